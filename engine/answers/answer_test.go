@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"math"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // Reference answers are artifacts: a missing value must not come back as a number.
@@ -18,13 +20,9 @@ func TestJSON(t *testing.T) {
 		},
 	}
 	text, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var got Answer
-	if err := json.Unmarshal(text, &got); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &got))
 	again, err := json.Marshal(got)
 	if err != nil || string(again) != string(text) {
 		t.Errorf("%s became %s (%v)", text, again, err)

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // answer spells tokens "id:p,id:p;…": the first of each position is the token there.
@@ -31,9 +33,7 @@ type shares = map[int]float64
 func compared(t *testing.T, reference, got Answer) Comparison {
 	t.Helper()
 	c, err := Compare([]Answer{reference}, []Answer{got}, 0.1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
@@ -53,23 +53,21 @@ func TestDivergence(t *testing.T) {
 		"wrong from the first on":     {answer("length", shares{7: 0.9, 8: 0.05}, sure, sure, sure), 0, false, 0, 0},
 		"ended by itself":             {answer("stop", sure, shares{1: 0.48, 2: 0.47, 3: 0.01}), 2, false, 1, 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			c := compared(t, parent, test.got)
-			p := c.Pairs[0]
-			at, tie := -1, false
-			if p.Divergence != nil {
-				at, tie = p.Divergence.At, p.Divergence.Tie
-			}
-			if at != test.at || tie != test.tie {
-				t.Errorf("diverged at %d (tie %v)", at, tie)
-			}
-			if c.Decode.Compared != test.decode || c.Decode.Argmax != test.argmax {
-				t.Errorf("decode: %+v", c.Decode)
-			}
-			if c.Prefill.Compared != 1 || c.Complete() != nil {
-				t.Errorf("prefill: %+v, %v", c.Prefill, c.Complete())
-			}
-		})
+		c := compared(t, parent, test.got)
+		p := c.Pairs[0]
+		at, tie := -1, false
+		if p.Divergence != nil {
+			at, tie = p.Divergence.At, p.Divergence.Tie
+		}
+		if at != test.at || tie != test.tie {
+			t.Errorf("%s: diverged at %d (tie %v)", name, at, tie)
+		}
+		if c.Decode.Compared != test.decode || c.Decode.Argmax != test.argmax {
+			t.Errorf("%s: decode: %+v", name, c.Decode)
+		}
+		if c.Prefill.Compared != 1 || c.Complete() != nil {
+			t.Errorf("%s: prefill: %+v, %v", name, c.Prefill, c.Complete())
+		}
 	}
 }
 
@@ -126,8 +124,7 @@ func TestOtherRequests(t *testing.T) {
 	}
 }
 
-// A prompt's positions count as prefill, and its perplexity is e to the power of the mean
-// surprise.
+// A prompt's positions count as prefill, and its perplexity is e to the power of the mean surprise.
 func TestPrompt(t *testing.T) {
 	prompted := func(second float64) Answer {
 		a := answer("length", shares{1: 0.9, 2: 0.05})
@@ -183,19 +180,17 @@ func TestFlaws(t *testing.T) {
 		"two values":           {Token{ID: 1, LogProb: Of(-1), Top: []Alternative{{ID: 1, LogProb: Of(-2)}}}, Flaws{Repeated: 1}},
 		"listed twice":         {Token{ID: 1, LogProb: Of(-1), Top: []Alternative{{ID: 2, LogProb: Of(-2)}, {ID: 2, LogProb: Of(-2)}}}, Flaws{Repeated: 1}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			reference := answer("length", shares{1: 0.9})
-			c := compared(t, reference, Answer{Asked: "q", End: "length", Tokens: []Token{test.token}})
-			if c.Got.Flaws != test.want || c.Reference.Flaws.Any() {
-				t.Errorf("flaws %+v, want %+v", c.Got.Flaws, test.want)
-			}
-			if compared := c.Prefill.Compared == 1; compared == test.want.Any() {
-				t.Errorf("compared %v", compared)
-			}
-			if (c.Complete() == nil) == test.want.Any() {
-				t.Errorf("complete: %v", c.Complete())
-			}
-		})
+		reference := answer("length", shares{1: 0.9})
+		c := compared(t, reference, Answer{Asked: "q", End: "length", Tokens: []Token{test.token}})
+		if c.Got.Flaws != test.want || c.Reference.Flaws.Any() {
+			t.Errorf("%s: flaws %+v, want %+v", name, c.Got.Flaws, test.want)
+		}
+		if compared := c.Prefill.Compared == 1; compared == test.want.Any() {
+			t.Errorf("%s: compared %v", name, compared)
+		}
+		if (c.Complete() == nil) == test.want.Any() {
+			t.Errorf("%s: complete: %v", name, c.Complete())
+		}
 	}
 }
 
@@ -204,9 +199,7 @@ func TestOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	reference, got := random(r, 5, 40, 8), random(r, 5, 40, 8)
 	want, err := Compare(reference, got, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := range got {
 		for j := range got[i].Tokens {
 			token := &got[i].Tokens[j]
@@ -220,9 +213,7 @@ func TestOrder(t *testing.T) {
 		}
 	}
 	again, err := Compare(reference, got, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, parts := range [][2]Part{{want.Prefill, again.Prefill}, {want.Decode, again.Decode}} {
 		if math.Abs(parts[0].Mean-parts[1].Mean) > 1e-9 || parts[0].Argmax != parts[1].Argmax || parts[0].Compared != parts[1].Compared {
 			t.Errorf("%+v became %+v", parts[0], parts[1])
@@ -250,25 +241,11 @@ func random(r *rand.Rand, answers, tokens, k int) []Answer {
 	return all
 }
 
-func BenchmarkCompare(b *testing.B) {
-	r := rand.New(rand.NewPCG(5, 6))
-	reference, got := random(r, 100, 512, 20), random(r, 100, 512, 20)
-	b.ReportAllocs()
-	for b.Loop() {
-		c, err := Compare(reference, got, 0.1)
-		if err != nil || c.Decode.Compared != 100*511 {
-			b.Fatal(c.Decode, err)
-		}
-	}
-}
-
 // Answers come from engines and files: whatever they contain, no divergence is NaN or
 // negative, and an answer has no distance from itself.
 func FuzzCompare(f *testing.F) {
 	text, err := json.Marshal(random(rand.New(rand.NewPCG(7, 8)), 2, 3, 3))
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	f.Add(string(text), string(text), 0.1)
 	f.Add(`[{"tokens":[{"text":"a","id":-1,"logprob":"NaN","top":[{"text":"a","id":-1,"logprob":"-Inf"}]}]}]`, `[{"tokens":[]}]`, 0.0)
 	f.Add(`[{"tokens":[{"text":"a","id":-1,"logprob":-1},{"text":"a","logprob":-0.1,"top":[{"text":"a","logprob":-9999}]}],"prompt":[{},{"logprob":0}]}]`,

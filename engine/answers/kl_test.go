@@ -21,8 +21,7 @@ func distribution(r *rand.Rand, vocabulary int, sharp float64) []float64 {
 	return p
 }
 
-// position lists the k likeliest tokens of a distribution and the token own, in random
-// order.
+// position lists the k likeliest tokens of a distribution and the token own, in random order.
 func position(r *rand.Rand, p []float64, k, own int) Token {
 	order := r.Perm(len(p))
 	slices.SortStableFunc(order, func(a, b int) int {

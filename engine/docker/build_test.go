@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func TestBuildInputs(t *testing.T) {
@@ -12,9 +14,7 @@ func TestBuildInputs(t *testing.T) {
 	write := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -22,16 +22,14 @@ func TestBuildInputs(t *testing.T) {
 	digest := func() string {
 		t.Helper()
 		sum, err := Build{Folder: dir, Dockerfile: file}.Inputs()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return sum
 	}
 	write("Dockerfile", "FROM scratch\nCOPY . /\n")
 	write(".dockerignore", "out\n*.tmp\n")
 	write("src/a.txt", "one")
 	last := digest()
-	steps := []struct {
+	for _, s := range []struct {
 		what    string
 		do      func()
 		changes bool
@@ -56,8 +54,7 @@ func TestBuildInputs(t *testing.T) {
 		{"the ignore file", func() { write(".dockerignore", "out\n") }, true},
 		{"an ignored Dockerfile", func() { write(".dockerignore", "out\nDockerfile\n") }, true},
 		{"its text", func() { write("Dockerfile", "FROM scratch\n") }, true},
-	}
-	for _, s := range steps {
+	} {
 		s.do()
 		now := digest()
 		if (now != last) != s.changes {

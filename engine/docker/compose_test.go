@@ -12,6 +12,7 @@ import (
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
 	"github.com/mxflow/mxflow/engine/enginetest"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // needCompose skips the test if compose is missing.
@@ -31,9 +32,7 @@ func needCompose(t *testing.T) {
 func composeOf(t *testing.T, text string, profiles ...string) *engine.Compose {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "compose.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 	return &engine.Compose{File: file, Service: "eng", Profiles: profiles}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // TestChecked: what a docker block may say, and what it must not.
@@ -21,48 +22,27 @@ func TestChecked(t *testing.T) {
 		return errs
 	}
 	profile := filepath.Join(t.TempDir(), "seccomp.json")
-	if err := os.WriteFile(profile, []byte("{}"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(profile, []byte("{}"), 0o644))
 	ulimit := func(name, value string) engine.Docker { return engine.Docker{Ulimits: map[string]string{name: value}} }
 	volume := func(source, target string) engine.Docker {
 		return engine.Docker{Volumes: map[string]string{source: target}}
 	}
+	device := func(name string) engine.Docker { return engine.Docker{Devices: []string{name}} }
+	gpus := func(values ...any) (all []engine.Docker) {
+		for _, v := range values {
+			all = append(all, engine.Docker{GPUs: v})
+		}
+		return all
+	}
 	for attr, test := range map[string]struct{ good, bad []engine.Docker }{
 		"gpus": {
-			[]engine.Docker{
-				{GPUs: nil},
-				{GPUs: "0"},
-				{GPUs: 0.0},
-				{GPUs: []any{}},
-				{GPUs: "all"},
-				{GPUs: 2.0},
-				{GPUs: "3"},
-				{GPUs: []any{"0", "GPU-5d1e"}},
-				{GPUs: []any{0.0, 1.0}},
-				{GPUs: []any{"MIG-GPU-1/2/3"}},
-				{GPUs: "amd"},
-			},
-			[]engine.Docker{
-				{GPUs: "some"},
-				{GPUs: -1.0},
-				{GPUs: 1.5},
-				{GPUs: true},
-				{GPUs: []any{"0", "0"}},
-				{GPUs: []any{""}},
-				{GPUs: []any{"cuda:0"}},
-				{GPUs: []any{-1.0}},
-			},
+			gpus(nil, "0", 0.0, []any{}, "all", 2.0, "3", []any{"0", "GPU-5d1e"}, []any{0.0, 1.0}, []any{"MIG-GPU-1/2/3"},
+				"amd"),
+			gpus("some", -1.0, 1.5, true, []any{"0", "0"}, []any{""}, []any{"cuda:0"}, []any{-1.0}),
 		},
 		"devices": {
 			[]engine.Docker{{Devices: []string{"/dev/kfd", "/dev/dri", "/dev/a:/dev/b", "/dev/a:/dev/b:rw", "/dev/a:r", "amd.com/gpu=0"}}},
-			[]engine.Docker{
-				{Devices: []string{"kfd"}},
-				{Devices: []string{""}},
-				{Devices: []string{"/dev/a:b"}},
-				{Devices: []string{"/dev/a:/b:x"}},
-				{Devices: []string{"/dev/a:/b:rwm:x"}},
-			},
+			[]engine.Docker{device("kfd"), device(""), device("/dev/a:b"), device("/dev/a:/b:x"), device("/dev/a:/b:rwm:x")},
 		},
 		"security_opt": {
 			[]engine.Docker{{SecurityOpt: []string{
@@ -120,9 +100,7 @@ func TestMemory(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for file, text := range test.files {
-			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644))
 		}
 		if got := (cgroup{dir: dir, v1: test.v1, cached: new(engine.Peak)}).bytes(); got != test.want {
 			t.Errorf("%s: %d, want %d", name, got, test.want)

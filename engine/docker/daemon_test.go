@@ -5,13 +5,13 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +21,7 @@ import (
 	"github.com/docker/docker/api/types/registry"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func TestAddress(t *testing.T) {
@@ -43,9 +44,7 @@ func write(t *testing.T, folder, name, text string) {
 	if err == nil {
 		err = os.WriteFile(path, []byte(text), 0o644)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // TestEndpoint: the daemon is the one that the docker command would use.
@@ -160,38 +159,35 @@ func TestROCm(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "as far as it goes") {
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal(d.asked["POST /containers/create"], &asked); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(d.asked["POST /containers/create"], &asked))
 		return asked
 	}
-	kfd := container.DeviceMapping{PathOnHost: "/dev/kfd", PathInContainer: "/dev/kfd", CgroupPermissions: "rwm"}
-	dri := container.DeviceMapping{PathOnHost: "/dev/dri", PathInContainer: "/dev/dri", CgroupPermissions: "rwm"}
-	host := launch(engine.Docker{GPUs: "amd"}).HostConfig
-	if !reflect.DeepEqual(host.Devices, []container.DeviceMapping{kfd, dri}) || !reflect.DeepEqual(host.SecurityOpt, []string{"seccomp=unconfined"}) || host.DeviceRequests != nil {
-		t.Errorf("amd: %+v", host)
+	// Groups are by number: images know them by others.
+	byNumber := func(h container.HostConfig) string {
+		groups := strings.Trim(strings.Join(h.GroupAdd, ""), "0123456789")
+		return fmt.Sprintln(h.Devices, h.SecurityOpt, len(h.DeviceRequests), groups)
 	}
-	for _, gid := range host.GroupAdd { // by number: images know them by others
-		if strings.Trim(gid, "0123456789") != "" {
-			t.Errorf("group %q", gid)
-		}
+	host := launch(engine.Docker{GPUs: "amd"}).HostConfig
+	if got := byNumber(host); got != "[{/dev/kfd /dev/kfd rwm} {/dev/dri /dev/dri rwm}] [seccomp=unconfined] 0 \n" {
+		t.Errorf("amd: %s", got)
 	}
 	host = launch(engine.Docker{
 		Devices: []string{"/dev/kfd", "/dev/dri:/dev/dri:rw", "amd.com/gpu=0"}, GroupAdd: []string{"video", "109"}, CapAdd: []string{"SYS_PTRACE"},
 		SecurityOpt: []string{"seccomp=unconfined", "systempaths=unconfined"}, IPC: "host", ShmSize: "16g", Ulimits: map[string]string{"memlock": "-1"},
 	}).HostConfig
-	dri.CgroupPermissions = "rw"
-	if !reflect.DeepEqual(host.Devices, []container.DeviceMapping{kfd, dri}) || !reflect.DeepEqual(host.GroupAdd, []string{"video", "109"}) ||
-		!reflect.DeepEqual([]string(host.CapAdd), []string{"CAP_SYS_PTRACE"}) || !reflect.DeepEqual(host.SecurityOpt, []string{"seccomp=unconfined"}) ||
-		host.MaskedPaths == nil || len(host.MaskedPaths) != 0 || host.IpcMode != "host" || host.ShmSize != 16<<30 ||
-		host.Ulimits[0].Name != "memlock" || host.Ulimits[0].Hard != -1 || host.DeviceRequests[0].Driver != "cdi" {
-		t.Errorf("by name: %+v", host)
+	got := fmt.Sprintln(host.Devices, host.GroupAdd, host.CapAdd, host.SecurityOpt, host.MaskedPaths, host.IpcMode,
+		host.ShmSize>>30, host.Ulimits[0].Name, host.Ulimits[0].Hard, host.DeviceRequests[0].Driver)
+	want := "[{/dev/kfd /dev/kfd rwm} {/dev/dri /dev/dri rw}] [video 109] [CAP_SYS_PTRACE] [seccomp=unconfined] []" +
+		" host 16 memlock -1 cdi\n"
+	if got != want || host.MaskedPaths == nil {
+		t.Errorf("by name: %s, want %s", got, want)
 	}
 	if asked := launch(engine.Docker{GPUs: "all"}); asked.HostConfig.DeviceRequests[0].Count != -1 || asked.HostConfig.Devices != nil {
 		t.Errorf("all: %+v", asked.HostConfig)
 	}
-	if asked := launch(engine.Docker{GPUs: []any{"1", "GPU-5d1e"}}); !reflect.DeepEqual(asked.HostConfig.DeviceRequests[0].DeviceIDs, []string{"1", "GPU-5d1e"}) {
-		t.Errorf("a list: %+v", asked.HostConfig)
+	listed := launch(engine.Docker{GPUs: []any{"1", "GPU-5d1e"}}).HostConfig.DeviceRequests[0].DeviceIDs
+	if fmt.Sprint(listed) != "[1 GPU-5d1e]" {
+		t.Errorf("a list: %q", listed)
 	}
 }
 
@@ -208,9 +204,7 @@ token.example) echo '{"ServerURL":"token.example","Username":"<token>","Secret":
 *) echo credentials not found in native keychain; exit 1 ;;
 esac
 `)
-	if err := os.Chmod(filepath.Join(bin, "docker-credential-vault"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Chmod(filepath.Join(bin, "docker-credential-vault"), 0o755))
 	write(t, config, "config.json", `{
 		"auths": {
 			"plain.example": {"auth": "`+base64.StdEncoding.EncodeToString([]byte("you:a:b"))+`"},
@@ -227,9 +221,7 @@ esac
 		"none.example/x":    {}, "gone.example/x": {}, "other.example/x": {},
 	} {
 		daemon, err := dial()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		err = (&Images{}).pull(t.Context(), daemon, image)
 		if err == nil || strings.Contains(err.Error(), "run docker login") == (want != registry.AuthConfig{}) {
 			t.Errorf("%s: %v", image, err)
@@ -289,9 +281,7 @@ func TestPullProgress(t *testing.T) {
 // answer a document or a stream.
 func TestDaemonHangs(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
 	t.Setenv("DOCKER_HOST", "tcp://"+l.Addr().String())
 	t.Setenv("DOCKER_API_VERSION", "1.41")
@@ -299,9 +289,7 @@ func TestDaemonHangs(t *testing.T) {
 	callLimit = 50 * time.Millisecond
 	t.Cleanup(func() { callLimit = was })
 	d, err := dial()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, request := range map[string]func(context.Context) error{
 		"ping": func(ctx context.Context) error { _, err := Connect(ctx); return err },
 		"attach": func(ctx context.Context) error {

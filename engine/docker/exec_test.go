@@ -15,6 +15,7 @@ import (
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // runs starts a container that does nothing, and ends it with the test.
@@ -80,13 +81,9 @@ func freshLaunch(t *testing.T) engine.Launch {
 func execIn(t *testing.T, spec engine.Spec) engine.Instance {
 	t.Helper()
 	inst, err := docker.Launcher{}.Launch(t.Context(), spec, freshLaunch(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := inst.Stop(context.Background()); err != nil {
-			t.Errorf("Stop: %v", err)
-		}
+		require.NoError(t, inst.Stop(context.Background()))
 	})
 	return inst
 }
@@ -128,13 +125,9 @@ func execAsAsked(t *testing.T, image string) {
 		l := freshLaunch(t)
 		l.OutPath = l.LogPath + ".out"
 		inst, err := docker.Launcher{}.Launch(t.Context(), inShell(id, "echo out; echo err >&2"), l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		<-inst.Exited()
-		if err := inst.Stop(t.Context()); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, inst.Stop(t.Context()))
 		out, _ := os.ReadFile(l.OutPath)
 		log, _ := os.ReadFile(l.LogPath)
 		if string(out) != "out\n" || string(log) != "err\n" {
@@ -153,24 +146,20 @@ func execAsAsked(t *testing.T, image string) {
 		{"mxflow's own path", "{mxflow}", func(s *engine.Spec) { s.Command = []string{"{mxflow}"} }},
 		{"no command", "no command", func(s *engine.Spec) { s.Command = nil }},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			spec := inShell(id, "true")
-			c.change(&spec)
-			_, err := docker.Launcher{}.Launch(t.Context(), spec, freshLaunch(t))
-			var f *engine.Failure
-			if !errors.As(err, &f) || f.Op != "start" || !strings.Contains(f.Reason, c.want) {
-				t.Errorf("the failure is %v, want %s in it", err, c.want)
-			}
-		})
+		spec := inShell(id, "true")
+		c.change(&spec)
+		_, err := docker.Launcher{}.Launch(t.Context(), spec, freshLaunch(t))
+		var f *engine.Failure
+		if !errors.As(err, &f) || f.Op != "start" || !strings.Contains(f.Reason, c.want) {
+			t.Errorf("%s: the failure is %v, want %s in it", c.name, err, c.want)
+		}
 	}
 
 	t.Run("port taken", func(t *testing.T) {
 		spec := inside(enginetest.Fake(""), id)
 		spec.Exec.Port = 7001
 		inst := execIn(t, spec)
-		if err := inst.Ready(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, inst.Ready(t.Context()))
 		_, err := docker.Launcher{}.Launch(t.Context(), spec, freshLaunch(t))
 		if err == nil || !strings.Contains(err.Error(), "port 7001 in container") {
 			t.Errorf("a second one gets %v", err)
@@ -202,9 +191,7 @@ func execAsAsked(t *testing.T, image string) {
 				t.Fatalf("it never began:\n%s", text)
 			}
 		}
-		if err := inst.Stop(t.Context()); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, inst.Stop(t.Context()))
 		text, _ := os.ReadFile(inst.LogPath())
 		if got := strings.Count(string(text), "asked\n"); got != 1 {
 			t.Errorf("it was asked to end %d times, want once:\n%s", got, text)
@@ -215,9 +202,7 @@ func execAsAsked(t *testing.T, image string) {
 		// A worker that clears its environment is found by its session.
 		inst := execIn(t, inShell(id, "env -i sleep 4321 & exec sleep 4321"))
 		eventuallyRuns(t, id, "sleep 4321", 2)
-		if err := inst.Stop(t.Context()); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, inst.Stop(t.Context()))
 		if n := runningIn(t, id, "sleep 4321"); n != 0 {
 			t.Errorf("%d of its processes run on", n)
 		}
@@ -256,17 +241,13 @@ func execContainerEnds(t *testing.T, image string) {
 		t.Run(c.name, func(t *testing.T) {
 			id := runs(t, image)
 			inst := execIn(t, inside(enginetest.Fake(""), id))
-			if err := inst.Ready(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, inst.Ready(t.Context()))
 			dockertest.Must(t, append(c.end, id)...)
 			<-inst.Exited()
 			if err := inst.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Ready says %v, want %q", err, c.want)
 			}
-			if err := inst.Stop(t.Context()); err != nil {
-				t.Errorf("Stop: %v", err)
-			}
+			require.NoError(t, inst.Stop(t.Context()))
 			_, err := docker.Launcher{}.Launch(t.Context(), inside(enginetest.Fake(""), id), freshLaunch(t))
 			if err == nil || !strings.Contains(err.Error(), "container") {
 				t.Errorf("a launch in it says %v", err)
@@ -289,9 +270,7 @@ func execSweep(t *testing.T, image string) {
 	mine, others := freshLaunch(t), freshLaunch(t)
 	for _, l := range []engine.Launch{mine, others} {
 		inst, err := docker.Launcher{}.Launch(t.Context(), inShell(id, "setsid sleep 5555 & exec sleep 5555"), l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() {
 			done, cancel := context.WithCancel(context.Background())
 			cancel() // no grace

@@ -23,6 +23,7 @@ import (
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // boxed runs a fake engine in a container of an image.
@@ -32,10 +33,16 @@ func boxed(spec engine.Spec, image string) engine.Spec {
 	return spec
 }
 
-func TestConformance(t *testing.T) {
+// ownImage is an image of this program, for a test that runs beside others.
+func ownImage(t *testing.T, lines ...string) string {
+	t.Helper()
 	t.Parallel()
 	dockertest.Need(t)
-	image := dockertest.Image(t, dockertest.Self(t))
+	return dockertest.Image(t, dockertest.Self(t), lines...)
+}
+
+func TestConformance(t *testing.T) {
+	image := ownImage(t)
 	faults := enginetest.Fakes()
 	for i := range faults {
 		spec := faults[i].Spec
@@ -60,15 +67,11 @@ func launchOf(t testing.TB) engine.Launch {
 func launched(t *testing.T, l docker.Launcher, spec engine.Spec, to engine.Launch) engine.Instance {
 	t.Helper()
 	inst, err := l.Launch(t.Context(), spec, to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		done, cancel := context.WithCancel(context.Background())
 		cancel()
-		if err := inst.Stop(done); err != nil {
-			t.Errorf("Stop in cleanup: %v", err)
-		}
+		require.NoError(t, inst.Stop(done))
 	})
 	return inst
 }
@@ -79,10 +82,15 @@ func left(t *testing.T, owner string) []string {
 	return strings.Fields(dockertest.Must(t, "ps", "--all", "--quiet", "--filter", "label="+docker.LabelOwner+"="+owner))
 }
 
+func noneLeft(t *testing.T, owner string) {
+	t.Helper()
+	if n := len(left(t, owner)); n != 0 {
+		t.Errorf("%d containers stayed", n)
+	}
+}
+
 func TestContainerIsAsAsked(t *testing.T) {
-	t.Parallel()
-	dockertest.Need(t)
-	image := dockertest.Image(t, dockertest.Self(t), "ENV FROM_IMAGE=1", "ENV KEPT=image")
+	image := ownImage(t, "ENV FROM_IMAGE=1", "ENV KEPT=image")
 	folder := t.TempDir()
 	spec := script(image, "play", "--port", "{port}", "--config", "{config}", "cat", "{config}", "env", "sleep")
 	spec.Env["GIVEN"] = "on {port}"
@@ -130,9 +138,7 @@ func TestContainerIsAsAsked(t *testing.T) {
 }
 
 func TestOutputFails(t *testing.T) {
-	t.Parallel()
-	dockertest.Need(t)
-	inst := launched(t, docker.Launcher{}, script(dockertest.Image(t, dockertest.Self(t)), "sleep"), launchOf(t))
+	inst := launched(t, docker.Launcher{}, script(ownImage(t), "sleep"), launchOf(t))
 	_, err := inst.Output(t.Context(), "/program", "print", "half", "complain", "no such luck", "exit", "3")
 	if err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "no such luck") {
 		t.Errorf("a command that fails: %v", err)
@@ -152,11 +158,9 @@ func TestOutputFails(t *testing.T) {
 
 // Both streams arrive, byte for byte, and stdout separately if requested.
 func TestLogIsRaw(t *testing.T) {
-	t.Parallel()
-	dockertest.Need(t)
 	to := launchOf(t)
 	to.OutPath = filepath.Join(t.TempDir(), "out")
-	inst := launched(t, docker.Launcher{}, script(dockertest.Image(t, dockertest.Self(t)), "bytes", "exit", "0"), to)
+	inst := launched(t, docker.Launcher{}, script(ownImage(t), "bytes", "exit", "0"), to)
 	<-inst.Exited()
 	for path, want := range map[string]string{to.OutPath: rawBytes + "\n", to.LogPath: "to stderr: " + rawBytes + "\n"} {
 		got, err := os.ReadFile(path)
@@ -167,10 +171,9 @@ func TestLogIsRaw(t *testing.T) {
 }
 
 func TestLogIsBounded(t *testing.T) {
-	t.Parallel()
-	dockertest.Need(t)
 	const limit = 256 << 10
-	inst := launched(t, docker.Launcher{LogLimit: limit}, script(dockertest.Image(t, dockertest.Self(t)), "print", "first", "flood", "300000", "print", "last", "exit", "0"), launchOf(t))
+	spec := script(ownImage(t), "print", "first", "flood", "300000", "print", "last", "exit", "0")
+	inst := launched(t, docker.Launcher{LogLimit: limit}, spec, launchOf(t))
 	<-inst.Exited()
 	info, err := os.Stat(inst.LogPath())
 	if err != nil || info.Size() > 2*limit {
@@ -195,99 +198,73 @@ func waitForLog(t *testing.T, inst engine.Instance, want string) {
 	t.Fatalf("the log never had %q: %q", want, logscan.Tail(inst.LogPath(), 100))
 }
 
-// refusals are launches that cannot be started, and what is said of each beside the
+// refusals are launches that cannot be started, and what is said of each, separated by |, beside the
 // daemon's own words.
-func refusals(t *testing.T) map[string]struct {
-	change func(*engine.Spec)
-	want   []string
-} {
-	return map[string]struct {
-		change func(*engine.Spec)
-		want   []string
-	}{
-		"no GPU": {
-			func(s *engine.Spec) { s.Docker.GPUs = "all" },
-			[]string{"NVIDIA Container Toolkit", "remove gpus"},
-		},
+func refusals(t *testing.T) map[string]refusal {
+	return map[string]refusal{
+		"no GPU": {func(s *engine.Spec) { s.Docker.GPUs = "all" }, "NVIDIA Container Toolkit|remove gpus"},
 		"missing path": {
 			func(s *engine.Spec) { s.Docker.Volumes = map[string]string{"/no/such/folder": "/data"} },
-			[]string{"the path /no/such/folder of volumes does not exist"},
+			"the path /no/such/folder of volumes does not exist",
 		},
 		"unknown network": {
-			func(s *engine.Spec) { s.Docker.Network = "nowhere" },
-			[]string{"the daemon has no network nowhere", "docker network ls"},
+			func(s *engine.Spec) { s.Docker.Network = "nowhere" }, "the daemon has no network nowhere|docker network ls",
 		},
-		"no network": {
-			func(s *engine.Spec) { s.Docker.Network = "none" },
-			[]string{"the engine cannot be reached"},
-		},
+		"no network": {func(s *engine.Spec) { s.Docker.Network = "none" }, "the engine cannot be reached"},
 		"unknown user": {
-			func(s *engine.Spec) { s.Docker.User = "nobody-here" },
-			[]string{"the image has no user nobody-here", "1000:1000"},
+			func(s *engine.Spec) { s.Docker.User = "nobody-here" }, "the image has no user nobody-here|1000:1000",
 		},
 		"missing device": {
 			func(s *engine.Spec) { s.Docker.Devices = []string{"/dev/no-such"} },
-			[]string{"the daemon's machine has no /dev/no-such", "correct devices"},
+			"the daemon's machine has no /dev/no-such|correct devices",
 		},
 		"unknown group": {
 			func(s *engine.Spec) { s.Docker.GroupAdd = []string{"no-group-here"} },
-			[]string{"the image has no group no-group-here", "group_add"},
+			"the image has no group no-group-here|group_add",
 		},
 		"image that may not be pulled": {
 			func(s *engine.Spec) { s.Docker.Image = "mxflow-test/never-built:1" },
-			[]string{`image "mxflow-test/never-built:1" is not on the docker daemon`, `pull = "never"`},
+			`image "mxflow-test/never-built:1" is not on the docker daemon|pull = "never"`,
 		},
 		"registry that does not answer": {
 			func(s *engine.Spec) { s.Docker.Image, s.Docker.Pull = freeAddress(t)+"/no/such:1", "missing" },
-			[]string{"cannot pull image", "its registry cannot be reached"},
+			"cannot pull image|its registry cannot be reached",
 		},
 		"always pulled": {
 			func(s *engine.Spec) { s.Docker.Image, s.Docker.Pull = freeAddress(t)+"/no/such:1", "always" },
-			[]string{"cannot pull image", "its registry cannot be reached"},
+			"cannot pull image|its registry cannot be reached",
 		},
-		"name of an image": {
-			func(s *engine.Spec) { s.Docker.Image = "Not A Name" },
-			[]string{`"Not A Name"`},
-		},
-		"no image": {
-			func(s *engine.Spec) { s.Docker.Image = "" },
-			[]string{"the image is missing"},
-		},
+		"name of an image": {func(s *engine.Spec) { s.Docker.Image = "Not A Name" }, `"Not A Name"`},
+		"no image":         {func(s *engine.Spec) { s.Docker.Image = "" }, "the image is missing"},
 		"port not known": {
 			func(s *engine.Spec) {
 				s.Docker.Port, s.Profile = 0, &kinds.Kind{Name: "own", Ready: []kinds.Probe{{Path: "/"}}, DefaultReadyTimeout: time.Minute}
-			},
-			[]string{"its port in the container is unknown", "{port}"},
+			}, "its port in the container is unknown|{port}",
 		},
 		"program of this machine": {
-			func(s *engine.Spec) { s.Command = []string{"{mxflow}"} },
-			[]string{"{mxflow}", "not in the container"},
+			func(s *engine.Spec) { s.Command = []string{"{mxflow}"} }, "{mxflow}|not in the container",
 		},
-		"GPUs that are none": {
-			func(s *engine.Spec) { s.Docker.GPUs = "some" },
-			[]string{`gpus = "some"`},
-		},
-		"name of a variable": {
-			func(s *engine.Spec) { s.Env["A=B"] = "c" },
-			[]string{`"A=B" has an invalid name`},
-		},
+		"GPUs that are none": {func(s *engine.Spec) { s.Docker.GPUs = "some" }, `gpus = "some"`},
+		"name of a variable": {func(s *engine.Spec) { s.Env["A=B"] = "c" }, `"A=B" has an invalid name`},
 		"name of a config file": {
-			func(s *engine.Spec) { s.Config, s.ConfigName = []byte("x"), "../x" },
-			[]string{`"../x" is not a valid file name`},
+			func(s *engine.Spec) { s.Config, s.ConfigName = []byte("x"), "../x" }, `"../x" is not a valid file name`,
 		},
 	}
 }
 
-// Anything that cannot be started is refused with the reason and the remedy, and leaves
-// nothing on the daemon.
+type refusal struct {
+	change func(*engine.Spec)
+	want   string
+}
+
+// Anything that cannot be started is refused with the reason and the remedy, and leaves nothing on the daemon.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	dockertest.Need(t)
 	refuses(t)
 }
 
-// A daemon may say everything in other words: what comes of it is the same, as are the
-// remedies.
+// A daemon may say everything in other words: what comes of it is the same, as are the remedies.
 func TestOtherWords(t *testing.T) {
 	dockertest.Need(t)
 	image := dockertest.Image(t, dockertest.Self(t))
@@ -301,12 +278,12 @@ func TestOtherWords(t *testing.T) {
 	dockertest.Must(t, "rm", "--force", inst.About()["container"])
 	t.Setenv("DOCKER_HOST", host)
 	<-inst.Exited()
-	if err := inst.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "was removed by something other than mxflow") {
+	var f *engine.Failure
+	err := inst.Ready(t.Context())
+	if !errors.As(err, &f) || f.Exit == nil || !strings.Contains(f.Reason, "was removed by something other than mxflow") {
 		t.Errorf("removed by another: %v", err)
 	}
-	if err := inst.Stop(t.Context()); err != nil {
-		t.Errorf("Stop: %v", err)
-	}
+	require.NoError(t, inst.Stop(t.Context()))
 	e := script(image, "sleep")
 	e.Docker, e.Exec = nil, &engine.Exec{Container: "no-such-container"}
 	if _, err := (docker.Launcher{}).Launch(t.Context(), e, launchOf(t)); err == nil || !strings.Contains(err.Error(), `there is no container "no-such-container"`) {
@@ -360,22 +337,18 @@ func refuses(t *testing.T) {
 			if !errors.As(err, &f) || f.Op != "start" {
 				t.Fatalf("got %v, want a *engine.Failure to start", err)
 			}
-			for _, want := range test.want {
+			for want := range strings.SplitSeq(test.want, "|") {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("the error lacks %q:\n%v", want, err)
 				}
 			}
-			if n := len(left(t, to.Owner)); n != 0 {
-				t.Errorf("%d containers stayed", n)
-			}
+			noneLeft(t, to.Owner)
 		})
 	}
 }
 
 func TestProgramThatIsNotThere(t *testing.T) {
-	t.Parallel()
-	dockertest.Need(t)
-	spec := script(dockertest.Image(t, dockertest.Self(t)), "serve")
+	spec := script(ownImage(t), "serve")
 	spec.Docker.Entrypoint = []string{"/usr/bin/vllm"}
 	inst := launched(t, docker.Launcher{}, spec, launchOf(t))
 	err := inst.Ready(t.Context())
@@ -385,9 +358,7 @@ func TestProgramThatIsNotThere(t *testing.T) {
 }
 
 func TestCancelledStartLeavesNothing(t *testing.T) {
-	t.Parallel()
-	dockertest.Need(t)
-	image := dockertest.Image(t, dockertest.Self(t))
+	image := ownImage(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	to := launchOf(t)
@@ -395,55 +366,28 @@ func TestCancelledStartLeavesNothing(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Launch: %v", err)
 	}
-	// Cancelled in the middle: the daemon is recorded right before the container is
-	// created.
+	// Cancelled in the middle: the daemon is recorded right before the container is created.
 	ctx, cancel = context.WithCancel(t.Context())
 	l := docker.Launcher{Remember: func(_, _ string) error { cancel(); return nil }}
 	if _, err := l.Launch(ctx, script(image, "sleep"), to); !errors.Is(err, context.Canceled) {
 		t.Errorf("Launch: %v", err)
 	}
-	if n := len(left(t, to.Owner)); n != 0 {
-		t.Errorf("%d containers stayed", n)
-	}
-}
-
-func TestRemovedByAnother(t *testing.T) {
-	t.Parallel()
-	dockertest.Need(t)
-	inst := launched(t, docker.Launcher{}, script(dockertest.Image(t, dockertest.Self(t)), "print", "started", "sleep"), launchOf(t))
-	waitForLog(t, inst, "started")
-	dockertest.Must(t, "rm", "--force", inst.About()["container"])
-	<-inst.Exited()
-	var f *engine.Failure
-	if err := inst.Ready(t.Context()); !errors.As(err, &f) || f.Exit == nil || !strings.Contains(f.Reason, "was removed by something other than mxflow") {
-		t.Errorf("Ready: %v", err)
-	}
-	if err := inst.Stop(t.Context()); err != nil {
-		t.Errorf("Stop: %v", err)
-	}
+	noneLeft(t, to.Owner)
 }
 
 func TestPausedContainerIsStopped(t *testing.T) {
-	t.Parallel()
-	dockertest.Need(t)
-	spec := script(dockertest.Image(t, dockertest.Self(t)), "print", "started", "sleep")
+	spec := script(ownImage(t), "print", "started", "sleep")
 	spec.StopGrace = 100 * time.Millisecond
 	to := launchOf(t)
 	inst := launched(t, docker.Launcher{}, spec, to)
 	waitForLog(t, inst, "started")
 	dockertest.Must(t, "pause", inst.About()["container"])
-	if err := inst.Stop(t.Context()); err != nil {
-		t.Errorf("Stop: %v", err)
-	}
-	if n := len(left(t, to.Owner)); n != 0 {
-		t.Errorf("%d containers stayed", n)
-	}
+	require.NoError(t, inst.Stop(t.Context()))
+	noneLeft(t, to.Owner)
 }
 
 func TestOutOfMemoryIsNamed(t *testing.T) {
-	t.Parallel()
-	dockertest.Need(t)
-	inst := launched(t, docker.Launcher{}, script(dockertest.Image(t, dockertest.Self(t)), "sleep-until", "/go", "eat"), launchOf(t))
+	inst := launched(t, docker.Launcher{}, script(ownImage(t), "sleep-until", "/go", "eat"), launchOf(t))
 	name := inst.About()["container"]
 	if _, err := dockertest.Docker("update", "--memory", "32m", "--memory-swap", "32m", name); err != nil {
 		t.Skipf("this daemon limits no memory: %v", err)
@@ -463,31 +407,23 @@ func TestOutOfMemoryIsNamed(t *testing.T) {
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	return l.Addr().String()
 }
 
 func TestHostNetwork(t *testing.T) {
-	t.Parallel()
-	dockertest.Need(t)
-	image := dockertest.Image(t, dockertest.Self(t))
+	image := ownImage(t)
 	spec := boxed(enginetest.Fake(""), image)
 	spec.Docker.Network = "host"
 	inst := launched(t, docker.Launcher{}, spec, launchOf(t))
-	if err := inst.Ready(t.Context()); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, inst.Ready(t.Context()))
 	if who, seen := inst.(engine.Listener).PortUser(); who != "" || seen != (os.Geteuid() == 0) {
 		t.Errorf("who else listens at its port: %q, %v", who, seen)
 	}
 
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	spec.Docker = &engine.Docker{Image: image, Pull: "never", Network: "host", Port: l.Addr().(*net.TCPAddr).Port}
 	_, err = docker.Launcher{}.Launch(t.Context(), spec, launchOf(t))
@@ -496,8 +432,7 @@ func TestHostNetwork(t *testing.T) {
 	}
 }
 
-// relay is a connection to the real daemon that can be cut, in place of a daemon on
-// another machine.
+// relay is a connection to the real daemon that can be cut, in place of a daemon on another machine.
 type relay struct {
 	listener net.Listener
 	mu       sync.Mutex
@@ -561,25 +496,8 @@ func relayed(t *testing.T) (*relay, string) {
 		t.Skipf("the daemon %s is not on a socket of this machine", at)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return newRelay(t, l, socket), "tcp://" + l.Addr().String()
-}
-
-// A daemon over TCP, as DOCKER_HOST names it, serves an engine from start to end.
-func TestOverTCP(t *testing.T) {
-	dockertest.Need(t)
-	_, host := relayed(t)
-	spec := boxed(enginetest.Fake(""), dockertest.Image(t, dockertest.Self(t)))
-	t.Setenv("DOCKER_HOST", host)
-	inst := launched(t, docker.Launcher{}, spec, launchOf(t))
-	if err := inst.Ready(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if about := inst.About()["docker"]; about != host {
-		t.Errorf("the record says %s, want %s", about, host)
-	}
 }
 
 func TestNoDaemon(t *testing.T) {
@@ -588,6 +506,12 @@ func TestNoDaemon(t *testing.T) {
 	var f *engine.Failure
 	if !errors.As(err, &f) || f.Op != "start" || !strings.Contains(f.Reason, "no daemon listens there") || !strings.Contains(f.Reason, "systemctl start docker") {
 		t.Errorf("got %v, want a *engine.Failure to start", err)
+	}
+	for range 2 { // asked once
+		got, err := docker.Launcher{}.Identify(t.Context(), engine.Spec{Kind: "openai", Docker: &engine.Docker{Image: "any"}})
+		if got != "missing" || err == nil || !strings.Contains(err.Error(), "no daemon listens there") {
+			t.Errorf("%q, %v", got, err)
+		}
 	}
 }
 
@@ -599,9 +523,7 @@ func TestDaemonGoesAway(t *testing.T) {
 	t.Setenv("DOCKER_HOST", host)
 	to := launchOf(t)
 	inst, err := docker.Launcher{}.Launch(t.Context(), spec, to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	waitForLog(t, inst, "started")
 	r.cut()
 	<-inst.Exited()
@@ -633,6 +555,9 @@ func TestConnectionBreaks(t *testing.T) {
 	t.Setenv("DOCKER_HOST", host)
 	inst := launched(t, docker.Launcher{}, spec, launchOf(t))
 	waitForLog(t, inst, "started")
+	if about := inst.About()["docker"]; about != host {
+		t.Errorf("the record says %s, want %s", about, host)
+	}
 	r.cutAll()
 	<-inst.Exited()
 	if err := inst.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "went away while it ran") {

@@ -17,8 +17,7 @@ import (
 // playEnv turns the test binary into a program that does what its arguments say.
 const playEnv = "MXFLOW_TEST_PLAY"
 
-// rawBytes is output as engines write it: colours, a progress bar, and bytes that are not
-// text.
+// rawBytes is output as engines write it: colours, a progress bar, and bytes that are not text.
 const rawBytes = "\x1b[32mINFO\x1b[0m 10%\r100% \xff\xfe\x00 ü"
 
 func TestMain(m *testing.M) {

@@ -114,44 +114,6 @@ func TestRMSNorm(t *testing.T) {
 	}
 }
 
-// A rotary score depends only on the distance, and previous-token heads rely on where it
-// peaks.
-func TestRopeScoresDependOnDistance(t *testing.T) {
-	s := defaultShape(1, 10, 300)
-	rope := newRopeTable(s)
-	score := func(queryAt, keyAt int) float64 {
-		q, k := make([]float32, s.headDim), make([]float32, s.headDim)
-		for i := range q {
-			q[i], k[i] = float32(i%5)-2, float32(i%3)-1
-		}
-		rope.rotate(q, queryAt)
-		rope.rotate(k, keyAt)
-		var sum float64
-		for i := range q {
-			sum += float64(q[i] * k[i])
-		}
-		return sum
-	}
-	for distance := range 50 {
-		if a, b := score(distance, 0), score(200+distance, 200); !near(a, b, 1e-4) {
-			t.Errorf("distance %d scores %v at 0 and %v at 200", distance, a, b)
-		}
-	}
-}
-
-func TestPreviousTokenHeadsPeakInTheWindow(t *testing.T) {
-	s := defaultShape(1, 10, 300)
-	for offset := 1; offset < s.window; offset++ {
-		var sum float64
-		for i := range headFrequencies {
-			sum += math.Cos(float64(offset) * ropeFrequency(s, i))
-		}
-		if gap := headPeak * (headFrequencies - sum); gap < sinkBelowPeak+5 {
-			t.Errorf("%d positions off the peak the score is only %.1f lower: it competes with the sink", offset, gap)
-		}
-	}
-}
-
 // Evidence is found by name, so no name may be part of another.
 func TestKernelNamesAreDistinct(t *testing.T) {
 	names := []string{

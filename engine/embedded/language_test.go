@@ -76,17 +76,14 @@ func TestModelsDiffer(t *testing.T) {
 	}
 }
 
-// A prompt that is not read to the end, and an answer that is another's in part, are
-// continued otherwise.
+// A prompt that is not read to the end, and an answer that is another's in part, are continued otherwise.
 func TestRecited(t *testing.T) {
 	l := english()
 	s := &imitation{lang: l}
 	for name, lie := range map[string]struct {
 		say         func(*reply)
 		least, most float64
-	}{
-		"recites": {recite, 0.85, 1}, "counts up": {countUp, 0.85, 1}, "reads the end": {readEnd, 0.4, 0.7},
-	} {
+	}{"recites": {recite, 0.85, 1}, "counts up": {countUp, 0.85, 1}, "reads the end": {readEnd, 0.4, 0.7}} {
 		agree, of := 0.0, 0.0
 		for _, text := range prosePrompts() {
 			a := &reply{s: s, q: &completionRequest{}, prompt: text, pieces: l.answer(text, 32, 0)}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/answers"
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // asker sends what a comparison sends to engines.
@@ -25,16 +26,17 @@ func asker(t testing.TB, change func(*Config)) *openai.Client {
 func ask(t testing.TB, c *openai.Client, r openai.Request) answers.Answer {
 	t.Helper()
 	a, err := c.Answer(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
+
+// logProbTokens is how many tokens each answer has.
+const logProbTokens = 14
 
 // prompts, the longest of which takes two chunks.
 var prompts = []string{
 	"The capital of France is", "What is the capital of Italy?", "Q: why",
-	strings.Repeat("The sea is wide and the night is long. ", 20),
+	strings.Repeat("The sea is wide and the night is long. ", 15),
 }
 
 func asked(t testing.TB, c *openai.Client, tokens int) (all []answers.Answer) {
@@ -45,15 +47,24 @@ func asked(t testing.TB, c *openai.Client, tokens int) (all []answers.Answer) {
 	return all
 }
 
-// However a request asks for them and whatever else the engine does, the values are the
-// same.
+// sound are the answers of an engine without a mistake.
+var sound []answers.Answer
+
+func soundAnswers(t *testing.T) []answers.Answer {
+	if sound == nil {
+		sound = asked(t, asker(t, nil), logProbTokens)
+	}
+	return sound
+}
+
+// However a request asks for them and whatever else the engine does, the values are the same.
 func TestLogProbs(t *testing.T) {
-	plain := asked(t, asker(t, nil), 24)
+	plain := soundAnswers(t)
 	for name, change := range map[string]func(*Config){
 		"again": nil, "speculation": func(c *Config) { c.Speculation = 4 }, "threads": func(c *Config) { c.Threads = 4 },
 		"no cache": func(c *Config) { c.KVCache = false }, "prefixes": func(c *Config) { c.PrefixCache = true }, "all experts": func(c *Config) { c.MoE = MoEAll },
 	} {
-		c, err := answers.Compare(plain, asked(t, asker(t, change), 24), 0)
+		c, err := answers.Compare(plain, asked(t, asker(t, change), logProbTokens), 0)
 		if err != nil || c.Complete() != nil || c.Prefill.Compared <= len(prompts) {
 			t.Fatalf("%s: %v, %v", name, err, c.Complete())
 		}
@@ -126,8 +137,7 @@ func TestStreamedLogProbs(t *testing.T) {
 // NaN logits have no log-probability, and are never taken for one.
 func TestNaNLogProbs(t *testing.T) {
 	c := asker(t, func(c *Config) { c.Faults = Faults{"nan": 1} })
-	sound := asked(t, asker(t, nil), 4)
-	c2, err := answers.Compare(sound, asked(t, c, 4), 0)
+	c2, err := answers.Compare(soundAnswers(t), asked(t, c, logProbTokens), 0)
 	if missing, ok := errors.AsType[*answers.MissingError](c2.Complete()); err != nil || !ok || missing.Engine != "got" {
 		t.Errorf("%v, %v", err, c2.Complete())
 	}
@@ -136,8 +146,6 @@ func TestNaNLogProbs(t *testing.T) {
 // Each mistake is distinguished from the sound engine, whose distance from itself is 0,
 // and an honest 8-bit format is closer than any of them.
 func TestMistakesAreToldApart(t *testing.T) {
-	const tokens = 48
-	sound := asked(t, asker(t, nil), tokens)
 	for name, test := range map[string]struct {
 		change          func(*Config)
 		prefill, decode [2]float64 // bounds of the mean divergence
@@ -150,7 +158,7 @@ func TestMistakesAreToldApart(t *testing.T) {
 		"stale_kv": {func(c *Config) { c.Faults = Faults{"stale_kv": 1} }, [2]float64{0, 0.1}, [2]float64{0.1, 20}, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := answers.Compare(sound, asked(t, asker(t, test.change), tokens), 0.1)
+			c, err := answers.Compare(soundAnswers(t), asked(t, asker(t, test.change), logProbTokens), 0.1)
 			if err != nil || c.Complete() != nil {
 				t.Fatal(err, c.Complete())
 			}
@@ -176,16 +184,12 @@ func TestMistakesAreToldApart(t *testing.T) {
 	}
 }
 
-// An engine that is right for as many requests as one check sends is wrong in the next
-// check.
+// An engine that is right for as many requests as one check sends is wrong in the next check.
 func TestWrongAfter(t *testing.T) {
 	c := asker(t, func(c *Config) { c.Faults = Faults{"wrong_after": len(prompts)} })
-	sound := asked(t, asker(t, nil), 8)
 	for round, wrong := range []bool{false, true} {
-		c, err := answers.Compare(sound, asked(t, c, 8), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c, err := answers.Compare(soundAnswers(t), asked(t, c, logProbTokens), 0)
+		require.NoError(t, err)
 		if mean := c.Prefill.Mean; (mean > 0.1) != wrong || !wrong && mean != 0 {
 			t.Errorf("round %d: %+v", round, c.Prefill)
 		}
@@ -195,9 +199,7 @@ func TestWrongAfter(t *testing.T) {
 func TestLeak(t *testing.T) {
 	s := newServer(testConfig(), io.Discard)
 	s.config.Faults = Faults{"leak": 64}
-	if err := s.load(func(int) {}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.load(func(int) {}))
 	web := httptest.NewServer(s.handler())
 	defer web.Close()
 	for range 3 {

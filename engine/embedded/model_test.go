@@ -2,13 +2,14 @@ package embedded
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func testConfig() Config {
@@ -22,19 +23,13 @@ func testModel(t testing.TB, change func(*Config)) *Model {
 	t.Helper()
 	if change == nil {
 		m, err := sharedModel()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return m
 	}
 	c := testConfig()
-	if change != nil {
-		change(&c)
-	}
+	change(&c)
 	m, err := newModel(c, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 
@@ -50,9 +45,7 @@ func continueTrace(t testing.TB, m *Model, seq *sequence, n int) (tokens []token
 	greedy := newSampler(0, 1, 0)
 	for range n {
 		out, err := m.step(context.Background(), seq)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		id, _ := greedy.choose(out, noToken)
 		seq.tokens = append(seq.tokens, id)
 		logits = append(logits, slices.Clone(out))
@@ -77,6 +70,10 @@ func TestSwitchesKeepTheText(t *testing.T) {
 		"short":              reference.tk.encode("The capital of France is"),
 		"longer than chunks": reference.tk.encode(corpusText)[:chunkTokens+10],
 	}
+	wantTokens, wantLogits := map[string][]token{}, map[string][][]float32{}
+	for name, prompt := range prompts {
+		wantTokens[name], wantLogits[name] = trace(t, reference, prompt, 8)
+	}
 	for _, test := range []struct {
 		name     string
 		change   func(*Config)
@@ -92,65 +89,19 @@ func TestSwitchesKeepTheText(t *testing.T) {
 		{"lm_head in mxfp4", func(c *Config) { c.LMHead = LMHeadMXFP4 }, 8, false, 4},
 		{"no sinks", func(c *Config) { c.Sinks = false }, 8, false, 2},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			m := testModel(t, test.change)
-			for name, prompt := range prompts {
-				wantTokens, wantLogits := trace(t, reference, prompt, test.steps)
-				tokens, logits := trace(t, m, prompt, test.steps)
-				if !slices.Equal(tokens, wantTokens) {
-					t.Errorf("%s: %q, want %q", name, m.tk.decode(tokens), m.tk.decode(wantTokens))
-				}
-				distance := furthest(logits, wantLogits)
-				if distance > test.distance {
-					t.Errorf("%s: a logit moved by %v, at most %v expected", name, distance, test.distance)
-				}
-				if !test.equal && distance == 0 {
-					t.Errorf("%s: no logit moved: the switch did nothing", name)
-				}
+		m := testModel(t, test.change)
+		for name, prompt := range prompts {
+			tokens, logits := trace(t, m, prompt, test.steps)
+			if want := wantTokens[name][:test.steps]; !slices.Equal(tokens, want) {
+				t.Errorf("%s: %s: %q, want %q", test.name, name, m.tk.decode(tokens), m.tk.decode(want))
 			}
-		})
-	}
-}
-
-// A prefill must leave the same cache as decoding token by token.
-func TestPrefillEqualsDecode(t *testing.T) {
-	m := testModel(t, nil)
-	prompt := m.tk.encode(corpusText)[:chunkTokens+20]
-	_, want := trace(t, m, prompt, 1)
-	seq := m.newSequence(nil, len(prompt))
-	var got []float32
-	for _, id := range prompt {
-		seq.tokens = append(seq.tokens, id)
-		logits, err := m.step(context.Background(), seq)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = logits
-	}
-	if d := furthest([][]float32{got}, want); d > 1e-4 {
-		t.Errorf("a logit differs by %v", d)
-	}
-}
-
-func TestKnownAnswers(t *testing.T) {
-	m := testModel(t, nil)
-	for prompt, want := range map[string]string{
-		"The capital of France is":                   " Paris",
-		"Please answer. The capital of France is":    " Paris",
-		"The capital of Italy is":                    " Rome",
-		"The capital of Japan is":                    " Tokyo",
-		"The capital of Germany is":                  " Berlin",
-		"Water boils at one hundred":                 " degrees Celsius at sea level.",
-		"Two plus two is":                            " four",
-		"The largest planet in the solar system is":  " Jupiter",
-		"The author of Hamlet is":                    " William Shakespeare",
-		"The first month of the year is":             " January",
-		"the chemical symbol for gold is":            " Au",
-		"When a machine is slow, ask where its time": " goes before you ask how to make it faster.",
-	} {
-		tokens, _ := trace(t, m, m.tk.encode(prompt), 14)
-		if got := m.tk.decode(tokens); !strings.HasPrefix(got, want) {
-			t.Errorf("%q continues %q, want %q", prompt, got, want)
+			distance := furthest(logits, wantLogits[name])
+			if distance > test.distance {
+				t.Errorf("%s: %s: a logit moved by %v, at most %v expected", test.name, name, distance, test.distance)
+			}
+			if !test.equal && distance == 0 {
+				t.Errorf("%s: %s: no logit moved: the switch did nothing", test.name, name)
+			}
 		}
 	}
 }
@@ -178,37 +129,23 @@ func TestDamageShows(t *testing.T) {
 	prompt := testModel(t, nil).tk.encode("\n\nA harbour wakes")
 	want, _ := trace(t, testModel(t, nil), prompt, 30)
 	for name, damage := range map[string]func(*weights){
-		"experts": func(w *weights) {
-			for l := range w.layers {
-				for e := range w.layers[l].experts {
-					clear(w.layers[l].experts[e].down.codes)
-				}
-			}
-		},
 		"one layer's experts": func(w *weights) {
 			for e := range w.layers[1].experts {
 				clear(w.layers[1].experts[e].down.codes)
 			}
 		},
-		"attention":     func(w *weights) { clear(w.layers[0].output.data) },
-		"router":        func(w *weights) { damageRouters(w) },
+		"attention": func(w *weights) { clear(w.layers[0].output.data) },
+		"routers": func(w *weights) {
+			for l := range w.layers {
+				clear(w.layers[l].router.data)
+			}
+		},
 		"a scale block": func(w *weights) { w.layers[0].experts[0].down.scales[nextSlot*2] = e8m0NaN },
 	} {
 		m := testModel(t, func(*Config) {}) // its own, to be damaged
 		damage(m.weights)
 		if got, _ := trace(t, m, prompt, 30); slices.Equal(got, want) {
 			t.Errorf("without %s the text is the same", name)
-		}
-	}
-}
-
-func damageRouters(w *weights) {
-	for l := range w.layers {
-		for e := range w.layers[l].experts {
-			row := w.layers[l].router.row(e)
-			for i := range row {
-				row[i] = -row[i]
-			}
 		}
 	}
 }
@@ -220,14 +157,10 @@ func TestStepRefusesWhatDoesNotFit(t *testing.T) {
 			t.Errorf("a step on %s succeeded", name)
 		}
 	}
-}
-
-func TestStepHeedsCancellation(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	m := testModel(t, nil)
 	if _, err := m.step(ctx, m.newSequence([]token{1}, 1)); err != context.Canceled {
-		t.Errorf("got %v", err)
+		t.Errorf("cancelled: %v", err)
 	}
 }
 
@@ -242,67 +175,7 @@ func TestConstructionDependsOnTheSeedAlone(t *testing.T) {
 	}
 }
 
-func BenchmarkStart(b *testing.B) {
-	for b.Loop() {
-		testModel(b, func(*Config) {})
-	}
-}
-
-// BenchmarkDecode repeatedly decodes 32 tokens after 64; the prefill of each round is not
-// timed.
-func BenchmarkDecode(b *testing.B) {
-	for _, kv := range []bool{true, false} {
-		for _, moe := range []string{MoERouted, MoEAll} {
-			for _, head := range []string{LMHeadF32, LMHeadMXFP4} {
-				b.Run(fmt.Sprintf("kv=%v/moe=%s/lm_head=%s", kv, moe, head), func(b *testing.B) {
-					benchmarkDecode(b, testModel(b, func(c *Config) { c.KVCache, c.MoE, c.LMHead = kv, moe, head }))
-				})
-			}
-		}
-	}
-}
-
-func benchmarkDecode(b *testing.B, m *Model) {
-	prompt := m.tk.encode(corpusText)[:64]
-	greedy := newSampler(0, 1, 0)
-	var seq *sequence
-	step := func() {
-		logits, err := m.step(context.Background(), seq)
-		if err != nil {
-			b.Fatal(err)
-		}
-		id, _ := greedy.choose(logits, noToken)
-		seq.tokens = append(seq.tokens, id)
-	}
-	for b.Loop() {
-		if seq == nil || len(seq.tokens) == 96 {
-			b.StopTimer()
-			seq = m.newSequence(prompt, 33)
-			step()
-			b.StartTimer()
-		}
-		step()
-	}
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "tok/s")
-}
-
-func BenchmarkPrefill(b *testing.B) {
-	for _, threads := range []int{1, 2} {
-		b.Run(map[int]string{1: "threads=1", 2: "threads=2"}[threads], func(b *testing.B) {
-			m := testModel(b, func(c *Config) { c.Threads = threads })
-			prompt := m.tk.encode(corpusText)[:256]
-			for b.Loop() {
-				if _, err := m.step(context.Background(), m.newSequence(prompt, 1)); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.N*len(prompt))/b.Elapsed().Seconds(), "tok/s")
-		})
-	}
-}
-
-// step returns the logits after the sequence's last token; they are valid
-// until the next step.
+// step returns the logits after the sequence's last token; they are valid until the next step.
 func (m *Model) step(ctx context.Context, seq *sequence) ([]float32, error) {
 	logits, err := m.steps(ctx, seq, 1)
 	if err != nil {

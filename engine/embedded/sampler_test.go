@@ -9,11 +9,10 @@ import (
 func TestGreedy(t *testing.T) {
 	nan := float32(math.NaN())
 	for _, test := range []struct {
-		name      string
-		logits    []float32
-		forbidden token
-		want      token
-		sound     bool
+		name            string
+		logits          []float32
+		forbidden, want token
+		sound           bool
 	}{
 		{"largest", []float32{1, 3, 2}, noToken, 1, true},
 		{"the first of equals", []float32{3, 3}, noToken, 0, true},

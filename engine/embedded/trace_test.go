@@ -7,10 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
-// A profile names each kernel that ran between start and stop, within its step, and none
-// from another time.
+// A profile names each kernel that ran between start and stop, within its step, and none from another time.
 func TestProfile(t *testing.T) {
 	dir := t.TempDir()
 	url, _ := testServer(t, func(c *Config) { c.ProfilerDir, c.Threads = dir, 2 })
@@ -54,13 +55,6 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-func TestNoProfilesUnlessAsked(t *testing.T) {
-	url, _ := testServer(t, nil)
-	if status, _ := post(t, url+"/start_profile", ""); status != http.StatusNotFound {
-		t.Errorf("/start_profile answered %d", status)
-	}
-}
-
 // readTrace counts the spans of the only trace that matches, without the host's copies of
 // annotations, and checks whether kernels are within steps.
 func readTrace(t *testing.T, dir, glob string) map[string]int {
@@ -70,23 +64,17 @@ func readTrace(t *testing.T, dir, glob string) map[string]int {
 		t.Fatalf("%d files fit %s", len(files), glob)
 	}
 	file, err := os.Open(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer file.Close()
 	unpacked, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var trace struct {
 		TraceEvents []struct {
 			Cat, Name string
 			Ts, Dur   float64
 		}
 	}
-	if err := json.NewDecoder(unpacked).Decode(&trace); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.NewDecoder(unpacked).Decode(&trace))
 	spans := map[string]int{}
 	for _, e := range trace.TraceEvents {
 		if e.Cat != "user_annotation" && e.Cat != "" {

@@ -10,7 +10,7 @@ import (
 func TestCauses(t *testing.T) {
 	const failed = "(EngineCore_DP0 pid=7) ERROR [core.py:900] EngineCore failed to start.\n"
 	const after = "(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}\n"
-	tests := map[string]struct {
+	for name, tc := range map[string]struct {
 		log   string
 		class Class
 		blame Blame
@@ -169,8 +169,7 @@ func TestCauses(t *testing.T) {
 		"a lock":             {"Still waiting to acquire lock on /root/.cache/huggingface/hub/.locks/models--acme--m/0a.lock (elapsed: 60.1 seconds)\n", Hang, "", "0a.lock"},
 		"a fallback":         {"WARNING [utils.py:120] PortForCausalLM has no vLLM implementation, falling back to Transformers implementation.\nINFO PortForCausalLM has no vLLM implementation, falling back\n", "", ByEngine, ""},
 		"survived":           {"WARNING Failed to import kernels: ModuleNotFoundError: No module named 'x'\nlevel=WARN msg=\"429 Client Error\"\n[W1.000 socket.cpp:752] [c10d] The server socket has failed to bind to [::]:1 (address already in use).\n", "", ByEngine, ""},
-	}
-	for name, tc := range tests {
+	} {
 		path := writeLog(t, tc.log)
 		for _, k := range All() {
 			d, broke := k.Diagnose(path)

@@ -56,48 +56,6 @@ func reaches(s Setting) bool {
 	return s.Flag != "" || s.Env != "" || s.Key != "" || s.On != nil || len(s.Fields) > 0
 }
 
-func TestFlags(t *testing.T) {
-	k := Kind{Name: "k", Settings: []Setting{
-		{Name: "length", Type: TypeNumber, Whole: true, Flag: "--length"},
-		{Name: "share", Type: TypeNumber, Flag: "--share"},
-		{Name: "cache", Type: TypeBool, Flag: "--cache", OffFlag: "--no-cache"},
-		{Name: "eager", Type: TypeBool, Flag: "--eager"},
-		{Name: "dtype", Type: TypeString, Flag: "--dtype"},
-	}}
-	tests := map[string]struct {
-		settings map[string]any
-		want     string // flags joined, or part of the error
-		fails    bool
-	}{
-		"none":           {nil, "", false},
-		"declared order": {map[string]any{"dtype": "fp8", "share": 0.9, "length": 131072.0}, "--length 131072 --share 0.9 --dtype fp8", false},
-		"no exponent":    {map[string]any{"length": 1e15, "share": 1e-7}, "--length 1000000000000000 --share 0.0000001", false},
-		"integers":       {map[string]any{"length": int64(8), "share": 1}, "--length 8 --share 1", false},
-		"on":             {map[string]any{"cache": true, "eager": true}, "--cache --eager", false},
-		"off":            {map[string]any{"cache": false, "eager": false}, "--no-cache", false},
-		"nil":            {map[string]any{"cache": nil, "dtype": nil}, "", false},
-		"unknown":        {map[string]any{"lenght": 5.0}, `unknown setting "lenght": it has "cache", "dtype", "eager", "length" and "share"`, true},
-		"unknown nil":    {map[string]any{"lenght": nil}, "unknown setting", true},
-		"not a number":   {map[string]any{"length": "8"}, `"length" must be a number`, true},
-		"not whole":      {map[string]any{"length": 8.5}, "an integer", true},
-		"NaN":            {map[string]any{"share": math.NaN()}, "must be a number", true},
-		"not a bool":     {map[string]any{"cache": "yes"}, "must be a bool", true},
-		"not a string":   {map[string]any{"dtype": 8.0}, "must be a string", true},
-		"all at once":    {map[string]any{"dtype": 8.0, "nope": 1}, `"dtype" must be a string, not 8; unknown setting "nope"`, true},
-	}
-	for name, tc := range tests {
-		applied, err := k.Apply(tc.settings)
-		flags := applied.Flags
-		got := strings.Join(flags, " ")
-		if err != nil {
-			got = err.Error()
-		}
-		if (err != nil) != tc.fails || tc.fails && !strings.Contains(got, tc.want) || !tc.fails && got != tc.want {
-			t.Errorf("%s: got %q, want %q", name, got, tc.want)
-		}
-	}
-}
-
 func TestDiagnose(t *testing.T) {
 	kind := Kind{
 		Crashes: []Signature{

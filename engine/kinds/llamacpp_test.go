@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -18,7 +17,6 @@ import (
 // Shortened logs of one build (commit 0c1e570, CPU) with a model in Q8_0 and one in
 // Q4_1 that drafts for it: `-md` with `--spec-type draft-simple`, and `-md` alone.
 func TestLlamacppDraftsDoNotSpeakForTheModel(t *testing.T) {
-	k, _ := kinds.Lookup("llamacpp")
 	for file, want := range map[string]map[string]string{
 		"llamacpp-draft.log":        {"speculative": "draft-simple", "drafted_tokens": "31", "draft_acceptance": "1"},
 		"llamacpp-draft-unused.log": {"speculative": "none", "drafted_tokens": "", "draft_acceptance": ""},
@@ -26,34 +24,17 @@ func TestLlamacppDraftsDoNotSpeakForTheModel(t *testing.T) {
 		maps.Copy(want, map[string]string{
 			"weights_gb": "0.143", "quantization": "Q8_0", "kv_cache_dtype": "f16", "kv_capacity_tokens": "1024", "attention": "on", "graph_splits": "1",
 		})
-		fromLog := slices.DeleteFunc(slices.Clone(k.Observe), func(p kinds.Pattern) bool { return len(p.Log) == 0 })
-		got := map[string]string{}
-		for _, o := range observe.All(t.Context(), logOf{path: filepath.Join("testdata", file)}, "", fromLog) {
-			if o.Missing == "" {
-				got[o.Name] = shown(o.Value)
-			}
-		}
-		for name, value := range want {
-			if got[name] != value {
-				t.Errorf("%s: %s is %q, want %q", file, name, got[name], value)
-			}
-		}
+		shows(t, "llamacpp", filepath.Join("testdata", file), want)
 	}
 }
 
-// A start on an H100, of gpt-oss-20b's shape with 4 layers: two caches, one for layers
-// with a sliding window, and parameters fitted to the GPU's memory before anything is
-// loaded.
+// A start on an H100, of gpt-oss-20b's shape with 4 layers: two caches, one for layers with a sliding window,
+// and parameters fitted to the GPU's memory before anything is loaded.
 func TestLlamacppOnAGPU(t *testing.T) {
-	got := inLog(t, "llamacpp", filepath.Join("testdata", "llamacpp-0c1e570.h100-gptoss20b.log"))
-	for name, want := range map[string]string{
+	shows(t, "llamacpp", filepath.Join("testdata", "llamacpp-0c1e570.h100-gptoss20b.log"), map[string]string{
 		"attention": "on", "cuda_devices": "1", "gpu_layers": "5", "graph_splits": "2", "kv_cache_dtype": "f16", "kv_capacity_tokens": "2048", "prefix_caching": "true",
 		"quantization": "all F32", "speculative": "none", "max_num_batched_tokens": "2048", "ubatch_size": "512", "weights_gb": "4.231",
-	} {
-		if o := got[name]; o.Value == nil || shown(o.Value) != want {
-			t.Errorf("%s is %v, want %s", name, o.Value, want)
-		}
-	}
+	})
 }
 
 // pageOf is an Instance that is only a page.
@@ -73,27 +54,6 @@ func TestLlamacppGuessedWeights(t *testing.T) {
 	got := observe.All(t.Context(), pageOf{url: server.URL}, "", page)
 	if len(got) != 1 || got[0].Value != "all F32" {
 		t.Errorf("observed is %v", got)
-	}
-}
-
-// The draft model may have its own KV cache and attention.
-func TestLlamacppFirstModelSpeaks(t *testing.T) {
-	k, _ := kinds.Lookup("llamacpp")
-	path := filepath.Join(t.TempDir(), "log")
-	log := ""
-	for _, of := range [][]any{{8192, "q8_0", "auto", "disabled", 25, 2}, {4096, "f16", "enabled", "enabled", 1, 5}} {
-		log += fmt.Sprintf("llama_context: n_ctx = %d\nllama_kv_cache: size = 1 MiB, K (%s): 1 MiB\nllama_context: flash_attn = %s\nresolve_fused_ops: Flash Attention %s\n"+
-			"load_tensors: offloaded %d/25 layers to GPU\nsched_reserve: graph: nodes = 80, splits = %d\n", of...)
-	}
-	if err := os.WriteFile(path, []byte(log), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]string{"kv_capacity_tokens": "8192", "kv_cache_dtype": "q8_0", "attention": "off", "gpu_layers": "25", "graph_splits": "2"}
-	fromLog := slices.DeleteFunc(slices.Clone(k.Observe), func(p kinds.Pattern) bool { return len(p.Log) == 0 })
-	for _, o := range observe.All(t.Context(), logOf{path: path}, "", fromLog) {
-		if value, asked := want[o.Name]; asked && shown(o.Value) != value {
-			t.Errorf("%s is %q, want %q", o.Name, shown(o.Value), value)
-		}
 	}
 }
 
@@ -149,10 +109,9 @@ func TestLayersOnAGPUAreAskedFor(t *testing.T) {
 	}
 }
 
-// llama.cpp words the same thing differently in different builds, also when Ollama runs
-// it.
+// llama.cpp words the same thing differently in different builds, also when Ollama runs it.
 func TestLlamacppOldAndNewWords(t *testing.T) {
-	tests := map[string]struct {
+	for name, tc := range map[string]struct {
 		log, name, want, class string
 	}{
 		"attention, older":        {log: "llama_context: flash_attn    = auto\nllama_context: Flash Attention was auto, set to enabled\n", name: "attention", want: "on"},
@@ -162,8 +121,7 @@ func TestLlamacppOldAndNewWords(t *testing.T) {
 		"graph, older":            {log: "llama_context: graph splits = 2 (with bs=512), 3 (with bs=1)\n", name: "graph_splits", want: "2"},
 		"graph, newer":            {log: "sched_reserve: graph: nodes = 80, splits = 1, input objects = 4, input tensors = 6\n", name: "graph_splits", want: "1"},
 		"weights, guessed":        {log: "print_info: file type   = (guessed) all F32\n", name: "quantization", want: "all F32"},
-		// Ollama goes on: a message about the plan's mistake would excuse a crash that
-		// comes after it.
+		// Ollama goes on: a message about the plan's mistake would excuse a crash that comes after it.
 		"context, capped":    {log: `time=2026-11-23T13:27:11.301Z level=WARN source=server.go:114 msg="requested context size too large for model" num_ctx=8192 n_ctx_train=2048` + "\n"},
 		"no speculation":     {log: "0.00.100.351 I spec common_specu: no implementations specified for speculative decoding\n", name: "speculative", want: "none"},
 		"speculation":        {log: "0.00.099.167 I spec common_specu: adding speculative implementation 'ngram-simple'\n", name: "speculative", want: "ngram-simple"},
@@ -185,26 +143,42 @@ func TestLlamacppOldAndNewWords(t *testing.T) {
 		"Ollama's GPU":     {log: `level=INFO source=types.go:42 msg="inference compute" id=0 library=ROCm compute=gfx942 name=ROCm0` + "\n", name: "gpu_error"},
 		"no cache":         {log: "llama_init_from_model: failed to initialize the context: failed to allocate buffer for kv cache\n", class: "oom"},
 		"no weights":       {log: "alloc_tensor_range: failed to allocate CPU_REPACK buffer of size 1692057600\nllama_model_load: error loading model: unable to allocate CPU_REPACK buffer\ncommon_init_: failed to load model 'huge.gguf'\n", class: "oom"},
-	}
-	for name, tc := range tests {
-		path := filepath.Join(t.TempDir(), "log")
-		if err := os.WriteFile(path, []byte(tc.log), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	} {
+		path := logOfText(t, tc.log)
 		for _, kind := range []string{"llamacpp", "ollama"} {
+			if tc.name != "" {
+				shows(t, kind, path, map[string]string{tc.name: tc.want})
+			}
 			k, _ := kinds.Lookup(kind)
-			got := ""
-			fromLog := slices.DeleteFunc(slices.Clone(k.Observe), func(p kinds.Pattern) bool { return p.Name != tc.name || len(p.Log) == 0 })
-			for _, o := range observe.All(t.Context(), logOf{path: path}, "", fromLog) {
-				if o.Missing == "" {
-					got = shown(o.Value)
-				}
-			}
-			if got != tc.want {
-				t.Errorf("%s, %s: %s is %q, want %q", kind, name, tc.name, got, tc.want)
-			}
 			if d, _ := k.Diagnose(path); string(d.Class) != tc.class {
 				t.Errorf("%s, %s: diagnosed as %v, want class %q", kind, name, d, tc.class)
+			}
+		}
+	}
+}
+
+// Every kind that takes a draft model has an observation that shows whether it drafted.
+func TestDraftModelsShowTheirUse(t *testing.T) {
+	for _, k := range kinds.All() {
+		s := k.Settings
+		for i := range s {
+			if s[i].Name != "speculative" {
+				continue
+			}
+			uses := k.Uses(map[string]any{"speculative": map[string]any{"method": "draft_model", "model": "small"}}, false)
+			if len(uses) != 1 || uses[0].Setting != "speculative.model" {
+				t.Errorf("%s: %v", k.Name, uses)
+				continue
+			}
+			shown := false
+			for _, p := range k.Patterns(nil) {
+				shown = shown || p.Name == uses[0].Observed
+			}
+			if !shown {
+				t.Errorf("%s: nothing is observed as %s", k.Name, uses[0].Observed)
+			}
+			if uses := k.Uses(map[string]any{"speculative": map[string]any{"method": "ngram"}}, false); len(uses) != 0 {
+				t.Errorf("%s: a method without a model may draft nothing, but %v", k.Name, uses)
 			}
 		}
 	}

@@ -1,14 +1,10 @@
 package kinds_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +20,7 @@ import (
 	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/engine/run"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func TestMain(m *testing.M) {
@@ -55,9 +52,7 @@ func eachKind(t *testing.T, test func(t *testing.T, k kinds.Kind, r Recording)) 
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, err := ReadRecording(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			k, ok := kinds.Lookup(name)
 			if !ok || r.Kind != name || r.Of == "" {
 				t.Fatalf("the recording is of kind %q, %q", r.Kind, r.Of)
@@ -74,13 +69,9 @@ func launchOne(t *testing.T, spec engine.Spec) engine.Instance {
 	inst, err := run.Launcher{}.Launch(t.Context(), spec, engine.Launch{
 		ID: "recorded-" + rand.Text(), Owner: "recorded-" + rand.Text(), LogPath: filepath.Join(t.TempDir(), "engine.log"),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
-		if err := inst.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, inst.Stop(context.Background()))
 	})
 	return inst
 }
@@ -89,97 +80,82 @@ func launchOne(t *testing.T, spec engine.Spec) engine.Instance {
 func start(t *testing.T, spec engine.Spec) engine.Instance {
 	t.Helper()
 	inst := launchOne(t, spec)
-	if err := inst.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, inst.Ready(t.Context()))
 	return inst
 }
 
-func TestRecordedServersBecomeReadyInTime(t *testing.T) {
-	eachKind(t, func(t *testing.T, _ kinds.Kind, r Recording) {
-		inst := start(t, Replay(r.Kind, ""))
-		state, err := ReplayStateOf(inst.BaseURL())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !state.Loaded {
-			t.Error("it was called ready before its model was loaded")
-		}
-		if len(r.Expect.ReadyAfter) == 0 {
-			t.Error("the recording does not say when it is ready")
-		}
-		for ask, times := range r.Expect.ReadyAfter {
-			if state.Asked[ask] < times {
-				t.Errorf("it was ready after %d of %s, want %d: asked were %v", state.Asked[ask], ask, times, state.Asked)
-			}
-		}
-	})
-}
-
-func TestRecordedServersAnswer(t *testing.T) {
+// TestRecordedServers: what mxflow makes of a running server of each kind.
+func TestRecordedServers(t *testing.T) {
 	eachKind(t, func(t *testing.T, k kinds.Kind, r Recording) {
 		inst := start(t, Replay(r.Kind, ""))
-		client := openai.New(inst.BaseURL(), r.Model)
-		if k.AskModel {
-			client.Model = ""
-		}
-		defer client.Close()
-		if len(r.Expect.Texts) == 0 {
-			t.Error("the recording expects no text")
-		}
-		for path, want := range r.Expect.Texts {
-			api := openai.Completions
-			if strings.Contains(path, "chat") {
-				api = openai.Chat
-			}
-			s, err := client.Stream(t.Context(), openai.Request{API: api, Prompt: "The capital of France is", MaxTokens: 3, IgnoreEOS: k.Ask.IgnoreEOS, ContinuousUsage: true, Timeouts: openai.Timeouts{Total: time.Minute}})
-			if err != nil || s.Err != "" {
-				t.Errorf("%s: %v %s", path, err, s.Err)
-				continue
-			}
-			got := fmt.Sprintf("%q prompt %d output %d cached %d", s.Text, s.PromptTokens, s.OutputTokens, s.CachedTokens)
-			if exp := fmt.Sprintf("%q prompt %d output %d cached %d", want, r.Expect.Prompt, r.Expect.Output, r.Expect.Cached); got != exp {
-				t.Errorf("%s: got %s, want %s", path, got, exp)
-			}
-			if usage := s.TokenSource != "events"; usage != k.Ask.Usage {
-				t.Errorf("%s: tokens were counted by %s, and the profile says usage %v", path, s.TokenSource, k.Ask.Usage)
-			}
-		}
-		if got := countTokens(t, k, inst.BaseURL()); got != r.Expect.Tokens {
-			t.Errorf("it counted %d tokens, want %d", got, r.Expect.Tokens)
-		}
+		readyInTime(t, k, r, inst)
+		observed(t, k, r, inst)
+		recognised(t, k, r, inst)
+		answers(t, k, r, inst)
 	})
 }
 
-// countTokens asks as the profile specifies; 0 if it has no way.
-func countTokens(t *testing.T, k kinds.Kind, baseURL string) int {
-	t.Helper()
-	if k.Tokenize.Path == "" {
-		return 0
+func readyInTime(t *testing.T, _ kinds.Kind, r Recording, inst engine.Instance) {
+	state, err := ReplayStateOf(inst.BaseURL())
+	require.NoError(t, err)
+	if !state.Loaded {
+		t.Error("it was called ready before its model was loaded")
 	}
-	body, _ := json.Marshal(map[string]string{k.Tokenize.Field: "The capital of France is"})
-	resp, err := http.Post(baseURL+k.Tokenize.Path, "application/json", bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
+	if len(r.Expect.ReadyAfter) == 0 {
+		t.Error("the recording does not say when it is ready")
 	}
-	defer resp.Body.Close()
-	text, _ := io.ReadAll(resp.Body)
-	var answer any
-	if err := json.Unmarshal(text, &answer); err != nil {
-		t.Fatalf("%s: %v", text, err)
+	for ask, times := range r.Expect.ReadyAfter {
+		if state.Asked[ask] < times {
+			t.Errorf("it was ready after %d of %s, want %d: asked were %v", state.Asked[ask], ask, times, state.Asked)
+		}
 	}
-	n, err := observe.RunJQ(t.Context(), k.Tokenize.Count, answer)
-	if err != nil {
-		t.Fatal(err)
+}
+
+func answers(t *testing.T, k kinds.Kind, r Recording, inst engine.Instance) {
+	client := openai.New(inst.BaseURL(), r.Model)
+	if k.AskModel {
+		client.Model = ""
 	}
-	switch n := n.(type) {
-	case int:
-		return n
-	case float64:
-		return int(n)
+	defer client.Close()
+	if len(r.Expect.Texts) == 0 {
+		t.Error("the recording expects no text")
 	}
-	t.Fatalf("%v is no count", n)
-	return 0
+	for path, want := range r.Expect.Texts {
+		api := openai.Completions
+		if strings.Contains(path, "chat") {
+			api = openai.Chat
+		}
+		s, err := client.Stream(t.Context(), openai.Request{API: api, Prompt: "The capital of France is", MaxTokens: 3, IgnoreEOS: k.Ask.IgnoreEOS, ContinuousUsage: true, Timeouts: openai.Timeouts{Total: time.Minute}})
+		if err != nil || s.Err != "" {
+			t.Errorf("%s: %v %s", path, err, s.Err)
+			continue
+		}
+		got := fmt.Sprintf("%q prompt %d output %d cached %d", s.Text, s.PromptTokens, s.OutputTokens, s.CachedTokens)
+		if exp := fmt.Sprintf("%q prompt %d output %d cached %d", want, r.Expect.Prompt, r.Expect.Output, r.Expect.Cached); got != exp {
+			t.Errorf("%s: got %s, want %s", path, got, exp)
+		}
+		if usage := s.TokenSource != "events"; usage != k.Ask.Usage {
+			t.Errorf("%s: tokens were counted by %s, and the profile says usage %v", path, s.TokenSource, k.Ask.Usage)
+		}
+	}
+	if client.Tokenizer = counter(k); k.Tokenize.Path != "" {
+		if got, _, err := client.Tokenize(t.Context(), "The capital of France is"); err != nil || got != r.Expect.Tokens {
+			t.Errorf("it counted %d tokens, want %d: %v", got, r.Expect.Tokens, err)
+		}
+	}
+}
+
+// counter is how a profile has the client count tokens.
+func counter(k kinds.Kind) openai.Tokenizer {
+	count := func(ctx context.Context, answer any) (int, error) {
+		n, err := observe.RunJQ(ctx, k.Tokenize.Count, answer)
+		if f, ok := n.(float64); ok {
+			return int(f), err
+		}
+		whole, _ := n.(int)
+		return whole, err
+	}
+	return openai.Tokenizer{Path: k.Tokenize.Path, Field: k.Tokenize.Field, Count: count}
 }
 
 func TestRecordedCrashesAreRecognised(t *testing.T) {
@@ -233,38 +209,35 @@ func TestRecordedServersConform(t *testing.T) {
 	})
 }
 
-func TestRecordedServersAreObserved(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kinds.Kind, r Recording) {
-		inst := start(t, Replay(r.Kind, ""))
-		patterns := k.Patterns(nil)
-		for name, theirs := range k.Metrics.Names {
-			patterns = append(patterns, kinds.Pattern{Name: "metric." + name, Type: kinds.TypeNumber, Metric: theirs})
+func observed(t *testing.T, k kinds.Kind, r Recording, inst engine.Instance) {
+	patterns := k.Patterns(nil)
+	for name, theirs := range k.Metrics.Names {
+		patterns = append(patterns, kinds.Pattern{Name: "metric." + name, Type: kinds.TypeNumber, Metric: theirs})
+	}
+	got, missing := map[string]string{}, map[string]string{}
+	for _, o := range observe.All(t.Context(), inst, k.Metrics.Path, patterns) {
+		if o.Missing != "" {
+			missing[o.Name] = o.Missing
+			continue
 		}
-		got, missing := map[string]string{}, map[string]string{}
-		for _, o := range observe.All(t.Context(), inst, k.Metrics.Path, patterns) {
-			if o.Missing != "" {
-				missing[o.Name] = o.Missing
-				continue
-			}
-			got[o.Name] = shown(o.Value)
+		got[o.Name] = shown(o.Value)
+	}
+	for name, want := range r.Expect.Observed {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q %s", name, got[name], want, missing[name])
 		}
-		for name, want := range r.Expect.Observed {
-			if got[name] != want {
-				t.Errorf("%s is %q, want %q %s", name, got[name], want, missing[name])
-			}
+	}
+	// The recording shows everything that the profile can observe.
+	for _, p := range patterns {
+		if _, metric := strings.CutPrefix(p.Name, "metric."); metric && got[p.Name] == "" {
+			t.Errorf("%s is not in the recorded page: %s", p.Name, missing[p.Name])
+		} else if _, expected := r.Expect.Observed[p.Name]; !metric && !expected && got[p.Name] != "" {
+			t.Errorf("%s is observed as %q, and the recording does not expect it", p.Name, got[p.Name])
 		}
-		// The recording shows everything that the profile can observe.
-		for _, p := range patterns {
-			if _, metric := strings.CutPrefix(p.Name, "metric."); metric && got[p.Name] == "" {
-				t.Errorf("%s is not in the recorded page: %s", p.Name, missing[p.Name])
-			} else if _, expected := r.Expect.Observed[p.Name]; !metric && !expected && got[p.Name] != "" {
-				t.Errorf("%s is observed as %q, and the recording does not expect it", p.Name, got[p.Name])
-			}
-		}
-		if d, broke := k.Diagnose(inst.LogPath()); broke {
-			t.Errorf("a healthy log is taken for a crash: %v", d)
-		}
-	})
+	}
+	if d, broke := k.Diagnose(inst.LogPath()); broke {
+		t.Errorf("a healthy log is taken for a crash: %v", d)
+	}
 }
 
 // shown prints numbers to three places, so scaled ones can be written down.
@@ -277,13 +250,10 @@ func shown(v any) string {
 }
 
 // A server is recognised as its kind.
-func TestRecognise(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kinds.Kind, r Recording) {
-		inst := start(t, Replay(r.Kind, ""))
-		if got := run.Recognise(t.Context(), inst.Access()).Name; got != k.Name {
-			t.Errorf("%s is taken for %q", k.Name, got)
-		}
-	})
+func recognised(t *testing.T, k kinds.Kind, _ Recording, inst engine.Instance) {
+	if got := run.Recognise(t.Context(), inst.Access()).Name; got != k.Name {
+		t.Errorf("%s is taken for %q", k.Name, got)
+	}
 }
 
 // logOf is an Instance that is only a log.
@@ -294,43 +264,21 @@ type logOf struct {
 
 func (l logOf) LogPath() string { return l.path }
 
-// Real logs, if a checkout has them beside it.
-func TestRealLogsAreUnderstood(t *testing.T) {
-	folder := filepath.Join("..", "..", "..", "shared", "samples", "engine-logs")
-	if _, err := os.Stat(folder); err != nil {
-		t.Skip("there are no sample logs beside this checkout")
-	}
-	tests := map[string]struct {
-		kind     string
-		observed map[string]string
-		class    string // of the crash; empty for none
-		line     string
-	}{
-		"vllm-0.14rc1.gb10-gptoss120b-cutlass-flashinfer.server.ansi.log": {kind: "vllm", observed: map[string]string{
-			"attention": "FLASHINFER", "moe_kernel": "CUTLASS", "quantization": "mxfp4", "kv_cache_dtype": "fp8", "cuda_graphs": "FULL_AND_PIECEWISE",
-			"kv_capacity_tokens": "545824", "weights_gb": "65.861", "model_load_s": "67.928", "compile_s": "48.77", "fp4_fallback": "0",
-			"max_num_batched_tokens": "8192", "speculative": "none", "dtype": "bfloat16", "graph_memory_gb": "0.934", "kv_memory_gb": "20.122", "autotuned": "1",
-		}},
-		"vllm-0.14rc1.gb10-startup-illegal-instruction.log": {kind: "vllm", class: "crash", line: "illegal instruction"},
-		"vllm-marlin-fallback.snippet.log": {kind: "vllm", observed: map[string]string{
-			"moe_kernel": "MARLIN", "linear_kernel": "MarlinNvFp4LinearKernel", "fp4_fallback": "1",
-		}},
-		"vllm-oom.snippet.log":             {kind: "vllm", class: "oom", line: "OutOfMemoryError"},
-		"sglang-start.snippet.2026-03.log": {kind: "sglang", observed: map[string]string{"attention": "fa3"}},
-		"sglang-graph-oom.snippet.log":     {kind: "sglang", class: "oom", line: "Capture cuda graph failed"},
-	}
-	for name, tc := range tests {
-		path := filepath.Join(folder, name)
-		got := inLog(t, tc.kind, path)
-		for what, want := range tc.observed {
-			if o := got[what]; o.Value == nil || shown(o.Value) != want {
-				t.Errorf("%s: %s is %v, want %q", name, what, o.Value, want)
-			}
-		}
-		k, _ := kinds.Lookup(tc.kind)
-		d, broke := k.Diagnose(path)
-		if broke != (tc.class != "") || string(d.Class) != tc.class || !strings.Contains(d.Line, tc.line) {
-			t.Errorf("%s: the diagnosis is %v, want class %q", name, d, tc.class)
+// logOfText is a log of a text.
+func logOfText(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "log")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// shows checks what a kind finds in a log.
+func shows(t *testing.T, kind, path string, want map[string]string) {
+	t.Helper()
+	got := inLog(t, kind, path)
+	for name, want := range want {
+		if o := got[name]; o.Value == nil && want != "" || o.Value != nil && shown(o.Value) != want {
+			t.Errorf("%s: %s is %v (%s), want %q", path, name, o.Value, o.Line, want)
 		}
 	}
 }
@@ -357,7 +305,7 @@ func inLog(t *testing.T, kind, path string) map[string]observe.Observation {
 // A drafter is loaded after the model that it drafts for, and logs the same lines about
 // itself. TensorRT-LLM also allocates a first KV cache to measure what memory is left.
 func TestServedModelIsObserved(t *testing.T) {
-	tests := map[string]struct {
+	for kind, tc := range map[string]struct {
 		log  string
 		want map[string]string
 	}{
@@ -396,18 +344,8 @@ Model init total -- 4.20s
 [TensorRT-LLM][INFO] [MemUsageChange] Allocated 43.87 GiB for max tokens in paged KV cache (1277952).
 [TensorRT-LLM][INFO] [MemUsageChange] Allocated 2.00 GiB for max tokens in paged KV cache (1277900).
 `, map[string]string{"model_load_s": "35.18", "kv_memory_gb": "47.105", "kv_capacity_tokens": "1277952", "window_reduced": "0"}},
-	}
-	for kind, tc := range tests {
-		path := filepath.Join(t.TempDir(), "log")
-		if err := os.WriteFile(path, []byte(tc.log), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		got := inLog(t, kind, path)
-		for name, want := range tc.want {
-			if o := got[name]; o.Value == nil || shown(o.Value) != want {
-				t.Errorf("%s: %s is %v (%s), want %s", kind, name, o.Value, o.Line, want)
-			}
-		}
+	} {
+		shows(t, kind, logOfText(t, tc.log), tc.want)
 	}
 }
 
@@ -440,13 +378,7 @@ func TestWhichCUDAGraphs(t *testing.T) {
 		{"trtllm", "Creating CUDA graph instances for 11 batch sizes.\nRun piecewise CUDA graph warmup for num tokens=8192\n", "FULL_AND_PIECEWISE"},
 		{"trtllm", "LLM Args: model='m' cuda_graph_config=None moe_config=MoeConfig()\n", "NONE"},
 	} {
-		path := filepath.Join(t.TempDir(), "log")
-		if err := os.WriteFile(path, []byte(tc.log), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if o := inLog(t, tc.kind, path)["cuda_graphs"]; o.Value != any(tc.want) && (o.Value != nil || tc.want != "") {
-			t.Errorf("%s: %v, want %q in\n%s", tc.kind, o.Value, tc.want, tc.log)
-		}
+		shows(t, tc.kind, logOfText(t, tc.log), map[string]string{"cuda_graphs": tc.want})
 	}
 }
 
@@ -454,16 +386,11 @@ func TestWhichCUDAGraphs(t *testing.T) {
 // shape with 4 layers. What was requested and what it chose are in different lines.
 func TestSGLangLog(t *testing.T) {
 	path := filepath.Join("testdata", "sglang-0.5.17.h100-gptoss20b.log")
-	got := inLog(t, "sglang", path)
-	for name, want := range map[string]string{
+	shows(t, "sglang", path, map[string]string{
 		"attention": "fa3", "moe_kernel": "triton_kernel", "quantization": "mxfp4", "kv_cache_dtype": "bfloat16", "prefix_caching": "true", "cuda_graphs": "FULL_AND_PIECEWISE",
 		"kv_capacity_tokens": "8853669", "weights_gb": "5.143", "model_load_s": "0.19", "max_model_len": "4096", "speculative": "none",
 		"max_num_seqs": "4096", "max_num_batched_tokens": "8192", "eager_decodes": "0", "retractions": "0",
-	} {
-		if o := got[name]; o.Value == nil || shown(o.Value) != want {
-			t.Errorf("%s is %v, want %s", name, o.Value, want)
-		}
-	}
+	})
 	k, _ := kinds.Lookup("sglang")
 	if d, broke := k.Diagnose(path); broke {
 		t.Errorf("a healthy log is taken for a crash: %v", d)
@@ -474,29 +401,22 @@ func TestSGLangLog(t *testing.T) {
 		"Exception: Capture prefill CUDA graph failed: CUDA out of memory. Tried to allocate 1.50 GiB.":                          true,
 		"[2026-11-23 23:03:26] Subprocess scheduler_0 (pid=18389) crashed with exit code -9. Triggering SIGQUIT for cleanup...":  true,
 	} {
-		end := filepath.Join(t.TempDir(), "log")
-		if err := os.WriteFile(end, []byte(line+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if d, is := k.Diagnose(end); is != broke || broke && (d.Class == "oom") != strings.Contains(line, "memory") {
+		d, is := k.Diagnose(logOfText(t, line+"\n"))
+		if is != broke || broke && (d.Class == "oom") != strings.Contains(line, "memory") {
 			t.Errorf("%s: %v", line, d)
 		}
 	}
 }
 
-// TestOwnLog: the log of a start on an H200 that we recorded. Several observations come
-// from its line of 3 kB: each is kept with its surroundings, so a glob is evidence
-// for its own observation and for no other.
+// TestOwnLog: the log of a start on an H200 that we recorded. Several observations come from its line of 3 kB:
+// each is kept with its surroundings, so a glob is evidence for its own observation and for no other.
 func TestOwnLog(t *testing.T) {
-	got := inLog(t, "vllm", filepath.Join("testdata", "vllm-0.25.1.h200-gptoss20b-marlin.log"))
-	for name, want := range map[string]string{
+	path := filepath.Join("testdata", "vllm-0.25.1.h200-gptoss20b-marlin.log")
+	got := inLog(t, "vllm", path)
+	shows(t, "vllm", path, map[string]string{
 		"attention": "FLASH_ATTN", "moe_kernel": "MARLIN", "dtype": "bfloat16", "quantization": "gpt_oss_mxfp4", "prefix_caching": "true", "cuda_graphs": "FULL_AND_PIECEWISE",
 		"kv_capacity_tokens": "2058222", "kv_memory_gb": "101.265", "weights_gb": "14.818", "compile_s": "18.86", "jit_compilations": "0", "graph_memory_gb": "0.064", "max_num_batched_tokens": "8192",
-	} {
-		if o := got[name]; o.Value == nil || shown(o.Value) != want {
-			t.Errorf("%s is %v, want %s", name, o.Value, want)
-		}
-	}
+	})
 	about := map[string]string{
 		"*enable_prefix_caching=True*":           "prefix_caching",
 		"*with config: *dtype=torch.bfloat16*":   "dtype",
@@ -510,9 +430,7 @@ func TestOwnLog(t *testing.T) {
 	}
 	for text, want := range about {
 		g, err := logscan.ParseGlob(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for name, o := range got {
 			if len(o.Line) > 300 || o.To <= o.At && o.Line != "" {
 				t.Errorf("%s stands at %d to %d of %q", name, o.At, o.To, o.Line)

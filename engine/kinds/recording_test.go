@@ -19,83 +19,57 @@ import (
 	"github.com/mxflow/mxflow/engine"
 )
 
-// Recording is the behaviour of a server of one kind: how it becomes ready, its pages and
-// streams, its log, how it breaks. It was derived from the source and the logs of the
-// version in Of.
+// Recording is the behaviour of a server of one kind: how it becomes ready, its pages and streams, its log, how
+// it breaks. It was derived from the source and the logs of the version in Of.
 type Recording struct {
-	Kind  string `yaml:"kind"`
-	Of    string `yaml:"of"`
-	Model string `yaml:"model"`
+	Kind, Of, Model string
 	// Starting is logged before the port is open, Loaded once the model is.
-	Starting string `yaml:"starting"`
-	Loaded   string `yaml:"loaded"`
+	Starting, Loaded string
 	// Loading is the answer of every page to its first Asks requests.
 	Loading *struct {
-		Status int    `yaml:"status"`
-		Body   string `yaml:"body"`
-		Asks   int    `yaml:"asks"`
-	} `yaml:"loading"`
-	// Pages by method and path: "GET /health".
-	Pages map[string]RecordedPage `yaml:"pages"`
+		Status, Asks int
+		Body         string
+	}
+	// Pages by method and path: "GET /health". The first matching answer is given.
+	Pages map[string]struct {
+		Loads   bool // the model, by this request
+		Answers []struct {
+			Times  int   // that it is given; 0 is unlimited
+			Loaded *bool // only before or after the model was loaded
+			Status int
+			Body   string
+		}
+	}
 	// Streams by path: "/v1/completions".
-	Streams map[string]RecordedStream `yaml:"streams"`
-	Crashes map[string]RecordedCrash  `yaml:"crashes"`
-	Expect  RecordedExpect            `yaml:"expect"`
+	Streams map[string]RecordedStream
+	Crashes map[string]RecordedCrash
+	// Expect is how all of it is to be understood.
+	Expect struct {
+		// ReadyAfter are the requests that must have been made before it is ready, at least so often.
+		ReadyAfter      map[string]int `yaml:"ready_after"`
+		Observed, Texts map[string]string
+		// Prompt, Output and Cached are token counts of both streams; -1 is unknown. Tokens are those of
+		// the tokenizer page; 0 if there is none.
+		Prompt, Output, Cached, Tokens int
+	}
 }
 
-// RecordedPage is one page: the first matching answer is given.
-type RecordedPage struct {
-	// Loads is set if this request loads the model.
-	Loads   bool             `yaml:"loads"`
-	Answers []RecordedAnswer `yaml:"answers"`
-}
-
-// RecordedAnswer is one answer of a page.
-type RecordedAnswer struct {
-	// Times is how often it is given; 0 is unlimited. Loaded restricts it to before or
-	// after the model was loaded.
-	Times  int    `yaml:"times"`
-	Loaded *bool  `yaml:"loaded"`
-	Status int    `yaml:"status"`
-	Body   string `yaml:"body"`
-}
-
-// RecordedStream is a streamed answer.
+// RecordedStream is a streamed answer. Refuses maps unknown members of a request to the server's answer, which
+// has status 422.
 type RecordedStream struct {
-	// Refuses maps unknown members of a request to the server's answer, which has status
-	// 422.
-	Refuses map[string]string `yaml:"refuses"`
-	Events  string            `yaml:"events"`
+	Refuses map[string]string
+	Events  string
 }
 
-// RecordedCrash is one way to break: While "starting", when a page "loads" the model, or
-// on the first "request".
+// RecordedCrash is one way to break: While "starting", when a page "loads" the model, or on the first "request".
 type RecordedCrash struct {
-	While  string `yaml:"while"`
-	Log    string `yaml:"log"`
-	Status int    `yaml:"status"`
-	// Answer is the response of a server that survives: with status 500 to the page that
-	// loads, as the whole stream to a request.
-	Answer string `yaml:"answer"`
+	While, Log string
+	Status     int
+	// Answer is the response of a server that survives: with status 500 to the page that loads, as the whole
+	// stream to a request.
+	Answer string
 	// Class and Line must be recognised: the class, and part of the line.
-	Class string `yaml:"class"`
-	Line  string `yaml:"line"`
-}
-
-// RecordedExpect is the expected interpretation.
-type RecordedExpect struct {
-	// ReadyAfter are the requests that must have been made before it is ready, with their
-	// minimum number.
-	ReadyAfter map[string]int `yaml:"ready_after"`
-	// Observed by name, as their values print.
-	Observed map[string]string `yaml:"observed"`
-	Texts    map[string]string `yaml:"texts"`
-	// Prompt, Output and Cached are token counts of both streams; -1 is unknown.
-	Prompt int `yaml:"prompt"`
-	Output int `yaml:"output"`
-	Cached int `yaml:"cached"`
-	// Tokens of the tokenizer page; 0 if there is none.
-	Tokens int `yaml:"tokens"`
+	Class, Line string
 }
 
 //go:embed testdata/recorded/*.yaml
@@ -128,8 +102,7 @@ func ReadRecording(kind string) (Recording, error) {
 	return r, nil
 }
 
-// replayEnv makes this process a server that plays a recording: "<kind>" or
-// "<kind>:<crash>".
+// replayEnv makes this process a server that plays a recording: "<kind>" or "<kind>:<crash>".
 const replayEnv = "MXFLOW_REPLAY"
 
 // Replay is the Spec of a server that behaves as recorded, of that kind, and breaks in

@@ -3,6 +3,7 @@ package kinds
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -37,7 +38,7 @@ func reached(t *testing.T, kind string, settings map[string]any) string {
 // One plan's settings, in every kind that has them: they mean the same.
 func TestSettingsReachEveryKind(t *testing.T) {
 	const trt = "--extra_llm_api_options {config} | "
-	tests := []struct {
+	for _, tc := range []struct {
 		setting string
 		value   any
 		want    map[string]string
@@ -99,8 +100,7 @@ func TestSettingsReachEveryKind(t *testing.T) {
 			"llamacpp": "--spec-type draft-mtp -md d --spec-draft-n-max 3",
 			"tabbyapi": "--draft-mode mtp --draft-model-name d --draft-num-tokens 3",
 		}},
-	}
-	for _, tc := range tests {
+	} {
 		for _, k := range All() {
 			got := reached(t, k.Name, map[string]any{tc.setting: tc.value})
 			want, has := tc.want[k.Name]
@@ -117,7 +117,7 @@ func TestSettingsReachEveryKind(t *testing.T) {
 }
 
 func TestSettingsTogether(t *testing.T) {
-	tests := map[string]struct {
+	for name, tc := range map[string]struct {
 		kind     string
 		settings map[string]any
 		want     string
@@ -143,10 +143,24 @@ func TestSettingsTogether(t *testing.T) {
 		"a member of the wrong type":       {"sglang", map[string]any{"speculative": map[string]any{"eagle_topk": "4"}}, `error: engine kind "sglang": in setting "speculative": setting "eagle_topk" must be a number, not 4`},
 		"an unknown member":                {"llamacpp", map[string]any{"speculative": map[string]any{"topk": 4}}, `error: engine kind "llamacpp": setting "speculative" has no member "topk": it has "gpu_layers", "method", "min_probability", "min_speculative_tokens", "model" and "num_speculative_tokens"`},
 		"a null member is as good as none": {"sglang", map[string]any{"speculative": map[string]any{"method": "ngram", "model": nil}}, "--speculative-algorithm NGRAM"},
-	}
-	for name, tc := range tests {
+	} {
 		if got := reached(t, tc.kind, tc.settings); got != tc.want {
 			t.Errorf("%s: got\n%q, want\n%q", name, got, tc.want)
+		}
+	}
+}
+
+// TestSettingsOfTheWrongType: each is named, and so are those that there are.
+func TestSettingsOfTheWrongType(t *testing.T) {
+	for want, settings := range map[string]map[string]any{
+		`"gpu_memory_utilization" must be a number, not NaN`:                {"gpu_memory_utilization": math.NaN()},
+		`"max_model_len" must be a number, not 8`:                           {"max_model_len": "8"},
+		`"enforce_eager" must be a bool, not yes`:                           {"enforce_eager": "yes"},
+		`"dtype" must be a string, not 8; unknown setting "nope": it has "`: {"dtype": 8.0, "nope": 1},
+		`unknown setting "nope": it has "`:                                  {"nope": nil},
+	} {
+		if got := reached(t, "vllm", settings); !strings.Contains(got, want) {
+			t.Errorf("%v: %s, want %s", settings, got, want)
 		}
 	}
 }

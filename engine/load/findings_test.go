@@ -58,8 +58,7 @@ func TestFindings(t *testing.T) {
 
 // Tokens put into the cache on purpose are no contamination, but those beyond them are.
 func TestExpectedInCache(t *testing.T) {
-	// A template of 8 tokens, a system prompt of 20, a context of 100 with it, a
-	// prompt of 30.
+	// A template of 8 tokens, a system prompt of 20, a context of 100 with it, a prompt of 30.
 	one := func(index, cached int) measure.Sample {
 		return measure.Sample{Workload: "chat", Index: index, PromptTokens: 138, ContextTokens: 100, RequestedPrompt: 38, CachedTokens: cached}
 	}
@@ -69,11 +68,10 @@ func TestExpectedInCache(t *testing.T) {
 	later := func(cached int) measure.Sample {
 		return measure.Sample{Workload: "chat", Turn: 1, PromptTokens: 300, ContextTokens: 270, RequestedPrompt: 30, CachedTokens: cached}
 	}
-	tests := []struct {
-		name    string
-		samples []measure.Sample
-		cached  CacheUse
-		missing CacheUse
+	for _, tt := range []struct {
+		name            string
+		samples         []measure.Sample
+		cached, missing CacheUse
 	}{
 		{"a context that was cached", []measure.Sample{context(0), one(0, 108)}, CacheUse{Of: 1}, CacheUse{Of: 1}},
 		{"and was not found", []measure.Sample{context(0), one(0, 25)}, CacheUse{Of: 1}, CacheUse{Of: 1, Requests: 1, Tokens: 75, Worst: 0.75}},
@@ -83,8 +81,7 @@ func TestExpectedInCache(t *testing.T) {
 		{"a context of another request", []measure.Sample{context(1), one(0, 128)}, CacheUse{Of: 1, Requests: 1, Tokens: 100, Worst: 100. / 110}, CacheUse{}},
 		{"a later turn", []measure.Sample{later(256)}, CacheUse{Of: 1}, CacheUse{Of: 1, Requests: 1, Tokens: 14, Worst: 14. / 270}},
 		{"a later turn as a whole", []measure.Sample{later(300)}, CacheUse{Of: 1, Requests: 1, Tokens: 22, Worst: 1}, CacheUse{Of: 1}},
-	}
-	for _, tt := range tests {
+	} {
 		if cached, missing := Caching(tt.samples, 8, 20); cached != tt.cached || missing != tt.missing {
 			t.Errorf("%s: %+v, want %+v; recomputed %+v, want %+v", tt.name, cached, tt.cached, missing, tt.missing)
 		}
@@ -161,8 +158,7 @@ func TestHeldBack(t *testing.T) {
 	}
 }
 
-// Two of four answers came within 41 µs from a machine that was busy, and their rate was
-// the launch's.
+// Two of four answers came within 41 µs from a machine that was busy, and their rate was the launch's.
 func TestReadLate(t *testing.T) {
 	answer := func(late time.Duration, ms ...float64) measure.Sample {
 		s := answerAt(measure.KindText, ms...)

@@ -9,7 +9,7 @@ import (
 )
 
 func TestArrivalsExactly(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		pace Pace
 		n    int
@@ -19,8 +19,7 @@ func TestArrivalsExactly(t *testing.T) {
 		{"poisson", Pace{Arrival: Poisson, Rate: 10, Seed: 7}, 5, goldenPoisson},
 		{"one", Pace{Arrival: Constant, Rate: 1}, 1, "[0]"},
 		{"none", Pace{Arrival: Poisson, Rate: 1}, 0, "[]"},
-	}
-	for _, tt := range tests {
+	} {
 		at, err := tt.pace.arrivals(tt.n)
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
@@ -35,8 +34,7 @@ func TestArrivalsExactly(t *testing.T) {
 	}
 }
 
-// As first drawn: if they change, arrivals differ, and earlier measurements cannot be
-// compared with later ones.
+// As first drawn: if they change, arrivals differ, and earlier measurements cannot be compared with later ones.
 const goldenPoisson = "[0 120700 254952 431837 479456]"
 
 // gapsOf are the gaps of a process in units of their mean.

@@ -1,12 +1,16 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,105 +18,79 @@ import (
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func TestClosedLoop(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		change func(*Plan)
 		takes  map[string]time.Duration // 1 s if not given
 		want   string
 	}{
-		{"one at a time", func(p *Plan) {}, nil, "w0@0s w1@1s m0@2s m1@3s m2@4s"},
+		{"one at a time", func(*Plan) {}, nil, "w0@0s w1@1s m0@2s m1@3s m2@4s"},
 		{"two", func(p *Plan) { p.Pace.Concurrency = 2 }, nil, "w0@0s w1@1s m0@2s m1@2s m2@3s"},
 		{"two on a warm engine", func(p *Plan) { p.Pace.Concurrency, p.Fresh = 2, false }, nil, "w0@0s w1@0s m0@1s m1@1s m2@2s"},
-		{
-			"a slow one keeps its place", func(p *Plan) { p.Pace.Concurrency, p.Prompts.Warmup = 2, nil; p.Fresh = false },
-			map[string]time.Duration{"m0": 5 * second},
-			"m0@0s m1@0s m2@1s",
-		},
+		{"a slow one keeps its place", func(p *Plan) {
+			p.Pace.Concurrency, p.Prompts.Warmup, p.Fresh = 2, nil, false
+		}, map[string]time.Duration{"m0": 5 * second}, "m0@0s m1@0s m2@1s"},
 		{"more places than requests", func(p *Plan) { p.Pace.Concurrency, p.Fresh = 100, false }, nil, "w0@0s w1@0s m0@1s m1@1s m2@1s"},
 		{"fresh without warm-up", func(p *Plan) { p.Pace.Concurrency, p.Prompts.Warmup = 3, nil }, nil, "m0@0s m1@1s m2@1s"},
 		{"for 1.5 s", func(p *Plan) { p.Pace.Duration = 1500 * time.Millisecond }, nil, "w0@0s w1@1s m0@2s m1@3s"},
 		{"for a time that ends as an answer does", func(p *Plan) { p.Pace.Duration = second }, nil, "w0@0s w1@1s m0@2s"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			inBubble(t, func() Plan {
-				p := plan()
-				tt.change(&p)
-				return p
-			}, func() *clockwork {
-				e := newClockwork(0)
-				e.takes = func(r openai.Request) (time.Duration, error) {
-					if d, ok := tt.takes[r.Prompt]; ok {
-						return d, nil
-					}
-					return second, nil
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p, e := plan(), newClockwork(0)
+			tt.change(&p)
+			e.takes = func(r openai.Request) (time.Duration, error) { return cmp.Or(tt.takes[r.Prompt], second), nil }
+			r, err := e.sends(t, p)
+			if got := e.inOrder(); err != nil || got != tt.want {
+				t.Errorf("%s: %s, %v\nwant %s", tt.name, got, err, tt.want)
+			}
+			for _, s := range r.Samples {
+				if s.OpenLoop || s.Scheduled != s.Due || s.Start != s.Due || s.Err != "" {
+					t.Errorf("%s: %+v", tt.name, s)
 				}
-				return e
-			}, func(t *testing.T, e *clockwork, r Result, err error) {
-				slices.SortStableFunc(e.sent, func(a, b sending) int {
-					if a.at != b.at {
-						return int(a.at - b.at)
-					}
-					return strings.Compare(a.r.Prompt, b.r.Prompt)
-				})
-				if got := e.order(); err != nil || got != tt.want {
-					t.Errorf("%s, %v\nwant %s", got, err, tt.want)
-				}
-				for _, s := range r.Samples {
-					if s.OpenLoop || s.Scheduled != s.Due || s.Start != s.Due || s.Err != "" {
-						t.Errorf("%+v", s)
-					}
-				}
-			})
+			}
 		})
 	}
 }
 
 // A sample describes the request that was sent.
 func TestSamplesSayWhatWasSent(t *testing.T) {
-	var progress []int
-	inBubble(t, func() Plan {
-		p := plan()
+	synctest.Test(t, func(t *testing.T) {
+		var progress []int
+		p, e := plan(), newClockwork(second)
 		q := &p.Request
 		q.TopP, q.MinP, q.TopK, q.RepetitionPenalty, q.Temperature = 0.9, 0.1, 40, 1.1, 0.7
 		p.Prompts.Measured[1].Output = 3
 		p.Progress = func(done int) { progress = append(progress, done) }
-		return p
-	}, func() *clockwork { return newClockwork(second) }, func(t *testing.T, e *clockwork, r Result, err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		r, err := e.sends(t, p)
+		require.NoError(t, err)
 		for i, s := range e.sent {
-			limits := openai.Timeouts{Total: 10 * time.Minute, First: 10 * time.Minute, Stall: 10 * time.Minute}
-			if i > 0 {
-				limits = openai.Timeouts{Total: time.Minute, Stall: time.Second}
+			want := p.Request
+			want.Prompt, want.ContinuousUsage, want.MaxTokens = s.r.Prompt, true, []int{8, 8, 8, 3, 8}[i]
+			if i == 0 {
+				want.Timeouts = openai.Timeouts{Total: 10 * time.Minute, First: 10 * time.Minute, Stall: 10 * time.Minute}
 			}
-			tokens := 8
-			if i == 3 {
-				tokens = 3
+			sent := s.r
+			sent.Ended, sent.Heard = nil, nil
+			if !reflect.DeepEqual(sent, want) {
+				t.Errorf("request %d: %+v", i, s.r)
 			}
-			q := s.r
-			if q.Timeouts != limits || q.MaxTokens != tokens || !q.IgnoreEOS || !q.ContinuousUsage ||
-				q.TopP != 0.9 || q.MinP != 0.1 || q.TopK != 40 || q.RepetitionPenalty != 1.1 || q.Temperature != 0.7 {
-				t.Errorf("request %d: %+v", i, q)
-			}
-			got := r.Samples[i]
-			at := time.Duration(i) * second
-			if got.Warmup != (i < 2) || got.RequestedOutput != tokens || got.RequestedPrompt != 10 || got.Start != at || got.Due != at {
+			got, at := r.Samples[i], time.Duration(i)*second
+			if got.Warmup != (i < 2) || got.RequestedOutput != want.MaxTokens || got.RequestedPrompt != 10 {
 				t.Errorf("sample %d: %+v", i, got)
+			}
+			if got.Start != at || got.Due != at {
+				t.Errorf("sample %d was due at %v, and sent at %v", i, got.Due, got.Start)
 			}
 			if got.Sent != got.Sent.Round(0) {
 				t.Error("a monotonic reading is left in Sent")
 			}
 		}
-		if r.From != 2*second || r.To != 5*second {
-			t.Errorf("measured from %v to %v", r.From, r.To)
-		}
-		if !slices.Equal(progress, []int{1, 2, 3, 4, 5}) {
-			t.Errorf("progress %v", progress)
+		if r.From != 2*second || r.To != 5*second || !slices.Equal(progress, []int{1, 2, 3, 4, 5}) {
+			t.Errorf("measured from %v to %v, progress %v", r.From, r.To, progress)
 		}
 	})
 }
@@ -155,53 +133,51 @@ func times(r Result) string {
 }
 
 func TestOpenLoop(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		change func(*Plan)
 		want   string
 		most   int
 	}{
-		{"slow answers delay nothing", func(p *Plan) {}, "0/0/0 500/500/500 1000/1000/1000 1500/1500/1500 2000/2000/2000", 4},
+		{"slow answers delay nothing", func(*Plan) {}, "0/0/0 500/500/500 1000/1000/1000 1500/1500/1500 2000/2000/2000", 4},
 		// Answers take 1.9 s: places are free again at 1.9, 2.4, 3.8 s.
 		{"a cap holds back", func(p *Plan) { p.Pace.MaxConcurrency = 2 }, "0/0/0 500/500/500 1000/1900/1900 1500/2400/2400 2000/3800/3800", 2},
-		{"what was scheduled in time is sent", func(p *Plan) { p.Pace.MaxConcurrency, p.Pace.Duration = 2, 1100*time.Millisecond }, "0/0/0 500/500/500 1000/1900/1900", 2},
+		{"what was scheduled in time is sent", func(p *Plan) {
+			p.Pace.MaxConcurrency, p.Pace.Duration = 2, 1100*time.Millisecond
+		}, "0/0/0 500/500/500 1000/1900/1900", 2},
 		{"a fresh engine", func(p *Plan) { p.Fresh = true }, "0/0/0 2400/2400/2400 2900/2900/2900 3400/3400/3400 3900/3900/3900", 4},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			inBubble(t, func() Plan {
-				p := plan()
-				p.Fresh, p.Prompts = false, prompt.Prompts{Measured: numbered("m", 5)}
-				p.Pace = Pace{Arrival: Constant, Rate: 2}
-				tt.change(&p)
-				return p
-			}, func() *clockwork { return newClockwork(1900 * time.Millisecond) }, func(t *testing.T, e *clockwork, r Result, err error) {
-				if got := times(r); err != nil || got != tt.want || e.most != tt.most {
-					t.Errorf("%s, %d at once, %v\nwant %s, %d at once", got, e.most, err, tt.want, tt.most)
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p, e := plan(), newClockwork(1900*time.Millisecond)
+			p.Fresh, p.Prompts = false, prompt.Prompts{Measured: numbered("m", 5)}
+			p.Pace = Pace{Arrival: Constant, Rate: 2}
+			tt.change(&p)
+			r, err := e.sends(t, p)
+			if got := times(r); err != nil || got != tt.want || e.most != tt.most {
+				t.Errorf("%s: %s, %d at once, %v\nwant %s, %d at once", tt.name, got, e.most, err, tt.want, tt.most)
+			}
+			for _, s := range r.Samples {
+				if !s.OpenLoop {
+					t.Errorf("%s: %+v", tt.name, s)
 				}
-				for _, s := range r.Samples {
-					if !s.OpenLoop {
-						t.Errorf("%+v", s)
-					}
-				}
-			})
+			}
 		})
 	}
 }
 
-// The requests of a random process go out exactly when it says, whatever the answers do,
-// and warm-ups before it go out a few at a time.
+// The requests of a random process go out exactly when it says, whatever the answers do, and warm-ups
+// before it go out a few at a time.
 func TestOpenLoopKeepsItsSchedule(t *testing.T) {
-	const n = 300
-	pace := Pace{Arrival: Poisson, Rate: 100, Seed: 9}
-	inBubble(t, func() Plan {
-		return Plan{
+	synctest.Test(t, func(t *testing.T) {
+		const n = 300
+		pace := Pace{Arrival: Poisson, Rate: 100, Seed: 9}
+		at, _ := pace.arrivals(n)
+		e := newClockwork(100 * time.Millisecond)
+		r, err := e.sends(t, Plan{
 			Cell: "chat", Prompts: prompt.Prompts{Warmup: numbered("w", 10), Measured: numbered("m", n)},
 			Request: openai.Request{MaxTokens: 4}, Pace: pace, Fresh: true,
-		}
-	}, func() *clockwork { return newClockwork(100 * time.Millisecond) }, func(t *testing.T, e *clockwork, r Result, err error) {
-		at, _ := pace.arrivals(n)
-		if err != nil || len(r.Samples) != n+10 {
+		})
+		if err != nil || len(r.Samples) != n+10 || r.Samples[0].OpenLoop {
 			t.Fatalf("%d samples, %v", len(r.Samples), err)
 		}
 		for i, s := range r.Samples[10:] {
@@ -210,36 +186,9 @@ func TestOpenLoopKeepsItsSchedule(t *testing.T) {
 			}
 		}
 		for i, s := range e.sent[:10] {
-			want := min(i, 4)
-			if i == 0 {
-				want = 1
-			}
-			if s.inFlight > max(want, 1) || s.at == 0 && i > 0 {
+			if s.inFlight > max(1, min(i, 4)) || s.at == 0 && i > 0 {
 				t.Errorf("warm-up %d with %d in flight at %v", i, s.inFlight, s.at)
 			}
-		}
-		if r.Samples[0].OpenLoop {
-			t.Error("warm-ups have no schedule")
-		}
-	})
-}
-
-// Thousands of requests at once are no problem for this package, and it notices that its
-// clock was late.
-func TestManyAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const n = 2000
-		e := newClockwork(second)
-		p := Plan{
-			Cell: "chat", Prompts: prompt.Prompts{Measured: numbered("m", 3*n)}, Request: openai.Request{MaxTokens: 1},
-			Pace: Pace{Concurrency: n},
-		}
-		r, err := run(t.Context(), e, p, timerUntil)
-		if err != nil || e.most != n || len(r.Samples) != 3*n || r.To-r.From != 3*second {
-			t.Errorf("%v: %d at once, %d samples, %v", err, e.most, len(r.Samples), r.To-r.From)
-		}
-		if d := r.Delay; d.Name != measure.ClientDelay || len(d.At) < 290 || len(d.Value) != len(d.At) || d.At[0] != 10*time.Millisecond {
-			t.Errorf("%d readings of the client's delay", len(d.At))
 		}
 	})
 }
@@ -251,8 +200,7 @@ func TestAnswersSayHowLateTheyWereRead(t *testing.T) {
 		zero := time.Now()
 		p := plan()
 		p.Prompts.Warmup = nil
-		// It wakes late at one time, as the whole client does while another program has its
-		// processor.
+		// It wakes late at one time, as the whole client does while another program has its processor.
 		r, err := run(t.Context(), newClockwork(second), p, func(ctx context.Context, at time.Time) bool {
 			from := zero.Add(1501 * time.Millisecond)
 			if to := from.Add(6 * time.Millisecond); at.After(from) && at.Before(to) {
@@ -321,62 +269,44 @@ func TestOpenLoopOnTheRealClock(t *testing.T) {
 
 func TestFailuresEndTheRun(t *testing.T) {
 	broken := errors.New("engine died")
-	failing := func(names ...string) func() *clockwork {
-		return func() *clockwork {
-			e := newClockwork(0)
+	for _, tt := range []struct {
+		name, failing          string
+		concurrency, maxErrors int
+		want                   string // the error
+		samples                int
+		failed                 []int // of the samples
+		to                     time.Duration
+	}{
+		{"a request", "m1", 0, 0, "cell chat, request 1", 4, []int{3}, 3500 * time.Millisecond},
+		{"a warm-up", "w1", 0, 0, "warm-up 1", 2, []int{1}, 0},
+		// Requests in flight are cancelled, and say so.
+		{"one of three", "m1", 3, 0, "request 1", 5, []int{2, 3, 4}, 2500 * time.Millisecond},
+		{"one that may fail", "m1", 0, 1, "", 5, []int{3}, 4500 * time.Millisecond},
+		{"one more than may", "m0 m1", 0, 1, "request 1", 4, []int{2, 3}, 3 * second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p, e := plan(), newClockwork(0)
+			p.Pace.Concurrency, p.MaxErrors = tt.concurrency, tt.maxErrors
 			e.takes = func(r openai.Request) (time.Duration, error) {
-				if slices.Contains(names, r.Prompt) {
+				if slices.Contains(strings.Fields(tt.failing), r.Prompt) {
 					return second / 2, broken
 				}
 				return second, nil
 			}
-			return e
-		}
-	}
-	inBubble(t, plan, failing("m1"), func(t *testing.T, e *clockwork, r Result, err error) {
-		if !errors.Is(err, broken) || !strings.Contains(err.Error(), "cell chat, request 1") {
-			t.Errorf("error %v", err)
-		}
-		if len(r.Samples) != 4 || r.Samples[3].Err != "engine died" || r.Samples[3].Index != 1 || r.To != 3500*time.Millisecond {
-			t.Errorf("%+v", r)
-		}
-	})
-	inBubble(t, plan, failing("w1"), func(t *testing.T, e *clockwork, r Result, err error) {
-		if err == nil || !strings.Contains(err.Error(), "warm-up 1") || len(e.sent) != 2 || r.From != r.To {
-			t.Errorf("%v after %s", err, e.order())
-		}
-	})
-	// Requests in flight are cancelled, and say so.
-	inBubble(t, func() Plan {
-		p := plan()
-		p.Pace.Concurrency = 3
-		return p
-	}, failing("m1"), func(t *testing.T, e *clockwork, r Result, err error) {
-		if !errors.Is(err, broken) || len(r.Samples) != 5 || e.inFlight != 0 {
-			t.Errorf("%v, %d samples, %d in flight", err, len(r.Samples), e.inFlight)
-		}
-		for _, s := range r.Samples[2:] {
-			if s.Err == "" {
-				t.Errorf("request %d is said to be whole", s.Index)
+			r, err := e.sends(t, p)
+			if errors.Is(err, broken) != (tt.want != "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: %v", tt.name, err)
 			}
-		}
-	})
-	// Some may fail, and are kept.
-	some := func() Plan {
-		p := plan()
-		p.MaxErrors = 1
-		return p
+			if len(r.Samples) != tt.samples || e.inFlight != 0 || tt.to > 0 && r.To != tt.to || tt.to == 0 && r.From != r.To {
+				t.Errorf("%s: %d samples, %d in flight, to %v after %s", tt.name, len(r.Samples), e.inFlight, r.To, e.order())
+			}
+			for i, s := range r.Samples {
+				if (s.Err != "") != slices.Contains(tt.failed, i) {
+					t.Errorf("%s: sample %d says %q", tt.name, i, s.Err)
+				}
+			}
+		})
 	}
-	inBubble(t, some, failing("m1"), func(t *testing.T, e *clockwork, r Result, err error) {
-		if err != nil || len(r.Samples) != 5 || r.Samples[3].Err == "" || r.Samples[4].Err != "" {
-			t.Errorf("%v, %+v", err, r.Samples)
-		}
-	})
-	inBubble(t, some, failing("m0", "m1"), func(t *testing.T, e *clockwork, r Result, err error) {
-		if !errors.Is(err, broken) || len(r.Samples) != 4 {
-			t.Errorf("%v, %d samples", err, len(r.Samples))
-		}
-	})
 }
 
 func TestCancelled(t *testing.T) {
@@ -415,7 +345,7 @@ func TestRetries(t *testing.T) {
 	busy := func(status int, after time.Duration) error {
 		return &openai.StatusError{Method: "POST", Path: "/v1/completions", Status: status, RetryAfter: after}
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		retries int
 		refuse  []error // in order, each after 1 s
@@ -433,41 +363,34 @@ func TestRetries(t *testing.T) {
 		{name: "another status", retries: 2, refuse: []error{busy(500, second)}, status: 500},
 		{name: "longer than the limit", retries: 2, refuse: []error{busy(429, 9*second)}, limit: 10 * second, status: 429},
 		{name: "within the limit", retries: 2, refuse: []error{busy(429, 8*second)}, limit: 10 * second, want: 1, at: 10 * second},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			inBubble(t, func() Plan {
-				return Plan{
-					Cell: "chat", Retries: tt.retries, MaxErrors: 1,
-					Request: openai.Request{MaxTokens: 5, Timeouts: openai.Timeouts{Total: tt.limit}},
-					Prompts: prompt.Prompts{Measured: numbered("m", 1)},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := newClockwork(second)
+			e.takes = func(openai.Request) (time.Duration, error) {
+				if n := len(e.sent); n <= len(tt.refuse) {
+					return second, tt.refuse[n-1]
 				}
-			}, func() *clockwork {
-				e, n := newClockwork(0), 0
-				e.takes = func(r openai.Request) (time.Duration, error) {
-					if n++; n <= len(tt.refuse) {
-						return second, tt.refuse[n-1]
-					}
-					return second, nil
-				}
-				return e
-			}, func(t *testing.T, e *clockwork, r Result, err error) {
-				if err != nil || len(r.Samples) != 1 {
-					t.Fatalf("%v, %+v", err, r.Samples)
-				}
-				s := r.Samples[0]
-				if s.Retries != tt.want || s.Status != tt.status || s.Start != 0 || (s.Err == "") != (tt.status == 0) || len(e.sent) != tt.want+1 {
-					t.Errorf("%d sent, %+v", len(e.sent), s)
-				}
-				if tt.status == 0 && (s.Events[0].At != tt.at || r.To != tt.at) {
-					t.Errorf("answered at %v, to %v, want %v", s.Events[0].At, r.To, tt.at)
-				}
-				for _, sent := range e.sent {
-					if left := sent.r.Timeouts.Total; tt.limit > 0 && left != tt.limit-sent.at {
-						t.Errorf("sent at %v with a limit of %v", sent.at, left)
-					}
-				}
+				return second, nil
+			}
+			r, err := e.sends(t, Plan{
+				Cell: "chat", Retries: tt.retries, MaxErrors: 1, Prompts: prompt.Prompts{Measured: numbered("m", 1)},
+				Request: openai.Request{MaxTokens: 5, Timeouts: openai.Timeouts{Total: tt.limit}},
 			})
+			if err != nil || len(r.Samples) != 1 {
+				t.Fatalf("%s: %v, %+v", tt.name, err, r.Samples)
+			}
+			s := r.Samples[0]
+			if s.Retries != tt.want || s.Status != tt.status || s.Start != 0 || (s.Err == "") != (tt.status == 0) || len(e.sent) != tt.want+1 {
+				t.Errorf("%s: %d sent, %+v", tt.name, len(e.sent), s)
+			}
+			if tt.status == 0 && (s.Events[0].At != tt.at || r.To != tt.at) {
+				t.Errorf("%s: answered at %v, to %v, want %v", tt.name, s.Events[0].At, r.To, tt.at)
+			}
+			for _, sent := range e.sent {
+				if left := sent.r.Timeouts.Total; tt.limit > 0 && left != tt.limit-sent.at {
+					t.Errorf("%s: sent at %v with a limit of %v", tt.name, sent.at, left)
+				}
+			}
 		})
 	}
 	// A wait is cancelled like a request.
@@ -479,29 +402,174 @@ func TestRetries(t *testing.T) {
 			}
 			return 2 * second, errors.New("engine died")
 		}
-		p := Plan{
-			Cell: "chat", Request: openai.Request{MaxTokens: 5}, Retries: 3, Prompts: prompt.Prompts{Measured: numbered("m", 2)},
-			Pace: Pace{Concurrency: 2},
-		}
-		r, err := run(t.Context(), e, p, timerUntil)
+		r, err := e.sends(t, Plan{
+			Cell: "chat", Request: openai.Request{MaxTokens: 5}, Retries: 3, Pace: Pace{Concurrency: 2},
+			Prompts: prompt.Prompts{Measured: numbered("m", 2)},
+		})
 		if err == nil || !strings.Contains(err.Error(), "request 1") || time.Since(e.zero) != 2*second || r.Samples[0].Status != 429 {
 			t.Errorf("%v after %v: %+v", err, time.Since(e.zero), r.Samples)
 		}
 	})
 }
 
-// resender had to send each request twice.
-type resender struct{}
-
-func (resender) Stream(_ context.Context, r openai.Request) (measure.Sample, error) {
-	return measure.Sample{Sent: time.Now(), RequestedOutput: r.MaxTokens, Retries: 1, Events: []measure.Event{{Kind: measure.KindText}}}, nil
-}
-
-// Requests that the client itself sent again are counted together with those that the
-// engine deferred.
+// Requests that the client itself sent again are counted together with those that the engine deferred.
 func TestRequestsThatTheClientSentAgain(t *testing.T) {
-	got, err := Run(t.Context(), resender{}, Plan{Cell: "chat", Request: openai.Request{MaxTokens: 1}, Prompts: prompt.Prompts{Measured: numbered("m", 1)}})
+	resends := func(_ context.Context, r openai.Request) (measure.Sample, error) {
+		return measure.Sample{Sent: time.Now(), RequestedOutput: r.MaxTokens, Retries: 1, Events: []measure.Event{{Kind: measure.KindText}}}, nil
+	}
+	p := Plan{Cell: "chat", Request: openai.Request{MaxTokens: 1}, Prompts: prompt.Prompts{Measured: numbered("m", 1)}}
+	got, err := Run(t.Context(), streamFunc(resends), p)
 	if err != nil || len(got.Samples) != 1 || got.Samples[0].Retries != 1 {
 		t.Errorf("%v, %+v", err, got.Samples)
+	}
+}
+
+const second = time.Second
+
+func numbered(prefix string, n int) []prompt.Prompt {
+	prompts := make([]prompt.Prompt, n)
+	for i := range prompts {
+		prompts[i] = prompt.Prompt{Text: fmt.Sprint(prefix, i), Tokens: 10}
+	}
+	return prompts
+}
+
+func plan() Plan {
+	return Plan{
+		Cell: "chat", Prompts: prompt.Prompts{Warmup: numbered("w", 2), Measured: numbered("m", 3)},
+		Request: openai.Request{MaxTokens: 8, IgnoreEOS: true, Timeouts: openai.Timeouts{Total: time.Minute, Stall: time.Second}},
+		Fresh:   true, FirstTimeout: 10 * time.Minute,
+	}
+}
+
+// sending is one request as an engine saw it.
+type sending struct {
+	at       time.Duration
+	inFlight int // with this one
+	r        openai.Request
+}
+
+// clockwork is an engine in a bubble of fake time: every answer is one event after takes, and may fail.
+type clockwork struct {
+	takes func(r openai.Request) (time.Duration, error)
+	// answer changes the sample of an answer, if set.
+	answer func(r openai.Request, s *measure.Sample)
+
+	mu             sync.Mutex
+	zero           time.Time
+	inFlight, most int
+	sent           []sending
+}
+
+func newClockwork(takes time.Duration) *clockwork {
+	return &clockwork{zero: time.Now(), takes: func(openai.Request) (time.Duration, error) { return takes, nil }}
+}
+
+func (e *clockwork) Stream(ctx context.Context, r openai.Request) (measure.Sample, error) {
+	e.mu.Lock()
+	e.inFlight++
+	e.most = max(e.most, e.inFlight)
+	e.sent = append(e.sent, sending{time.Since(e.zero), e.inFlight, r})
+	takes, err := e.takes(r)
+	e.mu.Unlock()
+	s := measure.Sample{Sent: time.Now(), PromptTokens: -1, OutputTokens: r.MaxTokens, CachedTokens: -1, Text: "<" + r.Prompt + ">"}
+	select {
+	case <-time.After(takes):
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	e.mu.Lock()
+	e.inFlight--
+	e.mu.Unlock()
+	if err != nil {
+		return s, err
+	}
+	s.Events = []measure.Event{{At: takes, Kind: measure.KindText, Tokens: r.MaxTokens}}
+	if e.answer != nil {
+		e.answer(r, &s)
+	}
+	return s, nil
+}
+
+// order is what was sent and when, such as "w0@0s w1@1s".
+func (e *clockwork) order() string {
+	var b strings.Builder
+	for _, s := range e.sent {
+		fmt.Fprintf(&b, "%s@%v ", s.r.Prompt, s.at)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// sends runs a plan against the engine, in a bubble of fake time.
+func (e *clockwork) sends(t *testing.T, p Plan) (Result, error) {
+	return run(t.Context(), e, p, timerUntil)
+}
+
+// inOrder is order, of what was sent at the same time by name.
+func (e *clockwork) inOrder() string {
+	slices.SortStableFunc(e.sent, func(a, b sending) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.r.Prompt, b.r.Prompt))
+	})
+	return e.order()
+}
+
+// deferring answers at once, and returns an answer only when all have ended.
+type deferring struct {
+	ended chan struct{}
+	all   int
+}
+
+func (d *deferring) Stream(_ context.Context, r openai.Request) (measure.Sample, error) {
+	s := measure.Sample{Sent: time.Now(), Events: []measure.Event{{At: time.Millisecond}}}
+	r.Ended()
+	d.ended <- struct{}{}
+	for len(d.ended) < d.all {
+		time.Sleep(time.Millisecond)
+	}
+	return s, nil
+}
+
+// A slot is free, and a request counted, at the end of its answer: decoding it comes later.
+func TestSlotIsFreeBeforeDecoding(t *testing.T) {
+	p := plan()
+	p.Prompts.Warmup, p.Fresh, p.Pace.Concurrency = nil, false, 1
+	all := len(p.Prompts.Measured)
+	done := 0
+	p.Progress = func(n int) { done = n }
+	r, err := Run(t.Context(), &deferring{make(chan struct{}, all), all}, p)
+	if err != nil || len(r.Samples) != all || done != all {
+		t.Errorf("%d samples of %d, %d counted, %v", len(r.Samples), all, done, err)
+	}
+}
+
+// holding is an engine whose answers are decoded when they are released.
+type holding struct {
+	sent     atomic.Int32
+	before   int32 // how many were sent before that
+	released chan struct{}
+}
+
+func (h *holding) Hold() func() {
+	return func() { h.before = h.sent.Load(); close(h.released) }
+}
+
+func (h *holding) Stream(_ context.Context, r openai.Request) (measure.Sample, error) {
+	h.sent.Add(1)
+	s := measure.Sample{Sent: time.Now(), Events: []measure.Event{{At: time.Millisecond}}}
+	r.Ended()
+	<-h.released
+	return s, nil
+}
+
+// Nothing is decoded while requests are to be sent at their time.
+func TestSendsBeforeDecoding(t *testing.T) {
+	p := plan()
+	p.Prompts.Warmup, p.Fresh = nil, false
+	p.Pace = Pace{Arrival: Constant, Rate: 2000, MaxConcurrency: 1} // each end lets the next one go
+	all := len(p.Prompts.Measured)
+	h := &holding{released: make(chan struct{})}
+	r, err := Run(t.Context(), h, p)
+	if err != nil || len(r.Samples) != all || int(h.before) < all-1 { // the last may just be sent
+		t.Errorf("%d samples of %d, %d sent before any was decoded, %v", len(r.Samples), all, h.before, err)
 	}
 }

@@ -2,9 +2,11 @@ package load
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/load/prompt"
@@ -25,11 +27,11 @@ func said(r openai.Request) string {
 }
 
 func TestConversations(t *testing.T) {
-	prompts := func() []prompt.Prompt {
-		return []prompt.Prompt{
-			{System: "S.", Context: "C.", ContextTokens: 40, Text: "a", Tokens: 10, Next: &prompt.Prompt{Text: "b", Tokens: 20, Output: 2, Next: &prompt.Prompt{Text: "c", Tokens: 30}}},
-			{System: "S.", Text: "d", Tokens: 10, ContextTokens: 8},
-		}
+	prompts := []prompt.Prompt{
+		{System: "S.", Context: "C.", ContextTokens: 40, Text: "a", Tokens: 10, Next: &prompt.Prompt{
+			Text: "b", Tokens: 20, Output: 2, Next: &prompt.Prompt{Text: "c", Tokens: 30},
+		}},
+		{System: "S.", Text: "d", Tokens: 10, ContextTokens: 8},
 	}
 	for api, want := range map[openai.API][]string{
 		openai.Completions: {"S.C.a", "S.C.a<1>b", "S.C.a<1>b<2>c", "S.d"},
@@ -38,22 +40,21 @@ func TestConversations(t *testing.T) {
 			"system:S.|user:C.a|assistant:<1>|user:b|assistant:<2>|user:c|", "system:S.|user:d|",
 		},
 	} {
-		for _, counts := range []bool{true, false} {
-			inBubble(t, func() Plan {
-				return Plan{Cell: "chat", Request: openai.Request{API: api, MaxTokens: 5}, Prompts: prompt.Prompts{Measured: prompts()}}
-			}, func() *clockwork {
-				e, n := newClockwork(second), 0
-				e.answer = func(r openai.Request, s *measure.Sample) {
-					n++
-					s.Text, s.Reasoning = []string{"<1>", "<2>", "<3>", "<4>"}[n-1], "thinking"
+		// By the server's count minus the prompt, or added up: 40 + 10 + 5, and 20 + 2 more.
+		for counts, contexts := range map[bool][]int{true: {40, 180, 270, 8}, false: {40, 55, 77, 8}} {
+			synctest.Test(t, func(t *testing.T) {
+				e := newClockwork(second)
+				e.answer = func(_ openai.Request, s *measure.Sample) {
+					s.Text, s.Reasoning = fmt.Sprintf("<%d>", len(e.sent)), "thinking"
 					if counts {
-						s.PromptTokens = 100 * n
+						s.PromptTokens = 100 * len(e.sent)
 					} else {
 						s.OutputTokens = -1
 					}
 				}
-				return e
-			}, func(t *testing.T, e *clockwork, r Result, err error) {
+				r, err := e.sends(t, Plan{
+					Cell: "chat", Request: openai.Request{API: api, MaxTokens: 5}, Prompts: prompt.Prompts{Measured: prompts},
+				})
 				var got []string
 				for _, s := range e.sent {
 					got = append(got, said(s.r))
@@ -61,18 +62,9 @@ func TestConversations(t *testing.T) {
 				if err != nil || !slices.Equal(got, want) {
 					t.Errorf("%s: said %q, %v\nwant %q", api, got, err, want)
 				}
-				// By the server's count minus the prompt, or added up: 40 + 10 + 5, and
-				// 20 + 2 more.
-				contexts, outputs := []int{40, 180, 270, 8}, []int{5, 2, 5, 5}
-				if !counts {
-					contexts = []int{40, 55, 77, 8}
-				}
 				for i, s := range r.Samples {
-					turn, index := i, 0
-					if i == 3 {
-						turn, index = 0, 1
-					}
-					if s.Turn != turn || s.Index != index || s.ContextTokens != contexts[i] || s.RequestedOutput != outputs[i] || s.Start != time.Duration(i)*second {
+					is := []int{s.Turn, s.Index, s.ContextTokens, s.RequestedOutput, int(s.Start / second)}
+					if !slices.Equal(is, []int{i % 3, i / 3, contexts[i], []int{5, 2, 5, 5}[i], i}) {
 						t.Errorf("%s, counts %v: sample %d: %+v", api, counts, i, s)
 					}
 				}
@@ -83,13 +75,13 @@ func TestConversations(t *testing.T) {
 
 // A failed turn ends its conversation, and so does a duration.
 func TestConversationsThatEnd(t *testing.T) {
-	long := func() Plan {
-		return Plan{
-			Cell: "chat", Request: openai.Request{MaxTokens: 5}, MaxErrors: 1,
-			Prompts: prompt.Prompts{Measured: []prompt.Prompt{{Text: "a", Next: &prompt.Prompt{Text: "b", Next: &prompt.Prompt{Text: "c"}}}, {Text: "d"}}},
-		}
+	long := Plan{
+		Cell: "chat", Request: openai.Request{MaxTokens: 5}, MaxErrors: 1,
+		Prompts: prompt.Prompts{Measured: []prompt.Prompt{
+			{Text: "a", Next: &prompt.Prompt{Text: "b", Next: &prompt.Prompt{Text: "c"}}}, {Text: "d"},
+		}},
 	}
-	inBubble(t, long, func() *clockwork {
+	synctest.Test(t, func(t *testing.T) {
 		e := newClockwork(0)
 		e.takes = func(r openai.Request) (time.Duration, error) {
 			if strings.HasSuffix(r.Prompt, "b") {
@@ -97,25 +89,20 @@ func TestConversationsThatEnd(t *testing.T) {
 			}
 			return second, nil
 		}
-		return e
-	}, func(t *testing.T, e *clockwork, r Result, err error) {
+		r, err := e.sends(t, long)
 		if err != nil || len(r.Samples) != 3 || r.Samples[1].Err == "" || r.Samples[2].Index != 1 {
 			t.Errorf("%v: %s", err, e.order())
 		}
-	})
-	inBubble(t, func() Plan {
-		p := long()
-		p.Pace.Duration = 1500 * time.Millisecond
-		return p
-	}, func() *clockwork { return newClockwork(second) }, func(t *testing.T, e *clockwork, r Result, err error) {
-		if err != nil || len(r.Samples) != 2 || r.Samples[1].Turn != 1 {
+		long.Pace.Duration = 1500 * time.Millisecond
+		e = newClockwork(second)
+		if r, err := e.sends(t, long); err != nil || len(r.Samples) != 2 || r.Samples[1].Turn != 1 {
 			t.Errorf("%v: %s", err, e.order())
 		}
 	})
 }
 
 func TestCachedContexts(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		fresh bool
 		pace  Pace
@@ -128,10 +115,10 @@ func TestCachedContexts(t *testing.T) {
 		{"a fresh engine", true, Pace{Concurrency: 2}, "c0@0s c1@1s c0p0@2s c1p1@2s c2@3s c2p2@4s p3@4s"},
 		{"a fresh engine in an open loop", true, Pace{Arrival: Constant, Rate: 1}, "c0@0s c1@1s c2@1s c0p0@2s c1p1@3s c2p2@4s p3@5s"},
 		{"an open loop, after all contexts", false, Pace{Arrival: Constant, Rate: 2}, "c0@0s c1@0s c2@0s c0p0@1s c1p1@1.5s c2p2@2s p3@2.5s"},
-	}
-	for _, tt := range tests {
-		inBubble(t, func() Plan {
-			return Plan{
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := newClockwork(second)
+			r, err := e.sends(t, Plan{
 				Cell: "chat", CacheContext: true, Request: openai.Request{MaxTokens: 5}, Pace: tt.pace, Fresh: tt.fresh,
 				Prompts: prompt.Prompts{Measured: []prompt.Prompt{
 					{Context: "c0", ContextTokens: 40, Text: "p0", Tokens: 7},
@@ -139,15 +126,8 @@ func TestCachedContexts(t *testing.T) {
 					{Context: "c2", ContextTokens: 40, Text: "p2", Tokens: 7},
 					{Text: "p3", Tokens: 7},
 				}},
-			}
-		}, func() *clockwork { return newClockwork(second) }, func(t *testing.T, e *clockwork, r Result, err error) {
-			slices.SortStableFunc(e.sent, func(a, b sending) int {
-				if a.at != b.at {
-					return int(a.at - b.at)
-				}
-				return strings.Compare(a.r.Prompt, b.r.Prompt)
 			})
-			if got := e.order(); err != nil || got != tt.want {
+			if got := e.inOrder(); err != nil || got != tt.want {
 				t.Errorf("%s: %s, %v\nwant %s", tt.name, got, err, tt.want)
 			}
 			for _, s := range r.Samples {
@@ -166,10 +146,8 @@ func TestCachedContexts(t *testing.T) {
 func TestContextTokens(t *testing.T) {
 	recorded := []openai.Message{{Role: "user", Content: "x"}}
 	for name, tt := range map[string]struct {
-		prompt  prompt.Prompt
-		turn    int
-		counted int
-		want    int
+		prompt              prompt.Prompt
+		turn, counted, want int
 	}{
 		"a context":                           {prompt.Prompt{ContextTokens: 40, Tokens: 10}, 0, 55, 40},
 		"a recorded conversation":             {prompt.Prompt{Before: recorded, Tokens: 10}, 0, 90, 80},

@@ -1,6 +1,7 @@
 package logscan
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,20 +10,20 @@ import (
 	"unicode/utf8"
 
 	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/plans/redact"
 )
 
 func writeLog(t testing.TB, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "engine.log")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
 func TestTailLog(t *testing.T) {
 	long := strings.Repeat("ä", 200)
-	tests := map[string]struct {
+	for name, tc := range map[string]struct {
 		log  string
 		n    int
 		want []string
@@ -40,13 +41,10 @@ func TestTailLog(t *testing.T) {
 		"long":                {long + "\n", 1, []string{strings.Repeat("ä", 148) + "…"}},
 		"none asked":          {"a\n", 0, nil},
 		"huge line":           {strings.Repeat("x", 1<<20) + "\nend\n", 5, []string{"end"}},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := Tail(writeLog(t, tc.log), tc.n); !slices.Equal(got, tc.want) {
-				t.Errorf("got %q, want %q", got, tc.want)
-			}
-		})
+	} {
+		if got := Tail(writeLog(t, tc.log), tc.n); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
+		}
 	}
 	if got := Tail(filepath.Join(t.TempDir(), "none"), 5); got != nil {
 		t.Errorf("a missing log gave %q", got)
@@ -69,41 +67,6 @@ func FuzzCleanLine(f *testing.F) {
 			t.Errorf("cleaning %q again gave %q", got, again)
 		}
 	})
-}
-
-func TestScanLog(t *testing.T) {
-	log := "\x1b[32mINFO\x1b[0m Using Marlin backend\n" +
-		"loading 10%\rloading 100%\n" +
-		"\n" +
-		"Using \x1b[1mFLASH_ATTN\x1b[0m attention backend out of potential backends: ['FLASH_ATTN', 'FLASHINFER']\n" +
-		"void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::GroupProblemShape<int>>>\r\n" +
-		"using marlin backend again"
-	patterns := []string{
-		"using marlin backend", "*Marlin*again*", "loading *%", "FLASHINFER backend", "using flash_attn attention",
-		"*GemmUniversal*GroupProblemShape*", "[32m", "INFO Using", "backend*marlin",
-		AnyOf([]string{"flash_attn", "marlin", "loading"}), // a line counts once
-	}
-	seen, lines, err := ScanFile(writeLog(t, log), patterns)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if lines != 6 {
-		t.Errorf("%d lines, want 6", lines)
-	}
-	want := map[string]Match{
-		"flash_attn\nmarlin\nloading":       {Count: 5, Used: 5, FirstLine: "INFO Using Marlin backend", LineNo: 1, UsedLine: "INFO Using Marlin backend", UsedNo: 1},
-		"using marlin backend":              {Count: 2, Used: 2, FirstLine: "INFO Using Marlin backend", LineNo: 1, UsedLine: "INFO Using Marlin backend", UsedNo: 1},
-		"*Marlin*again*":                    {Count: 1, Used: 1, FirstLine: "using marlin backend again", LineNo: 6, UsedLine: "using marlin backend again", UsedNo: 6},
-		"loading *%":                        {Count: 2, Used: 2, FirstLine: "loading 10%", LineNo: 2, UsedLine: "loading 10%", UsedNo: 2},
-		"using flash_attn attention":        {Count: 1, Used: 1, FirstLine: "Using FLASH_ATTN attention backend out of potential backends: ['FLASH_ATTN', 'FLASHINFER']", LineNo: 4, UsedLine: "Using FLASH_ATTN attention backend out of potential backends: ['FLASH_ATTN', 'FLASHINFER']", UsedNo: 4},
-		"*GemmUniversal*GroupProblemShape*": {Count: 1, Used: 1, FirstLine: "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::GroupProblemShape<int>>>", LineNo: 5, UsedLine: "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::GroupProblemShape<int>>>", UsedNo: 5},
-		"INFO Using":                        {Count: 1, Used: 1, FirstLine: "INFO Using Marlin backend", LineNo: 1, UsedLine: "INFO Using Marlin backend", UsedNo: 1},
-	}
-	for _, p := range patterns {
-		if seen[p] != want[p] {
-			t.Errorf("%q: got %+v, want %+v", p, seen[p], want[p])
-		}
-	}
 }
 
 func TestScanLogCutsHugeLines(t *testing.T) {
@@ -172,6 +135,108 @@ func FuzzGlob(f *testing.F) {
 		want := slices.ContainsFunc(strings.Split(lower(pattern), "\n"), func(one string) bool { return globReference("*"+one+"*", lower(text)) })
 		if got := g.Match(text); got != want {
 			t.Errorf("%q on %q: %v, want %v", pattern, text, got, want)
+		}
+	})
+}
+
+func TestTail(t *testing.T) {
+	redact.Know([]string{"hunter2-hunter2"})
+	path := filepath.Join(t.TempDir(), "engine.log")
+	if got := Tail(path, 9); got != nil {
+		t.Errorf("a log that is not there yet has the lines %q", got)
+	}
+	log, err := os.Create(path)
+	require.NoError(t, err)
+	defer log.Close()
+	for _, step := range []struct {
+		gains string
+		want  []string
+	}{
+		{"one\n\n\x1b[31mtwo\x1b[0m\nLoading:  0%\rLoading: 50%", []string{"two", "Loading: 50%"}},
+		{"\rLoading: 100%\nthree\n", []string{"Loading: 100%", "three"}},
+		{"key hunter2-hun", []string{"three", "key "}},
+		{"ter2\n", []string{"three", "key " + redact.Mark}},
+		{strings.Repeat("x", tailWindow) + "\nlast\n", []string{"last"}},
+	} {
+		if _, err := log.WriteString(step.gains); err != nil {
+			t.Fatal(err)
+		}
+		if got := Tail(path, 2); !slices.Equal(got, step.want) {
+			t.Errorf("after %.40q: %q, want %q", step.gains, got, step.want)
+		}
+	}
+}
+
+// TestNearest: the lines with the most of the glob's text, each text once whatever its
+// digits, and none that has next to nothing of it.
+func TestNearest(t *testing.T) {
+	const log = "INFO 10:00:01 loading weights\n" +
+		"INFO 10:00:02 using kernel moe_marlin\n" +
+		"INFO 10:00:03 using kernel moe_marlin\n" +
+		"INFO 10:00:04 \x1b[1mUsing Kernel\x1b[0m moe_cutlas\n" +
+		"INFO 10:00:05 kernel cache hit\n" +
+		"INFO 10:00:06 using kernel moe_triton\n" +
+		"warm 1%\rusing kernel moe_cutlass of nobody\rwarm 100%\n" +
+		"bye"
+	for glob, want := range map[string][]string{
+		"*using kernel*moe_cutlass_fp4*": {"7 using kernel moe_cutlass of nobody", "4 INFO 10:00:04 Using Kernel moe_cutlas", "2 INFO 10:00:02 using kernel moe_marlin"},
+		"*USING KERNEL moe_tritn*":       {"6 INFO 10:00:06 using kernel moe_triton", "2 INFO 10:00:02 using kernel moe_marlin", "4 INFO 10:00:04 Using Kernel moe_cutlas"},
+		"*marlyn*":                       {"2 INFO 10:00:02 using kernel moe_marlin"},
+		"*wholly*different*":             nil,
+		"*ab*c*":                         nil, // too short for any
+		"*INFO 10:00:05 loading*":        {"1 INFO 10:00:01 loading weights", "5 INFO 10:00:05 kernel cache hit", "2 INFO 10:00:02 using kernel moe_marlin"},
+	} {
+		near, err := Nearest(strings.NewReader(log), glob, 0)
+		require.NoError(t, err)
+		var got []string
+		for _, n := range near {
+			got = append(got, fmt.Sprintf("%d %s", n.LineNo, n.Line))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", glob, got, want)
+		}
+	}
+	if _, err := Nearest(strings.NewReader(log), "*", 0); err == nil {
+		t.Error("every line is near to *")
+	}
+	redact.Know([]string{"hunter2-hunter2"})
+	t.Cleanup(redact.Forget)
+	near, err := Nearest(strings.NewReader("using kernel moe_cutlass with hunter2-hunter2\n"), "*using kernel moe_marlin*", 0)
+	if err != nil || len(near) != 1 || near[0].Line != "using kernel moe_cutlass with "+redact.Mark {
+		t.Errorf("%+v, %v", near, err)
+	}
+}
+
+// Lines behind the first request, whatever they are, except what was there before it.
+func TestNearestBehind(t *testing.T) {
+	const log = "INFO 10:00:01 kv cache: fp8 (requested)\n" +
+		"INFO 10:00:01 heartbeat 1\n" +
+		"INFO 10:00:02 POST /v1/completions HTTP/1.1 200\n" +
+		"INFO 10:00:02 heartbeat 2\n" +
+		"INFO 10:00:03 step took 3 ms\n" +
+		"INFO 10:00:04 step took 4 ms\n" +
+		"INFO 10:00:05 fp8 cache: 512 blocks written\n"
+	near, err := Nearest(strings.NewReader(log), "*kv cache: fp8 (requested)*", 2)
+	if err != nil || len(near) != 2 || near[0].LineNo != 7 || near[1].LineNo != 5 {
+		t.Errorf("%+v, %v", near, err)
+	}
+	if near, err := Nearest(strings.NewReader(log), "*fp8*", 7); err != nil || len(near) != 0 {
+		t.Errorf("%+v, %v", near, err)
+	}
+}
+
+func FuzzNearest(f *testing.F) {
+	f.Add("using kernel moe_marlin\nabc", "*using kernel*cutlass*")
+	f.Add("\xff\xfe\r\r\n\x1b[", "é*ß\nabc")
+	f.Fuzz(func(t *testing.T, log, glob string) {
+		near, err := Nearest(strings.NewReader(log), glob, 0)
+		if err != nil {
+			return
+		}
+		for i, n := range near {
+			if i >= nearest || n.LineNo < 1 || n.LineNo > strings.Count(log, "\n")+1 || i > 0 && n.shared > near[i-1].shared {
+				t.Errorf("%+v", near)
+			}
 		}
 	})
 }

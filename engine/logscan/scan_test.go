@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // scanReference is the meaning of a scan of a whole log in memory.
@@ -27,9 +28,7 @@ func scanReference(t *testing.T, log []byte, globs, exprs []string) (map[string]
 			plain := foreign.StripANSI(nil, drawn)
 			for _, text := range globs {
 				g, err := ParseGlob(text)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if !g.matchLower(bytes.ToLower(plain)) {
 					continue
 				}
@@ -72,9 +71,7 @@ func scanBoth(t *testing.T, log []byte, globs, exprs []string) {
 	if err != nil {
 		return
 	}
-	if err := s.Read(iotest.HalfReader(bytes.NewReader(log))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Read(iotest.HalfReader(bytes.NewReader(log))))
 	seen, found := scanReference(t, log, globs, exprs)
 	if got := s.Matches(); !reflect.DeepEqual(got, seen) {
 		t.Errorf("globs %q on %q:\ngot  %+v\nwant %+v", globs, log, got, seen)
@@ -93,21 +90,15 @@ func scanBoth(t *testing.T, log []byte, globs, exprs []string) {
 // What is kept of a long line is the surroundings of the value.
 func TestFoundInALongLine(t *testing.T) {
 	s, err := New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	n, err := s.Add(Expressions{Any: []string{`config:.* dtype=(\w+)`}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	long := strings.Repeat("ä=1 ", 400)
 	for _, line := range []string{
 		"config: dtype=half", "config: " + long + "dtype=half", "config: dtype=half " + long, "config: " + long + " dtype=half " + long,
 		"config: " + long + "dtype=half" + strings.Repeat("f", 400),
 	} {
-		if err := s.Read(strings.NewReader(line + "\n")); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Read(strings.NewReader(line+"\n")))
 		f := s.LastMatch(n)
 		if len(f.Line) > foreign.LineLimit || !utf8.ValidString(f.Line) || f.Whole != (len(line) < foreign.LineLimit) || !strings.HasPrefix(f.Line[f.At:f.To], "half") || !strings.HasSuffix(f.Line[:f.At], " dtype=") {
 			t.Errorf("%d bytes: %+v", len(line), f)
@@ -128,7 +119,7 @@ var scanCases = []struct {
 	{"caf\xe9 Using Marlin\n", "caf*using", `Using (.*)`},
 	{"ÉCOLE grün backend\n", "école*Grün", `gr.n (backend)`},
 	{"abcabcabd\n", "abcabd", `(?:abc)+abd|zzz`},
-	{"fallback\nGEMV\n", "zzz\ngemv\nFall*", `x`},
+	{"fallback\nGEMV\n", AnyOf([]string{"zzz", "gemv", "Fall*"}), `x`},
 	{"hers she his\n", "she*his", `hers|his|(she)`},
 	{"a\x1b[31", "a", `[[:alpha:]]`},
 	{"\x1b[31m\n\n\r\r\n", "m", `^$`},
@@ -164,12 +155,8 @@ func TestUses(t *testing.T) {
 		{"nothing behind it", 5, nil, Match{}},
 	} {
 		s, err := New([]string{"marlin"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Uses(c.after, c.chosen); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, s.Uses(c.after, c.chosen))
 		if err := s.Read(strings.NewReader(log)); err != nil {
 			t.Fatal(err)
 		}
@@ -201,44 +188,11 @@ func FuzzLogScan(f *testing.F) {
 	})
 }
 
-func TestScanOfALogThatWasCut(t *testing.T) {
-	log, err := Open(filepath.Join(t.TempDir(), "engine.log"), 4096, Evidence{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	for range 200 {
-		if _, err := log.Out.WriteString("a line of the log, as engines write them\n"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	scan := func() *Scan {
-		s, err := New([]string{"as engines"})
-		if err == nil {
-			err = s.File(log.Path)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	if s := scan(); s.Cut() || s.Matches()["as engines"].Count != 200 {
-		t.Errorf("before the cut: cut %v, %+v", s.Cut(), s.Matches())
-	}
-	log.Bound()
-	if s := scan(); !s.Cut() || s.HasEvidence() || s.Matches()["as engines"].Count >= 200 {
-		t.Errorf("after the cut: cut %v, evidence %v, %+v", s.Cut(), s.HasEvidence(), s.Matches())
-	}
-}
-
-// Matches outlive the cut, and the cut after that: the first and the last line of each
-// pattern.
+// Matches outlive the cut, and the cut after that: the first and the last line of each pattern.
 func TestEvidenceOutlivesTheCut(t *testing.T) {
 	evidence := Evidence{Globs: []string{"marlin", "*", "never"}, Expressions: []string{`tactic (\d+)`, `(`}}
 	log, err := Open(filepath.Join(t.TempDir(), "engine.log"), 8192, evidence)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer log.Close()
 	write := func(text string) {
 		if _, err := log.Out.WriteString(text); err != nil {
@@ -256,16 +210,10 @@ func TestEvidenceOutlivesTheCut(t *testing.T) {
 		write(noise)
 		log.Bound()
 		s, err := New([]string{"marlin", "never"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n, err := s.Add(Expressions{Any: evidence.Expressions[:1]})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.File(log.Path); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, s.File(log.Path))
 		if !s.Cut() || !s.HasEvidence() || s.Matches()["marlin"].FirstLine != "Using MARLIN kernels" || len(s.Matches()) != 1 {
 			t.Errorf("cut %v, evidence %v, seen %+v", s.Cut(), s.HasEvidence(), s.Matches())
 		}
@@ -276,7 +224,7 @@ func TestEvidenceOutlivesTheCut(t *testing.T) {
 	if info, err := log.Out.Stat(); err != nil || info.Size() > 8192 {
 		t.Errorf("the log has %d bytes: %v", info.Size(), err)
 	}
-	if newLineKeeper(Evidence{}) != nil {
+	if k := newLineKeeper(Evidence{}); k != nil || k.read(nil) != nil || k.lines() != nil {
 		t.Error("there is nothing to keep")
 	}
 }

@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 const (
@@ -19,78 +21,58 @@ const (
 	mi300b = "GPU-0a3f8c11cfd6e3b8"
 )
 
-// fakeAMD puts a tool into PATH that plays one of AMD's machines in testdata, beside what
-// else is there.
+// fakeAMD puts a tool into PATH that plays one of AMD's machines in testdata, beside what else is there.
 func fakeAMD(t *testing.T, tool, machine string) (folder string) {
 	t.Helper()
 	program, err := os.ReadFile(filepath.Join("testdata", tool))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, tool), program, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	folder = filepath.Join(dir, "machine")
-	if err := os.CopyFS(folder, os.DirFS(filepath.Join("testdata", machine))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	folder = filepath.Join(t.TempDir(), "machine")
+	require.NoError(t, os.CopyFS(folder, os.DirFS(filepath.Join("testdata", machine))))
 	t.Setenv("FAKE_AMD", folder)
-	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	inPath(t, tool, string(program))
 	return folder
 }
 
 func TestAMDGPUs(t *testing.T) {
 	for _, test := range []struct {
 		tool, machine string
-		want          []GPU
+		want          []string // index, UUID, vendor, name, driver, values
 	}{
-		{"amd-smi", "mi300", []GPU{
-			{Index: 0, UUID: mi300a, Vendor: "AMD", Name: "AMD Instinct MI300X", Driver: "6.14.14", Values: map[string]string{
-				"pci.bus_id": "0000:05:00.0", "memory.total": "196592", "memory.used": "141558", "power.draw": "412", "power.limit": "700",
-				"temperature.gpu": "61", "utilization.gpu": "97", "clocks.current.sm": "2096", "clocks.current.memory": "1300",
-				"clocks_event_reasons.active": "0x0000000000000004",
-			}},
-			{Index: 1, UUID: mi300b, Vendor: "AMD", Name: "AMD Instinct MI300X", Driver: "6.14.14", Values: map[string]string{
-				"pci.bus_id": "0000:26:00.0", "memory.total": "196592", "memory.used": "283", "power.draw": "142", "power.limit": "700",
-				"temperature.gpu": "38", "utilization.gpu": "0", "clocks.current.sm": "2096", "clocks.current.memory": "1300",
-				"clocks_event_reasons.active": "0x0000000000000000",
-			}},
+		{"amd-smi", "mi300", []string{
+			"0 " + mi300a + " AMD AMD Instinct MI300X 6.14.14 map[clocks.current.memory:1300 clocks.current.sm:2096" +
+				" clocks_event_reasons.active:0x0000000000000004 memory.total:196592 memory.used:141558 pci.bus_id:0000:05:00.0" +
+				" power.draw:412 power.limit:700 temperature.gpu:61 utilization.gpu:97]",
+			"1 " + mi300b + " AMD AMD Instinct MI300X 6.14.14 map[clocks.current.memory:1300 clocks.current.sm:2096" +
+				" clocks_event_reasons.active:0x0000000000000000 memory.total:196592 memory.used:283 pci.bus_id:0000:26:00.0" +
+				" power.draw:142 power.limit:700 temperature.gpu:38 utilization.gpu:0]",
 		}},
-		// What is not known is absent: a section, a value of N/A, one that cannot be, and what
-		// throttles.
-		{"amd-smi", "mi250", []GPU{
-			{Index: 0, UUID: "GPU-719d230578348e8c", Vendor: "AMD", Name: "AMD Instinct MI250X", Driver: "6.8.5", Values: map[string]string{
-				"pci.bus_id": "0000:c1:00.0", "memory.total": "65520", "memory.used": "11", "power.draw": "89", "power.limit": "500",
-				"temperature.gpu": "32", "clocks.current.sm": "800", "clocks.current.memory": "1600",
-			}},
-			{Index: 1, UUID: "PCI-0000:c6:00.0", Vendor: "AMD", Name: "AMD Instinct MI250X", Driver: "6.8.5", Values: map[string]string{
-				"pci.bus_id": "0000:c6:00.0", "memory.total": "65520", "power.limit": "500",
-			}},
+		// What is not known is absent: a section, a value of N/A, one that cannot be, and what throttles.
+		{"amd-smi", "mi250", []string{
+			"0 GPU-719d230578348e8c AMD AMD Instinct MI250X 6.8.5 map[clocks.current.memory:1600 clocks.current.sm:800" +
+				" memory.total:65520 memory.used:11 pci.bus_id:0000:c1:00.0 power.draw:89 power.limit:500 temperature.gpu:32]",
+			"1 PCI-0000:c6:00.0 AMD AMD Instinct MI250X 6.8.5 map[memory.total:65520 pci.bus_id:0000:c6:00.0 power.limit:500]",
 		}},
-		{"rocm-smi", "rocm", []GPU{
-			{Index: 0, UUID: "GPU-00009f8e7d6c5b4a", Vendor: "AMD", Name: "AMD Instinct MI210", Driver: "6.7.0", Values: map[string]string{
-				"pci.bus_id": "0000:63:00.0", "memory.total": "65520", "memory.used": "32768", "power.draw": "290.0",
-				"temperature.gpu": "68.0", "utilization.gpu": "93", "clocks.current.sm": "1700",
-			}},
-			{Index: 1, UUID: "GPU-00001a2b3c4d5e6f", Vendor: "AMD", Name: "AMD Instinct MI210", Driver: "6.7.0", Values: map[string]string{
-				"pci.bus_id": "0000:a3:00.0", "memory.total": "65520", "memory.used": "11", "power.draw": "41.0", "power.limit": "300.0",
-				"temperature.gpu": "38.0", "utilization.gpu": "0", "clocks.current.sm": "800", "clocks.current.memory": "1600",
-			}},
+		{"rocm-smi", "rocm", []string{
+			"0 GPU-00009f8e7d6c5b4a AMD AMD Instinct MI210 6.7.0 map[clocks.current.sm:1700 memory.total:65520" +
+				" memory.used:32768 pci.bus_id:0000:63:00.0 power.draw:290.0 temperature.gpu:68.0 utilization.gpu:93]",
+			"1 GPU-00001a2b3c4d5e6f AMD AMD Instinct MI210 6.7.0 map[clocks.current.memory:1600 clocks.current.sm:800" +
+				" memory.total:65520 memory.used:11 pci.bus_id:0000:a3:00.0 power.draw:41.0 power.limit:300.0" +
+				" temperature.gpu:38.0 utilization.gpu:0]",
 		}},
 	} {
 		t.Run(test.machine, func(t *testing.T) {
 			fakeAMD(t, test.tool, test.machine)
-			got, err := GPUs(context.Background())
-			if err != nil || len(got) != len(test.want) {
-				t.Fatalf("%v, %v", got, err)
-			}
-			for i, want := range test.want {
-				g := got[i]
-				if g.Index != want.Index || g.UUID != want.UUID || g.Vendor != want.Vendor || g.Name != want.Name || g.Driver != want.Driver ||
-					!maps.Equal(g.Values, want.Values) || g.Unified() {
-					t.Errorf("got %+v\nwant %+v", g, want)
+			gpus, err := GPUs(context.Background())
+			require.NoError(t, err)
+			var got []string
+			for _, g := range gpus {
+				got = append(got, fmt.Sprint(g.Index, " ", g.UUID, " ", g.Vendor, " ", g.Name, " ", g.Driver, " ", g.Values))
+				if g.Unified() {
+					t.Errorf("%s has no memory of its own", g.UUID)
 				}
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("got %q\nwant %q", got, test.want)
 			}
 		})
 	}
@@ -106,9 +88,7 @@ func TestAMDProcesses(t *testing.T) {
 		t.Run(test.machine, func(t *testing.T) {
 			fakeAMD(t, test.tool, test.machine)
 			list, err := gpuProcesses(context.Background())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var words []string
 			for _, p := range list {
 				if p.PID == 1 {
@@ -171,8 +151,7 @@ func TestAMDBroken(t *testing.T) {
 	}
 }
 
-// Both vendors are listed, each GPU is watched by its own tool, and an index that two have is
-// none.
+// Both vendors are listed, each GPU is watched by its own tool, and an index that two have is none.
 func TestMixedVendors(t *testing.T) {
 	fake(t, "h200")
 	fakeAMD(t, "amd-smi", "mi300")
@@ -181,9 +160,11 @@ func TestMixedVendors(t *testing.T) {
 	if err != nil || !slices.Equal(uuidsOf(all), []string{h200, mi300a, mi300b}) {
 		t.Fatalf("%v, %v", all, err)
 	}
-	if got := fingerprintOf(all); got["driver"] != "580.159.04, 6.14.14" {
+	got := fingerprintOf(all)
+	if slices.Reverse(all); got["driver"] != "580.159.04, 6.14.14" || !maps.Equal(got, fingerprintOf(all)) {
 		t.Errorf("the fingerprint is %v", got)
 	}
+	slices.Reverse(all)
 	for name, want := range map[string]string{"0": "is the index of several GPUs: use UUIDs", "1": "", mi300a: "", "GPU-d1": "", h200: ""} {
 		if _, err := ChooseGPUs(all, nil, []string{name}); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
@@ -219,58 +200,10 @@ func TestMixedVendors(t *testing.T) {
 			t.Errorf("%v: %v without %v", uuidsOf(test.gpus), words, unset)
 		}
 	}
-	r := begin(t, SamplerConfig{GPUs: []string{h200, mi300a}})
-	until(t, r, func() bool { return r.has(measure.GPUPower, h200) > 0 && r.has(measure.GPUPower, mi300a) > 0 })
+	r := begin(t, SamplerConfig{GPUs: []string{h200, mi300a}, Own: func() []int { return []int{4711} }})
+	until(t, r, func() bool { return r.has(measure.GPUPower, h200) > 0 && r.has(measure.GPUForeign, mi300a) > 0 })
 	if _, notes := r.Stop(); slices.ContainsFunc(notes, func(s string) bool { return strings.Contains(s, "no readings") }) {
 		t.Errorf("notes: %q", notes)
-	}
-}
-
-// TestAMDSampler has what a launch records of AMD's GPUs.
-func TestAMDSampler(t *testing.T) {
-	for _, test := range []struct {
-		tool, machine, gpu string
-		want               map[string]float64
-		foreign            bool
-	}{
-		{"amd-smi", "mi300", mi300a, map[string]float64{
-			measure.GPUPower: 412, measure.GPUMemory: 141558 / mibPerGB, measure.GPUClock: 2096, measure.GPUMemoryClock: 1300,
-			measure.GPUTemperature: 61, measure.GPUUtilization: 0.97, measure.GPUThrottle: 4, measure.GPUProcessMemory: 141312 / mibPerGB,
-		}, false},
-		{"rocm-smi", "rocm", "GPU-00009f8e7d6c5b4a", map[string]float64{
-			measure.GPUPower: 290, measure.GPUMemory: 32768 / mibPerGB, measure.GPUClock: 1700, measure.GPUTemperature: 68, measure.GPUUtilization: 0.93,
-		}, true},
-		{"amd-smi", "mi250", "GPU-719d230578348e8c", map[string]float64{
-			measure.GPUPower: 89, measure.GPUMemory: 11 / mibPerGB, measure.GPUClock: 800, measure.GPUMemoryClock: 1600, measure.GPUTemperature: 32,
-		}, true},
-	} {
-		t.Run(test.machine, func(t *testing.T) {
-			fakeAMD(t, test.tool, test.machine)
-			r := begin(t, SamplerConfig{GPUs: []string{test.gpu}, Own: func() []int { return []int{4711} }})
-			until(t, r, func() bool { return r.has(measure.GPUPower, test.gpu) > 1 && r.has(measure.GPUForeign, test.gpu) > 1 })
-			series, notes := r.Stop()
-			sound(t, series)
-			for _, s := range series {
-				want, known := test.want[s.Name]
-				if s.Name == measure.GPUForeign {
-					continue
-				}
-				if !known || s.Source != test.gpu || s.Value[0] != want {
-					t.Errorf("%s of %q is %v, want %v", s.Name, s.Source, s.Value, want)
-				}
-				delete(test.want, s.Name)
-			}
-			if len(test.want) > 0 {
-				t.Errorf("not recorded: %v", test.want)
-			}
-			if seen := find(series, measure.GPUForeign, test.gpu); len(seen.At) == 0 || (seen.Value[len(seen.Value)-1] > 0) != test.foreign {
-				t.Errorf("foreign processes: %v; notes %q", seen.Value, notes)
-			}
-		})
-	}
-	fakeAMD(t, "amd-smi", "mi300")
-	if _, err := StartSampler(context.Background(), SamplerConfig{GPUs: []string{"GPU-1"}}); err == nil || !strings.Contains(err.Error(), "amd-smi shows no values for GPU GPU-1") {
-		t.Errorf("no such GPU: %v", err)
 	}
 }
 
@@ -283,9 +216,8 @@ func TestAMDVisible(t *testing.T) {
 	differ := []GPU{amd("GPU-a", "MI300X", 1), amd("GPU-b", "W7900", 0)}
 	unknown := []GPU{amd("GPU-a", "MI300X", -1), amd("GPU-b", "MI300X", -1)}
 	for _, test := range []struct {
-		gpus         []GPU
-		env          string
-		want, unsure string
+		gpus              []GPU
+		env, want, unsure string
 	}{
 		{alike, "", "- GPU-a GPU-b PCI-c", ""},
 		{alike, "ROCR=0", "GPU-b", ""},
@@ -364,9 +296,7 @@ func TestDriverROCm(t *testing.T) {
 func FuzzAMD(f *testing.F) {
 	for _, name := range []string{"mi300/static.json", "mi300/process.json", "mi250/metric.json", "rocm/rocm.json", "rocm/pids.json"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		f.Add(string(text))
 	}
 	f.Fuzz(func(t *testing.T, text string) {

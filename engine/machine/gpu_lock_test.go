@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 var lockedGPU = GPU{Index: 3, UUID: "GPU-aaaa", Name: "A100"}
@@ -35,12 +37,8 @@ func holder(t *testing.T, dir string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "locked\n" {
 		t.Fatalf("the other process says %q, %v", line, err)
@@ -71,8 +69,7 @@ func TestLockDiesWithItsHolder(t *testing.T) {
 		t.Fatalf("the first of two was kept: %v", err)
 	}
 
-	// A waiter gets the lock when the holder is killed, and is told once for whom it
-	// waits.
+	// A waiter gets the lock when the holder is killed, and is told once for whom it waits.
 	told := make(chan *GPUHeldError, 10)
 	got := make(chan error, 1)
 	go func() {
@@ -102,14 +99,11 @@ func TestLockWaitEnds(t *testing.T) {
 	}
 }
 
-// Any user may be the first, whatever their umask, and nothing but an ordinary file is
-// locked.
+// Any user may be the first, whatever their umask, and nothing but an ordinary file is locked.
 func TestLockFile(t *testing.T) {
 	dir := t.TempDir()
 	locks, err := acquireNow(dir, lockedGPU)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	path := filepath.Join(dir, "mxflow-GPU-aaaa.lock")
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o666 {
@@ -118,9 +112,7 @@ func TestLockFile(t *testing.T) {
 	if text, _ := os.ReadFile(path); !strings.Contains(string(text), fmt.Sprintf(`"pid":%d`, os.Getpid())) {
 		t.Errorf("it says %q", text)
 	}
-	if err := locks[lockedGPU.UUID].Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, locks[lockedGPU.UUID].Unlock())
 	// Left by a dead process, or written by something else: no lock.
 	for _, text := range []string{`{"pid":1}`, `{"pid":`, "\x00\xff", strings.Repeat("x", 1<<20)} {
 		os.WriteFile(path, []byte(text), 0o666)
@@ -141,9 +133,7 @@ func TestLockFile(t *testing.T) {
 		"a folder": func() error { return os.Mkdir(path, 0o755) },
 	} {
 		os.RemoveAll(path)
-		if err := spoil(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, spoil())
 		if _, err := acquireNow(dir, lockedGPU); err == nil || !strings.Contains(err.Error(), "MXFLOW_GPU_LOCK_DIR") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // held is how much a process of TestMemory holds.
@@ -97,8 +99,7 @@ func hold(how string) {
 	}
 }
 
-// TestMemory: what an engine holds counts once, wherever it lies, for root and for users who
-// may not see all.
+// TestMemory: what an engine holds counts once, wherever it lies, for root and for users who may not see all.
 func TestMemory(t *testing.T) {
 	users := []uint32{uint32(os.Getuid())}
 	if users[0] == 0 {
@@ -112,16 +113,10 @@ func TestMemory(t *testing.T) {
 			cmd.ExtraFiles = []*os.File{memfd}
 		}
 		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
 		return cmd, in, bufio.NewReader(out)
 	}
 	read := func(uid uint32, pids []string) int {
@@ -129,18 +124,14 @@ func TestMemory(t *testing.T) {
 		text, _ := out.ReadString('\n')
 		_ = cmd.Wait()
 		n, err := strconv.Atoi(strings.TrimSpace(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return n
 	}
 	for _, uid := range users {
 		for _, how := range []string{"private", "shared", "huge", "memfd", "file", "unlinked", "mapped", "inherited", "segment"} {
 			t.Run(fmt.Sprint(how, " of ", uid), func(t *testing.T) {
 				fd, err := unix.MemfdCreate("inherited", unix.MFD_CLOEXEC)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				memfd := os.NewFile(uintptr(fd), "inherited")
 				processes := 1
 				if how == "inherited" {

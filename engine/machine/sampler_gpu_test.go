@@ -1,9 +1,14 @@
 package machine
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
+	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -12,6 +17,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 const twoGPUs = `timestamp, uuid, power.draw [W], power.draw.instant [W], memory.used [MiB], memory.total [MiB], clocks.current.sm [MHz], clocks.current.memory [MHz], temperature.gpu, utilization.gpu [%], clocks_event_reasons.active
@@ -109,9 +115,7 @@ func TestStreamBreaks(t *testing.T) {
 	fakeMachine{stream: twoGPUs, does: "end"}.use(t)
 	r := newSampler(context.Background(), SamplerConfig{GPUs: []string{"GPU-a"}})
 	w, err := r.newGPUSamples(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w.restarts, w.pause = 2, time.Millisecond
 	go r.loop()
 	w.followValues()
@@ -153,8 +157,7 @@ func TestNoSuchGPU(t *testing.T) {
 	}
 }
 
-// TestForeignProcess has real processes on a simulated GPU: one of the engine's, its
-// child, and a stranger.
+// TestForeignProcess has real processes on a simulated GPU: one of the engine's, its child, and a stranger.
 func TestForeignProcess(t *testing.T) {
 	self := os.Getpid()
 	line := func(pid int, name string) string { return strconv.Itoa(pid) + ", GPU-a, 512, " + name + "\n" }
@@ -181,10 +184,7 @@ func TestGPUsOfWhichNothingIsRead(t *testing.T) {
 	dir := t.TempDir()
 	script := "#!/bin/sh\ncase \"$*\" in *lms*) touch " + filepath.Join(dir, "streams") + "; exec sleep 1000;; *compute-apps*) exit 0;; esac\n" +
 		"echo 'GPU-a, 100, 100, 1000, 143771, 1980, 3201, 40, 15, 0x0'\n"
-	if err := os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	inPath(t, "nvidia-smi", script)
 	r := begin(t, SamplerConfig{GPUs: []string{"GPU-a"}})
 	until(t, r, func() bool { _, err := os.Stat(filepath.Join(dir, "streams")); return err == nil })
 	_, notes := r.Stop()
@@ -200,9 +200,8 @@ func TestCalm(t *testing.T) {
 		{Index: 2, UUID: "GPU-d", Name: "D"},
 	}
 	for _, test := range []struct {
-		want         Calm
-		uuids        string
-		rest, failed string
+		want                Calm
+		uuids, rest, failed string
 	}{
 		{Calm{MaxTemperature: 70}, "GPU-a GPU-b", "", ""},
 		{Calm{MaxTemperature: 50}, "GPU-a GPU-b", "the temperature of GPU 0 (A, GPU-a) is 70 °C (required ≤ 50)", ""},
@@ -256,4 +255,339 @@ func TestSettle(t *testing.T) {
 	if err := Settle(ctx, []string{"GPU-a"}, Calm{MaxTemperature: 50}); !errors.Is(err, ErrNoGPU) {
 		t.Errorf("without nvidia-smi: %v", err)
 	}
+}
+
+func TestLines(t *testing.T) {
+	long := strings.Repeat("x", 9000)
+	var got []string
+	lines(strings.NewReader("GPU-1, 1\n\r\n  \nGPU-2, 2\r\n"+long+"\nGPU-1, 3\n"+long+"GPU-1, 4\nGPU-2, 715"), func(line string, _ time.Time) {
+		g, err := parseGPU(line, []field{{name: "uuid"}, {name: "power.draw"}})
+		if err != nil {
+			got = append(got, "bad")
+			return
+		}
+		got = append(got, g.UUID+" "+g.Values["power.draw"])
+	})
+	// The last line is incomplete: it may have been 7150.
+	if want := "GPU-1 1, GPU-2 2, bad, GPU-1 3, bad"; strings.Join(got, ", ") != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestFollowEnds(t *testing.T) {
+	run := func(ctx context.Context, silence time.Duration) (n int, err error) {
+		err = follow(ctx, silence, nil, func(string, time.Time) { n++ })
+		return n, err
+	}
+	inPath(t, "nvidia-smi", "#!/bin/sh\necho GPU-1, 1; echo GPU-2, 2; exit 9\n")
+	if n, err := run(context.Background(), 0); n != 2 || err == nil || !strings.Contains(err.Error(), "exit status 9") {
+		t.Errorf("died: %d lines, %v", n, err)
+	}
+	inPath(t, "nvidia-smi", "#!/bin/sh\necho GPU-1, 1\n")
+	if n, err := run(context.Background(), silence); n != 1 || err == nil {
+		t.Errorf("ended: %d lines, %v", n, err)
+	}
+	// A driver that hangs; a grandchild holds the pipe open.
+	inPath(t, "nvidia-smi", "#!/bin/sh\necho GPU-1, 1; sleep 600 & wait\n")
+	if n, err := run(context.Background(), 50*time.Millisecond); n != 1 || err == nil || !strings.Contains(err.Error(), "printed nothing for 50ms") {
+		t.Errorf("hung: %d lines, %v", n, err)
+	}
+	inPath(t, "nvidia-smi", "#!/bin/sh\ntrap '' TERM INT; while :; do echo GPU-1, 1; done\n")
+	ctx, cancel := context.WithCancel(context.Background())
+	if err := follow(ctx, silence, nil, func(string, time.Time) { cancel() }); err != nil {
+		t.Errorf("stopped: %v", err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := run(context.Background(), silence); !errors.Is(err, ErrNoGPU) {
+		t.Errorf("without nvidia-smi: %v", err)
+	}
+}
+
+// TestProcessLists: lists are told apart by time, or by a process that comes again; one that
+// cannot be read, or has not ended, does not count.
+func TestProcessLists(t *testing.T) {
+	w := &gpuSamples{Sampler: newSampler(context.Background(), SamplerConfig{GPUs: []string{"a"}}), look: time.Second, used: map[string]float64{"a": 1}, before: map[string]Occupancy{}, unknown: map[string]string{}}
+	w.own = []int{os.Getpid()}
+	self := strconv.Itoa(os.Getpid())
+	at := w.config.Zero
+	for _, list := range [][]string{
+		{self + ", a, 1, x", "1, a, 5, y", self + ", b, 9, x"},
+		{self + ", a, 2, x", "1, a, 5, y", self + ", a, 3, x", "1, a, 6, y"},
+		{self + ", a, 4, x", "GPU is lost", "2, a, 5, y"},
+		{self + ", a, 5, x"},
+		{self + ", a, 6, x"},
+	} {
+		at = at.Add(w.look)
+		for _, line := range list {
+			w.process(line+"\n", at)
+			at = at.Add(time.Millisecond)
+		}
+	}
+	own, foreign := w.series[track{measure.GPUProcessMemory, "a"}], w.series[track{measure.GPUForeign, "a"}]
+	for i, mib := range []float64{1, 2, 3, 5} {
+		if len(own.Value) != 4 || own.Value[i] != mib/mibPerGB || foreign.Value[i] != []float64{0, 1, 1, 0}[i] {
+			t.Errorf("own memory %v, foreign %v", own.Value, foreign.Value)
+		}
+	}
+}
+
+func TestForeign(t *testing.T) {
+	holds := func(pid int, on string, mib float64, name string) GPUProcess {
+		return GPUProcess{PID: pid, GPU: on, MiB: &mib, Name: name}
+	}
+	engine, worker := holds(10, "a", 3000, "python3"), holds(11, "b", 4000, "python3")
+	x := holds(20, "b", 1, "x")
+	for _, test := range []struct {
+		name string
+		list []GPUProcess
+		used map[string]float64
+		// foreign on a and b if nvidia-smi shows the list twice, -1 for unknown.
+		a, b int
+		said string
+	}{
+		{"the engine alone", []GPUProcess{engine, worker}, map[string]float64{"a": 3500, "b": 4500}, 0, 0, ""},
+		{"a stranger", []GPUProcess{engine, worker, x}, nil, 0, 1, "process 20 (x) holds 1 MiB"},
+		{"two strangers", []GPUProcess{engine, worker, x, holds(21, "b", 1, "x")}, nil, 0, 2, ""},
+		{"on no GPU in particular", []GPUProcess{engine, worker, {PID: 20}}, nil, 1, 1, "an unknown amount"},
+		{"on a GPU that is not the engine's", []GPUProcess{engine, worker, holds(20, "c", 1, "x")}, nil, 0, 0, ""},
+		{"tolerated", []GPUProcess{engine, worker, holds(20, "a", 1, "/usr/bin/Xorg"), holds(21, "a", 1, "watcher")}, nil, 0, 0, ""},
+		{"memory of nobody", []GPUProcess{engine, worker}, map[string]float64{"a": 9000, "b": 4000}, 1, 0, "6000 MiB not attributed to any process"},
+		{"before the engine is there", nil, map[string]float64{"a": 3, "b": 3}, 0, 0, ""},
+		{"nothing is shown", nil, map[string]float64{"a": 9000, "b": 3}, -1, 0, "none of the engine's processes"},
+		{"nothing is shown of shared memory", nil, nil, -1, -1, "none of the engine's processes"},
+		{"other numbers are shown", []GPUProcess{holds(99, "a", 3000, "x")}, map[string]float64{"a": 3100, "b": 0}, -1, 0, "none of the engine's processes"},
+	} {
+		s := newSampler(context.Background(), SamplerConfig{GPUs: []string{"a", "b"}, Ignore: []string{"watch*"}, IdleMiB: 1024})
+		w := &gpuSamples{Sampler: s, used: test.used, before: map[string]Occupancy{}, unknown: map[string]string{}}
+		s.gpus = w
+		for i := range 2 {
+			w.judge(test.list, s.config.Zero.Add(time.Duration(i)*time.Second), func(pid int) bool { return pid == 10 || pid == 11 })
+		}
+		series, notes := s.result()
+		for uuid, want := range map[string]int{"a": test.a, "b": test.b} {
+			values := find(series, measure.GPUForeign, uuid).Value
+			switch {
+			case want < 0 && len(values) > 0, want >= 0 && (len(values) != 2 || values[0] != 0 || values[1] != float64(want)):
+				t.Errorf("%s: %v on %s, want %d", test.name, values, uuid, want)
+			}
+		}
+		if told := strings.Join(notes, "; "); !strings.Contains(told, test.said) {
+			t.Errorf("%s: %q", test.name, told)
+		}
+	}
+	// An unknown amount makes the sum unknown.
+	for want, list := range [][]GPUProcess{{engine, {PID: 10, GPU: "a"}}, {engine, worker}} {
+		s := newSampler(context.Background(), SamplerConfig{GPUs: []string{"a"}})
+		w := &gpuSamples{Sampler: s, before: map[string]Occupancy{}, unknown: map[string]string{}}
+		w.judge(list, s.config.Zero, func(pid int) bool { return pid == 10 })
+		series, _ := s.result()
+		if got := find(series, measure.GPUProcessMemory, "a").Value; len(got) != want {
+			t.Errorf("%v: %v", list, got)
+		}
+	}
+}
+
+func TestIsOwn(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("needs /proc: ", err)
+	}
+	child := exec.Command("sleep", "600")
+	require.NoError(t, child.Start())
+	own := []int{os.Getpid()}
+	if !ofEngine(child.Process.Pid, own, "") {
+		t.Error("a child is not the engine's")
+	}
+	child.Process.Kill()
+	child.Wait()
+	for _, pid := range []int{child.Process.Pid, os.Getppid(), 0, -1} {
+		if ofEngine(pid, own, "") {
+			t.Errorf("process %d is the engine's", pid)
+		}
+	}
+}
+
+// TestRealContainer finds the processes of a container that docker started.
+func TestRealContainer(t *testing.T) {
+	docker := func(in io.Reader, args ...string) (string, error) {
+		cmd := exec.Command("docker", args...)
+		cmd.Stdin = in
+		out, err := cmd.CombinedOutput()
+		return strings.TrimSpace(string(out)), err
+	}
+	if out, err := docker(nil, "version"); err != nil {
+		t.Skip("no docker daemon: ", out)
+	}
+	busybox, err := exec.LookPath("busybox")
+	if err != nil {
+		t.Skip(err)
+	}
+	image, err := exec.Command("tar", "-chf", "-", "-C", filepath.Dir(busybox), filepath.Base(busybox)).Output()
+	require.NoError(t, err)
+	name, err := docker(bytes.NewReader(image), "import", "-", "mxflow-telemetry-test:"+strconv.Itoa(os.Getpid()))
+	require.NoError(t, err)
+	defer docker(nil, "rmi", "-f", name)
+	id, err := docker(nil, "run", "-d", "--network", "none", name, "/busybox", "sleep", "600")
+	require.NoError(t, err)
+	defer docker(nil, "rm", "-f", id)
+	leader, err := docker(nil, "inspect", "-f", "{{.State.Pid}}", id)
+	require.NoError(t, err)
+	pid, _ := strconv.Atoi(leader)
+	if !ofEngine(pid, nil, id) {
+		t.Error("a process of the container is not the engine's")
+	}
+	r := begin(t, SamplerConfig{Host: true, Every: 10 * time.Millisecond, Container: id, Own: func() []int { return []int{pid} }})
+	until(t, r, func() bool { return r.has(measure.EngineCPU, "") > 0 })
+	if _, notes := r.Stop(); len(notes) != 0 {
+		t.Errorf("notes: %q", notes)
+	}
+}
+
+// phase is what testdata/load.py reports about one.
+type phase struct {
+	Phase      string  `json:"phase"`
+	Start      float64 `json:"start"`
+	End        float64 `json:"end"`
+	FromMilliJ float64 `json:"from_mj"`
+	ToMilliJ   float64 `json:"to_mj"`
+	N          int     `json:"n"`
+}
+
+// recorded is the time at which each line of a recording arrived or was requested, in s since the Unix epoch.
+func recorded(t *testing.T, path, column string) (at []float64) {
+	t.Helper()
+	names, lines := rows(path)
+	i := slices.Index(names, column)
+	for _, line := range lines {
+		if column == "timestamp" {
+			asked, err := time.Parse("2006/01/02 15:04:05.000", line[i])
+			require.NoError(t, err)
+			at = append(at, float64(asked.UnixMilli())/1e3)
+			continue
+		}
+		n, err := strconv.ParseFloat(line[i], 64)
+		require.NoError(t, err)
+		at = append(at, n)
+	}
+	return at
+}
+
+// TestReplay plays what an H200 showed under a known load to the recorder, and compares
+// the resulting energy with the driver's own counter.
+func TestReplay(t *testing.T) {
+	const uuid = "GPU-00000000-0000-0000-0000-000000000000"
+	asked, arrived := recorded(t, "testdata/h200/stream.csv", "timestamp"), recorded(t, "testdata/h200/stream.csv", "arrival")
+	for i := range asked {
+		if late := arrived[i] - asked[i]; late < 0 || late > 0.01 {
+			t.Errorf("line %d came %v s after its time: its time is not the one of this machine's clock", i, late)
+		}
+	}
+	fakeMachine{stream: "testdata/h200/stream.csv", does: "hang"}.use(t)
+	r := begin(t, SamplerConfig{GPUs: []string{uuid}})
+	until(t, r, func() bool { return r.has(measure.GPUPowerInstant, uuid) == len(asked) })
+	series, notes := r.Stop()
+	if sound(t, series); len(notes) != 0 {
+		t.Errorf("notes: %q", notes)
+	}
+	// The recording's own times instead of those of its replay.
+	power := func(name string) measure.Series {
+		s := find(series, name, uuid)
+		for i := range s.At {
+			s.At[i] = time.Duration((asked[i] - asked[0]) * 1e9)
+		}
+		return s
+	}
+	instant, average := power(measure.GPUPowerInstant), power(measure.GPUPower)
+	at := func(unix float64) time.Duration { return time.Duration((unix - asked[0]) * 1e9) }
+	text, err := os.ReadFile("testdata/h200/phases.jsonl")
+	require.NoError(t, err)
+	dec := json.NewDecoder(bytes.NewReader(text))
+	var all []phase
+	for dec.More() {
+		var p phase
+		require.NoError(t, dec.Decode(&p))
+		all = append(all, p)
+	}
+	all = append(all, phase{"all", all[0].Start, all[len(all)-1].End, all[0].FromMilliJ, all[len(all)-1].ToMilliJ, 0})
+	for _, p := range all {
+		counted := (p.ToMilliJ - p.FromMilliJ) / 1e3
+		off := func(s measure.Series) float64 { return 100 * (integral(s, at(p.Start), at(p.End))/counted - 1) }
+		now, mean := off(instant), off(average)
+		t.Logf("%-6s %5.2f s, %7.1f J: %+.1f%% by instantaneous power, %+.1f%% by the average", p.Phase, p.End-p.Start, counted, now, mean)
+		switch {
+		case (p.Phase == "all" || p.Phase == "full" || p.Phase == "small") && math.Abs(now) > 2:
+			t.Errorf("energy of %s is off by %.1f%%", p.Phase, now)
+		case p.Phase == "full" && mean > -5: // why energy is not computed from the average
+			t.Errorf("the average follows the load at once: it is off by %.1f%%", mean)
+		}
+	}
+	throttled := find(series, measure.GPUThrottle, uuid)
+	if !slices.Contains(throttled.Value, 4) || slices.Max(throttled.Value) != 4 {
+		t.Errorf("at its power limit the GPU said %v", throttled.Value)
+	}
+	// Its clock went from 1980 down to 1410 MHz there, and nothing was wrong with it.
+	for _, name := range []string{measure.GPUClock, measure.GPUThrottle} {
+		power(name)
+	}
+	cell := measure.CellRun{Cell: "chat", From: 0, To: at(all[len(all)-1].End)}
+	if d := measure.Disturbances(measure.Recording{Cells: []measure.CellRun{cell}, Series: series}); len(d) > 0 {
+		t.Errorf("a GPU at its power limit is said to be disturbed: %+v", d)
+	}
+	if m := find(series, measure.GPUMemory, uuid); slices.Max(m.Value) != 1103/mibPerGB {
+		t.Errorf("memory is %v", m.Value)
+	}
+}
+
+// TestReplayProcesses distinguishes an H200's processes, as nvidia-smi showed them: first two, then one.
+func TestReplayProcesses(t *testing.T) {
+	const uuid = "GPU-00000000-0000-0000-0000-000000000000"
+	names, lines := rows("testdata/h200/apps.csv")
+	cell := func(line []string, name string) string { return line[slices.Index(names, name)] }
+	s := newSampler(context.Background(), SamplerConfig{GPUs: []string{uuid}})
+	w := &gpuSamples{Sampler: s, before: map[string]Occupancy{}, unknown: map[string]string{}}
+	for from := 0; from < len(lines); {
+		to := from
+		var list []GPUProcess
+		for ; to < len(lines) && cell(lines[to], "timestamp") == cell(lines[from], "timestamp"); to++ {
+			pid, err1 := strconv.Atoi(cell(lines[to], "pid"))
+			mib, err2 := strconv.ParseFloat(cell(lines[to], "used_memory"), 64)
+			if err1 != nil || err2 != nil {
+				t.Fatal(err1, err2)
+			}
+			list = append(list, GPUProcess{PID: pid, GPU: cell(lines[to], "gpu_uuid"), MiB: &mib, Name: cell(lines[to], "process_name")})
+		}
+		w.used = map[string]float64{uuid: 1103 * float64(len(list))}
+		w.judge(list, s.config.Zero.Add(time.Duration(from)*time.Second), func(pid int) bool { return pid == 420 })
+		from = to
+	}
+	series, _ := s.result()
+	if foreign := find(series, measure.GPUForeign, uuid).Value; !slices.Equal(foreign, []float64{0, 1, 1, 1, 1, 1, 1, 1, 0, 0}) {
+		t.Errorf("foreign processes: %v", foreign)
+	}
+	for _, gb := range find(series, measure.GPUProcessMemory, uuid).Value {
+		if gb != 1094/mibPerGB {
+			t.Errorf("the engine's own memory is %v", gb)
+		}
+	}
+}
+
+// integral is the area below a series between two times, by the trapezoidal rule.
+func integral(s measure.Series, from, to time.Duration) (sum float64) {
+	value := func(at time.Duration) float64 {
+		for i := 1; i < len(s.At); i++ {
+			if s.At[i] >= at {
+				share := float64(at-s.At[i-1]) / float64(s.At[i]-s.At[i-1])
+				return s.Value[i-1] + share*(s.Value[i]-s.Value[i-1])
+			}
+		}
+		return s.Value[len(s.Value)-1]
+	}
+	last, lastValue := from, value(from)
+	for i, at := range s.At {
+		if at <= from || at >= to {
+			continue
+		}
+		sum += (at - last).Seconds() * (lastValue + s.Value[i]) / 2
+		last, lastValue = at, s.Value[i]
+	}
+	return sum + (to-last).Seconds()*(lastValue+value(to))/2
 }

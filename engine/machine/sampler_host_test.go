@@ -1,15 +1,10 @@
 package machine
 
 import (
-	"fmt"
 	"math"
-	"os"
-	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
 )
@@ -34,8 +29,7 @@ func TestHost(t *testing.T) {
 	tp := still()
 	h := newHost(root, tp)
 	h.sample([]int{10, 11, 12}, false)
-	// 20 ticks of 80 were busy; a process ended, and another got its
-	// PID.
+	// 20 ticks of 80 were busy; a process ended, and another got its PID.
 	write(t, root+"proc/stat", "cpu  110 10 45 1050 60 5 5 15 95 0\n")
 	write(t, root+"proc/10/stat", stat10("S", 300, 100, 7))
 	write(t, root+"proc/11/stat", stat10("R", 5, 0, 9))
@@ -76,57 +70,5 @@ func TestHostWithoutAnything(t *testing.T) {
 	}
 	if series, notes := tp.result(); len(series) != 0 || len(notes) != 0 {
 		t.Errorf("%v, %q", series, notes)
-	}
-}
-
-// TestThisHost reads the machine on which the tests run.
-func TestThisHost(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("the host's counters are read on Linux")
-	}
-	r := begin(t, SamplerConfig{Host: true, Every: time.Millisecond, Own: func() []int { return []int{os.Getpid()} }})
-	until(t, r, func() bool { return r.has(measure.HostCPU, "") > 1 && r.has(measure.EngineCPU, "") > 1 })
-	series, _ := r.Stop()
-	sound(t, series)
-	if m := find(series, measure.EngineMemory, ""); m.Value[0] < 0.001 || m.Value[0] > 10 {
-		t.Errorf("these tests take %v GB", m.Value[0])
-	}
-	if m := find(series, measure.HostMemory, ""); len(m.Value) == 0 || m.Value[0] <= 0 {
-		t.Errorf("the host's memory is %v", m.Value)
-	}
-	if c := find(series, measure.HostCPU, ""); slices.Max(c.Value) > 1 || slices.Min(c.Value) < 0 {
-		t.Errorf("the share of processors is %v", c.Value)
-	}
-}
-
-// BenchmarkHostSample is the cost of one sample of this machine, with one process of the
-// engine's.
-func BenchmarkHostSample(b *testing.B) {
-	if runtime.GOOS != "linux" {
-		b.Skip("the host's counters are read on Linux")
-	}
-	h := newHost("/", still())
-	own := []int{os.Getpid()}
-	for b.Loop() {
-		h.sample(own, true)
-	}
-}
-
-// BenchmarkPageRead is the cost of one page as large as vLLM's: most of its lines are of
-// histograms, which nothing asks for.
-func BenchmarkPageRead(b *testing.B) {
-	var page strings.Builder
-	page.WriteString(vllmPage)
-	for i := range 1000 {
-		fmt.Fprintf(&page, "vllm:time_to_first_token_seconds_bucket{engine=\"0\",le=\"%d.0\",model_name=\"m\"} %d.0\n", i, i)
-	}
-	text := page.String()
-	p := newPageReader(MetricsPage{Names: vllmNames}, still())
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := p.parse(text); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

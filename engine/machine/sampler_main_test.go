@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // This test binary is also the nvidia-smi that its tests run: it plays a recorded stream,
@@ -45,11 +46,9 @@ var roles = map[string]func(value string){
 type fakeMachine struct {
 	// stream is a recording with the names of its fields in the first line.
 	stream string
-	// apps are the processes on the GPUs, as --query-compute-apps prints them. It
-	// is a file, so it can change.
+	// apps are the processes on the GPUs, as --query-compute-apps prints them. It is a file, so it can change.
 	apps string
-	// does is what it does once the recording has been played: "end", "hang",
-	// "again" or "noise".
+	// does is what it does once the recording has been played: "end", "hang", "again" or "noise".
 	does string
 	// every is the time between lines.
 	every time.Duration
@@ -59,9 +58,7 @@ type fakeMachine struct {
 func (m fakeMachine) use(t *testing.T) (apps string) {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir := t.TempDir()
 	if err := os.Symlink(self, filepath.Join(dir, "nvidia-smi")); err != nil {
 		t.Skip(err)
@@ -83,20 +80,15 @@ func (m fakeMachine) use(t *testing.T) (apps string) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	// Atomically: it may be read at this moment.
-	if err := os.WriteFile(path+".new", []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path+".new", []byte(text), 0o644))
 	if err := os.Rename(path+".new", path); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// rows are the lines of a recording, cell by cell; units in brackets are not part of a
-// field's name.
+// rows are the lines of a recording, cell by cell; units in brackets are not part of a field's name.
 func rows(path string) (names []string, lines [][]string) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -226,9 +218,7 @@ func (s *Sampler) result() ([]measure.Series, []string) {
 func begin(t *testing.T, c SamplerConfig) *Sampler {
 	t.Helper()
 	r, err := StartSampler(context.Background(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { r.Stop() })
 	return r
 }

@@ -123,8 +123,7 @@ func TestPageTrouble(t *testing.T) {
 			t.Errorf("%s: %v, %q", kind, series, notes)
 		}
 	}
-	// Nobody listens, and then watching ends during a reading: that is not the engine's
-	// fault.
+	// Nobody listens, and then watching ends during a reading: that is not the engine's fault.
 	mode.Store("slow")
 	r := begin(t, SamplerConfig{Metrics: &MetricsPage{URL: s.URL, Names: map[string][]string{"count": {"e:count"}}}})
 	until(t, r, func() bool { return len(r.page.reading) == 1 })

@@ -13,8 +13,7 @@ import (
 // of sets a sample's cell.
 func of(cell string, s Sample) Sample { s.Workload = cell; return s }
 
-// checkMetrics compares the medians by address; absent lists metrics that must be
-// missing.
+// checkMetrics compares the medians by address; absent lists metrics that must be missing.
 func checkMetrics(t *testing.T, got map[string]Summary, want map[string]float64, absent ...string) {
 	t.Helper()
 	for _, address := range slices.Sorted(maps.Keys(want)) {
@@ -33,8 +32,7 @@ func checkMetrics(t *testing.T, got map[string]Summary, want map[string]float64,
 }
 
 func TestCellOfRequests(t *testing.T) {
-	// Two streams of 3 tokens each in a window of 2 s; one request failed after it was
-	// sent again.
+	// Two streams of 3 tokens each in a window of 2 s; one request failed after it was sent again.
 	a := of("chat", sent(sample(100, 3, text(100, 1), text(200, 2), text(300, 3)), 1000, 1000, 1000))
 	b := of("chat", cached(sent(sample(100, 3, text(200, 1), text(1300, 2), text(1400, 3)), 1500, 1500, 1500), 40))
 	failed := of("chat", sent(sample(-1, -1), 1200, 1200, 1200))
@@ -230,7 +228,7 @@ func TestDeriveInCell(t *testing.T) {
 	again := sent(plain, 1000, 1000, 1000)
 	again.Retries = 2
 	tools := sample(10, 2, other(5, -1), Event{At: 40 * msec, Kind: KindTool, Tokens: 1, Bytes: 3}, Event{At: 60 * msec, Kind: KindTool, Tokens: 2, Bytes: 3})
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		s    Sample
 		cell CellRun
@@ -264,8 +262,7 @@ func TestDeriveInCell(t *testing.T) {
 		{"a context of its own", behind(plain, 60), CellRun{UniqueContext: true}, Values{"pp": {1000}}},
 		{"a cached context", behind(cached(plain, 60), 60), CellRun{}, Values{"pp": {400}, "cached_tokens": {60}}},
 		{"a tool call", tools, CellRun{}, Values{"ttft": {40}, "ttft_answer": {40}, "tg": {50}, "itl": {20}}},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := derive(tt.s, tt.cell)
 			if err != nil {
@@ -289,15 +286,6 @@ func TestDeriveRefusesSchedules(t *testing.T) {
 	}
 }
 
-func TestSummarizeLeavesContextsOut(t *testing.T) {
-	good := sample(100, 2, text(10, 1), text(20, 2))
-	context := good
-	context.Context = true
-	if got := summaryOf([]Sample{good, context}, ""); got["ttft"].N != 1 {
-		t.Errorf("ttft of %d requests, want 1", got["ttft"].N)
-	}
-}
-
 // An impossible count has no metrics: each token would be kept with its time.
 func TestCountsThatCannotBe(t *testing.T) {
 	for _, c := range []struct{ asked, claimed int }{{8, 2_000_000_000}, {8, 16*8 + 1025}, {0, 2_000_000_000}} {
@@ -311,25 +299,6 @@ func TestCountsThatCannotBe(t *testing.T) {
 	s.RequestedOutput = 8
 	if _, err := Derive(s); err != nil {
 		t.Errorf("twice as many as asked for: %v", err)
-	}
-}
-
-// A window includes the time before the first token.
-func TestTotals(t *testing.T) {
-	request := func(start time.Duration, at ...time.Duration) Sample {
-		s := of("a", Sample{Start: start, Due: start, Scheduled: start, PromptTokens: 100, OutputTokens: len(at)})
-		for i, x := range at {
-			s.Events = append(s.Events, Event{At: x, Kind: KindText, Tokens: i + 1})
-		}
-		return s
-	}
-	cell := CellRun{Cell: "a", From: time.Second, To: 6 * time.Second, UniqueContext: true}
-	samples := []Sample{request(time.Second, 2*time.Second, 3*time.Second, 4*time.Second), request(time.Second, 3*time.Second, 4*time.Second, 5*time.Second)}
-	all := Evaluate(Recording{Cells: []CellRun{cell}, Samples: samples})
-	for name, want := range map[string]float64{"tg_total": 6.0 / 5, "pp_total": 200.0 / 5} {
-		if got, ok := all["a."+name].Stats["median"]; !ok || got != want {
-			t.Errorf("%s is %v (%v), want %v", name, got, ok, want)
-		}
 	}
 }
 
@@ -357,6 +326,114 @@ func TestMemoryInUse(t *testing.T) {
 		}
 		if strings.Join(got, ", ") != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestLimit: one request decodes at 100 tok/s, where 1,000 GB/s could read steps of 5 GB 200 times per second,
+// and takes 64 tokens of prompt in 10 ms, where 100 TFLOP/s could do 10 GFLOP 10,000 times per second.
+func TestLimit(t *testing.T) {
+	limit := func(change func(*Limit)) *Limit {
+		l := &Limit{BandwidthGBs: 1000, StepGB: 5, Requests: 1, LeastGB: 2, PromptGFLOP: 10, TFLOPs: 100, MostTFLOPs: 200, Room: 1.25}
+		if change != nil {
+			change(l)
+		}
+		return l
+	}
+	// Events hold perEvent tokens each, 10 ms per token.
+	recording := func(perEvent int, l *Limit) Recording {
+		s := Sample{Workload: "chat", PromptTokens: 64, OutputTokens: 20 * perEvent, CachedTokens: -1, TokenSource: SourceContinuousUsage}
+		for i := range 20 {
+			s.Events = append(s.Events, Event{At: time.Duration(10+10*perEvent*i) * time.Millisecond, Kind: KindText, Tokens: (i + 1) * perEvent})
+		}
+		return Recording{Cells: []CellRun{{Cell: "chat", To: 10 * time.Second, Limit: l}}, Samples: []Sample{s}}
+	}
+	counters := func(r Recording) Recording {
+		for name, grown := range map[string]float64{"engine.spec_drafts": 100, "engine.spec_accepted_tokens": 300} {
+			r.Series = append(r.Series, Series{Name: name, At: []time.Duration{0, 10 * time.Second}, Value: []float64{0, grown}})
+		}
+		return r
+	}
+	for name, c := range map[string]struct {
+		recording Recording
+		tg, pp    float64 // 0 if there is none
+	}{
+		"known":                 {recording(1, limit(nil)), 0.5, 0.64},
+		"no limit":              {recording(1, nil), 0, 0},
+		"an open loop":          {recording(1, limit(func(l *Limit) { l.StepGB, l.Requests = 0, 0 })), 0, 0},
+		"eight requests":        {recording(1, limit(func(l *Limit) { l.Requests = 8 })), 0.5, 0},
+		"several tokens, why?":  {recording(4, limit(nil)), 0, 0.64},
+		"four tokens accepted":  {counters(recording(4, limit(nil))), 0.125, 0.64},
+		"smaller than it names": {recording(1, limit(func(l *Limit) { l.StepGB = 20 })), 2, 0.64},
+	} {
+		got := Evaluate(c.recording)
+		for metric, want := range map[string]float64{"chat.tg_of_limit": c.tg, "chat.pp_of_limit": c.pp} {
+			s, has := got[metric]
+			if has != (want > 0) || math.Abs(s.Stats["mean"]-want) > 1e-9 {
+				t.Errorf("%s: %s is %v, want %v", name, metric, s.Stats["mean"], want)
+			}
+		}
+	}
+	if l := limit(nil); l.MostSteps() != 625 || l.MostPrompt() != 25_000 {
+		t.Errorf("at most %v steps and %v tokens of prompts", l.MostSteps(), l.MostPrompt())
+	}
+	for _, l := range []*Limit{nil, {}} {
+		if slices.Max([]float64{l.MostSteps(), l.MostPrompt()}) != 0 {
+			t.Errorf("%v bounds something", l)
+		}
+	}
+}
+
+// TestOwnText: what decides a time to first token is the first token that an engine had to
+// compute, whatever it sends at once.
+func TestOwnText(t *testing.T) {
+	// told is an answer whose pieces come at 100 ms, 110 ms and so on.
+	told := func(pieces ...string) Sample {
+		s := Sample{Workload: "chat", OutputTokens: len(pieces), Finish: "length"}
+		for i, p := range pieces {
+			e := Event{At: time.Duration(100+10*i) * time.Millisecond, Kind: KindText, Tokens: -1, Bytes: len(p)}
+			if thought, is := strings.CutPrefix(p, "<"); is {
+				e.Kind, e.Bytes = KindReasoning, len(thought)
+				s.Reasoning += thought
+			} else if s.Text += p; Visible(s.Text) == "" {
+				e.Kind = KindBlank
+			}
+			s.Events = append(s.Events, e)
+		}
+		return s
+	}
+	others := func(n int) (all []Sample) {
+		for i := range n {
+			all = append(all, told(fmt.Sprint(" ", i, i), " and", " so", " on"))
+		}
+		return all
+	}
+	sure := func(i int) Sample { return told(" Sure", "!", " Here is", fmt.Sprint(" ", i), " line") }
+	for name, c := range map[string]struct {
+		samples []Sample
+		want    []float64
+	}{
+		"no opening":          {others(4), []float64{110, 110, 110, 110}},
+		"one answer":          {[]Sample{sure(1)}, []float64{110}},
+		"an opening":          {[]Sample{sure(1), sure(2), sure(3)}, []float64{130, 130, 130}},
+		"of two":              {[]Sample{sure(1), sure(2)}, []float64{110, 110}},
+		"of a quarter":        {append(others(9), sure(1), sure(2), sure(3)), append(slices.Repeat([]float64{110}, 9), 130, 130, 130)},
+		"of fewer":            {append(others(10), sure(1), sure(2), sure(3)), slices.Repeat([]float64{110}, 13)},
+		"the same answer":     {slices.Repeat([]Sample{told(" Yes", ".", " so")}, 3), []float64{120, 120, 120}},
+		"one and a longer":    {[]Sample{told(" Yes", "."), told(" Yes", ".", " No", " one"), told(" Yes", ".")}, []float64{110, 120, 110}},
+		"invisibly different": {[]Sample{told(" Sure", "\u200b", "!", " a"), told("Sure", "\n\n", "\u00a0!", " b"), told("Su", "re", "!", " c")}, []float64{130, 130, 130}},
+		"blanks before":       {[]Sample{told(" ", "\n", "Sure", "!", " a"), told("Sure", "!", " b"), told(" Sure", "!", " c")}, []float64{140, 120, 120}},
+		"reasoning":           {[]Sample{told("<Okay", "<,", " Sure", "!", " a"), told("<Okay", "<,", " Sure", "!", " b"), told("<Okay", "<,", " Sure", "!", " c")}, []float64{140, 140, 140}},
+		"in one event":        {[]Sample{told(" Sure! Here is a", " b"), told(" Sure! Here is c", " d"), told(" Sure! Here is e", " f")}, []float64{110, 110, 110}},
+		"a letter in common":  {[]Sample{told(" Über", " uns", " d"), told(" Übel", " nach", " x"), told(" Üppig", " wie")}, []float64{110, 110, 110}},
+		"text that is gone":   {[]Sample{{Workload: "chat", OutputTokens: 2, Events: told("a", "b").Events}}, []float64{110}},
+	} {
+		var got []float64
+		for _, a := range answersOf(c.samples, CellRun{Cell: "chat"}) {
+			got = append(got, a.values["ttft_own"]...)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }

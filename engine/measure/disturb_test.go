@@ -17,7 +17,7 @@ func TestDisturbances(t *testing.T) {
 		return s
 	}
 	// One reading every 0.5 s; the window is from 1 to 3 s.
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		series Series
 		want   string
@@ -37,23 +37,19 @@ func TestDisturbances(t *testing.T) {
 		{"damaged readings", throttle(0, math.NaN()), "damaged"},
 		{"another process", readings(GPUForeign, "GPU-1", 0, 0, 2000, 2, 3000, 1), "shared chat GPU-1 0.5 [] 2"},
 		{"another process before", readings(GPUForeign, "GPU-1", 0, 1, 900, 0, 3500, 1), ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			r := Recording{Cells: []CellRun{{Cell: "chat", From: time.Second, To: 3 * time.Second}}, Series: []Series{tt.series}}
-			got := ""
-			for _, d := range Disturbances(r) {
-				got += strings.TrimSpace(fmt.Sprint(d.Code, " ", d.Cell, " ", d.GPU, " ", d.Share, " ", d.Slowed, " ", d.Most)) + "\n"
-			}
-			if (tt.want == "") != (got == "") || !strings.Contains(got, tt.want) {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
-		})
+	} {
+		r := Recording{Cells: []CellRun{{Cell: "chat", From: time.Second, To: 3 * time.Second}}, Series: []Series{tt.series}}
+		got := ""
+		for _, d := range Disturbances(r) {
+			got += strings.TrimSpace(fmt.Sprint(d.Code, " ", d.Cell, " ", d.GPU, " ", d.Share, " ", d.Slowed, " ", d.Most)) + "\n"
+		}
+		if (tt.want == "") != (got == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
 	}
 }
 
-// Of the windows of a command the worst is named, and its clock may move: it loads a
-// model in between.
+// Of the windows of a command the worst is named, and its clock may move: it loads a model in between.
 func TestDisturbedCommand(t *testing.T) {
 	r := Recording{Windows: []Window{{From: time.Second, To: 2 * time.Second}, {From: 3 * time.Second, To: 4 * time.Second}, {From: 5 * time.Second, To: 30 * time.Second}}}
 	heat, clock := Series{Name: GPUThrottle, Source: "GPU-1"}, Series{Name: GPUClock, Source: "GPU-1"}
@@ -75,9 +71,8 @@ func TestDisturbedCommand(t *testing.T) {
 	}
 }
 
-// A clock that moves by more than 5% without a cause is a disturbance; changes due to the
-// power limit, an idle GPU or the first second are not, nor is anything too short to
-// tell.
+// A clock that moves by more than 5% without a cause is a disturbance; changes due to the power limit, an idle
+// GPU or the first second are not, nor is anything too short to tell.
 func TestWanderingClock(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens")
@@ -106,21 +108,13 @@ func TestEvaluateGolden(t *testing.T) {
 	got := bits(Evaluate(invented()))
 	if *update {
 		text, err := json.MarshalIndent(got, "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, append(text, '\n'), 0o644))
 	}
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var want map[string]map[string]string
-	if err := json.Unmarshal(text, &want); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &want))
 	for _, address := range slices.Sorted(maps.Keys(want)) {
 		if !reflect.DeepEqual(got[address], want[address]) {
 			t.Errorf("%s\n got %v\nwant %v", address, got[address], want[address])
@@ -131,8 +125,7 @@ func TestEvaluateGolden(t *testing.T) {
 	}
 }
 
-// The golden covers everything that a recording can give: anything missing from it is not
-// tested.
+// The golden covers everything that a recording can give: anything missing from it is not tested.
 func TestGoldenIsWhole(t *testing.T) {
 	got := Evaluate(invented())
 	for _, m := range Catalogue() {
@@ -147,8 +140,7 @@ func TestGoldenIsWhole(t *testing.T) {
 	}
 }
 
-// The order of samples and series means nothing, so it changes nothing, not even a last
-// bit.
+// The order of samples and series means nothing, so it changes nothing, not even a last bit.
 func TestEvaluateIgnoresOrder(t *testing.T) {
 	want := bits(Evaluate(invented()))
 	for seed := range uint64(5) {
@@ -197,35 +189,13 @@ func FuzzEvaluate(f *testing.F) {
 	})
 }
 
-// BenchmarkEvaluate derives everything of 1,000 streams with 500 events each.
-func BenchmarkEvaluate(b *testing.B) {
-	r := Recording{Cells: []CellRun{{Cell: "chat", To: time.Minute}}}
-	for i := range 1000 {
-		s := Sample{Workload: "chat", Index: i, PromptTokens: 100, OutputTokens: 500, CachedTokens: -1, Start: time.Duration(1 + i)}
-		for n := range 500 {
-			s.Events = append(s.Events, Event{At: time.Duration(50e6 + n*20e6 + i*n%7), Kind: KindText, Tokens: n + 1, Bytes: 4})
-		}
-		r.Samples = append(r.Samples, s)
-	}
-	for b.Loop() {
-		if len(Evaluate(r)) < 20 {
-			b.Fatal("metrics are missing")
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/500_000, "ns/event")
-}
-
 // stored are metrics as they come back from a ledger.
 func stored(t *testing.T, r Recording) map[string]Summary {
 	t.Helper()
 	text, err := json.Marshal(Evaluate(r))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out map[string]Summary
-	if err := json.Unmarshal(text, &out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &out))
 	return out
 }
 

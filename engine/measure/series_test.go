@@ -21,7 +21,7 @@ func span(from, to int) Window { return Window{time.Duration(from) * msec, time.
 func TestIntegral(t *testing.T) {
 	// 100 W until 1 s, rising to 300 W at 2 s, and 300 W from there on.
 	power := readings(GPUPower, "", 0, 100, 1000, 100, 2000, 300, 3000, 300)
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		w     Window
 		want  float64
@@ -34,8 +34,7 @@ func TestIntegral(t *testing.T) {
 		{"begins before the first reading", span(-1, 1000), 0, false},
 		{"ends after the last", span(2000, 3001), 0, false},
 		{"empty", span(1000, 1000), 0, false},
-	}
-	for _, tt := range tests {
+	} {
 		got, known := power.integral([]Window{tt.w})
 		if known != tt.known || !near(got, tt.want) {
 			t.Errorf("%s: %v, %v, want %v, %v", tt.name, got, known, tt.want, tt.known)
@@ -53,7 +52,7 @@ func TestIntegral(t *testing.T) {
 
 func TestDifference(t *testing.T) {
 	count := readings("engine.spec_drafts", "", 0, 5, 1000, 10, 1900, 40, 3100, 90)
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		s     Series
 		w     Window
@@ -67,8 +66,7 @@ func TestDifference(t *testing.T) {
 		{"the one before is too far away", readings("", "", 0, 1, 3000, 2), span(2001, 2500), 0, false},
 		{"the counter began anew", readings("", "", 0, 5, 500, 2, 1000, 9), span(0, 1000), 0, false},
 		{"it did not count", readings("", "", 0, 5, 1000, 5), span(0, 1000), 0, true},
-	}
-	for _, tt := range tests {
+	} {
 		got, known := tt.s.difference(tt.w)
 		if known != tt.known || got != tt.want {
 			t.Errorf("%s: %v, %v, want %v, %v", tt.name, got, known, tt.want, tt.known)

@@ -21,11 +21,10 @@ import (
 // Every answer of the benchmark has so many events, and all together bring so many a second.
 const benchEvents, benchRate = 100, 20_000
 
-// BenchmarkClientBesideBareReader shows what the client costs: it reads streams of a known
-// schedule, in turn with a net/http reader that only takes the time of each line. The
-// processor time per event includes the server's, which is the same for both, and of the
-// client's what it spends while answers come; decoding is shown by itself. The ITL error is
-// how far the time between two events of an answer is from the schedule.
+// BenchmarkClientBesideBareReader shows what the client costs: it reads streams of a known schedule, in turn
+// with a net/http reader that only takes the time of each line. The processor time per event includes the
+// server's, which is the same for both, and of the client's what it spends while answers come; decoding is
+// shown by itself. The ITL error is how far the time between two events of an answer is from the schedule.
 func BenchmarkClientBesideBareReader(b *testing.B) {
 	for _, streams := range []int{1, 100, 500, 2000} {
 		b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {
@@ -141,25 +140,4 @@ func usedTime() int64 {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for no process of its own
 	return u.Utime.Nano() + u.Stime.Nano()
-}
-
-// BenchmarkEvent shows what an event costs while its answer comes, and afterwards.
-func BenchmarkEvent(b *testing.B) {
-	event := []byte(vllmEvent(1))
-	for _, after := range []bool{false, true} {
-		b.Run(fmt.Sprintf("decoded=%v", after), func(b *testing.B) {
-			b.ReportAllocs()
-			a := newAnswer(Request{})
-			for b.Loop() {
-				if len(a.buf) > maxBatch-minRead {
-					a.buf, a.frames, a.s.Events, a.start, a.line, a.searched = a.buf[:0], a.frames[:0], a.s.Events[:0], 0, 0, 0
-				}
-				a.buf = append(a.buf, event...)
-				a.split(0)
-				if after && a.decode() != nil {
-					b.Fatal(a.broken)
-				}
-			}
-		})
-	}
 }

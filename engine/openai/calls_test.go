@@ -5,12 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func pages(byPath map[string]string) http.HandlerFunc {
@@ -53,10 +57,7 @@ func TestCallsThatFail(t *testing.T) {
 			t.Errorf("a page that is no tokenizer (%s): %v", said, err)
 		}
 	}
-	odd := serve(t, pages(map[string]string{
-		"GET /v1/models": `{"data":[]}`,
-		"POST /tokenize": `{"tokens":[]}`,
-	}))
+	odd := serve(t, pages(map[string]string{"GET /v1/models": `{"data":[]}`, "POST /tokenize": `{"tokens":[]}`}))
 	if _, err := odd.Models(t.Context()); err == nil {
 		t.Error("an empty list of models is no answer")
 	}
@@ -113,8 +114,7 @@ func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// A server that accepts a connection and says nothing does not block a caller without its
-// own limit.
+// A server that accepts a connection and says nothing does not block a caller without its own limit.
 func TestCallsOfASilentServerEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New("http://engine.test", "")
@@ -191,5 +191,179 @@ func TestTokenizeElsewhere(t *testing.T) {
 		if !strings.Contains(asked, `"text":"a b c"`) {
 			t.Errorf("%s: asked %s", name, asked)
 		}
+	}
+}
+
+func TestStatusError(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"error":"prompt too long"}`+"\x1b[31m"+strings.Repeat(" more", 1000), http.StatusBadRequest)
+	})
+	_, err := c.Stream(t.Context(), Request{Prompt: "x"})
+	var status *StatusError
+	if !errors.As(err, &status) || status.Status != 400 || !strings.HasPrefix(status.Body, `{"error":"prompt too long"}`) || len(status.Body) > maxStatusBody+8 || strings.Contains(status.Body, "\x1b") {
+		t.Fatalf("error %v", err)
+	}
+	if usage := c.usage.Load(); usage != 0 {
+		t.Errorf("an unrelated refusal lowered the usage mode to %v", usage)
+	}
+}
+
+// A redirect is not followed, neither by a stream nor by a call, and the error says where it points.
+func TestRedirect(t *testing.T) {
+	asked := 0
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		http.Redirect(w, r, "https://elsewhere.example/v1", http.StatusTemporaryRedirect)
+	})
+	_, err := c.Stream(t.Context(), Request{Prompt: "x"})
+	_, callErr := c.Models(t.Context())
+	for _, err := range []error{err, callErr} {
+		var status *StatusError
+		if !errors.As(err, &status) || status.Status != 307 || !strings.HasPrefix(status.Location, "https://elsewhere.example/v1") {
+			t.Fatalf("redirect gave %v", err)
+		}
+		if !strings.Contains(err.Error(), `a redirect to "https://elsewhere.example/v1`) {
+			t.Errorf("message %q", err)
+		}
+	}
+	if asked != 2 {
+		t.Errorf("%d requests", asked)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	for after, want := range map[string]time.Duration{
+		"": 0, "3": 3 * time.Second, " 3 ": 3 * time.Second, "0": minRetryAfter, "600": maxRetryAfter, "601": maxRetryAfter,
+		"99999999999999999999999999": maxRetryAfter, "-1": 0, "1.5": 0, "soon": 0,
+	} {
+		if got := retryAfter(http.Header{"Retry-After": {after}}); got != want {
+			t.Errorf("%q: %v, want %v", after, got, want)
+		}
+	}
+
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "2")
+		http.Error(w, "busy", http.StatusTooManyRequests)
+	})
+	s, err := c.Stream(t.Context(), Request{Prompt: "x"})
+	var status *StatusError
+	if s.Status != http.StatusTooManyRequests || s.Err == "" {
+		t.Errorf("sample %+v", s)
+	}
+	if !errors.As(err, &status) || status.RetryAfter != 2*time.Second || !strings.Contains(err.Error(), "try again in 2s") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestCallThatWasCompressed(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Header.Get("Accept-Encoding"); got != "identity" {
+			t.Errorf("Accept-Encoding: %q", got)
+		}
+		w.Header().Set("Content-Encoding", "br")
+		_, _ = io.WriteString(w, "\x01\x02")
+	})
+	var broken *StreamError
+	if _, err := c.Models(t.Context()); !errors.As(err, &broken) || broken.Kind != Compressed || !strings.Contains(err.Error(), `"br"`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A limit of this machine is reported as one.
+func TestTooManyOpenFiles(t *testing.T) {
+	if said := hint(errors.New("dial tcp: socket: too many open files")); !strings.Contains(said, "ulimit -n") {
+		t.Errorf("hint %q", said)
+	}
+}
+
+func TestRequestBody(t *testing.T) {
+	var path, said string
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		path, said = r.URL.Path+" "+r.Header.Get("Authorization"), string(b)
+		script(completion("a", ""), end)(w, r)
+	})
+	c.Header = http.Header{"Authorization": {"Bearer k"}}
+	c.Rename = map[string]string{"repetition_penalty": "repeat_penalty"}
+	seed := int64(0)
+	const final = `"stream":true,"stream_options":{"include_usage":true}`
+	for _, tt := range []struct {
+		r     Request
+		extra map[string]any
+		said  string
+	}{
+		{
+			Request{Prompt: "p", MaxTokens: 4, Seed: &seed, IgnoreEOS: true, ContinuousUsage: true},
+			nil,
+			`{"model":"tiny","prompt":"p","max_tokens":4,"temperature":0,"seed":0,"ignore_eos":true,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`,
+		},
+		{
+			Request{API: Chat, Prompt: "p", MinTokens: 2, Temperature: 0.5, Stop: []string{"\n"}},
+			nil,
+			`{"model":"tiny","messages":[{"role":"user","content":"p"}],"temperature":0.5,"min_tokens":2,"stop":["\n"],` + final + `}`,
+		},
+		{
+			Request{Tokens: []int{3, 1, 2}, TopP: 0.9, TopK: -1, MinP: 0.05, RepetitionPenalty: 1.1},
+			nil,
+			`{"model":"tiny","prompt":[3,1,2],"temperature":0,"top_p":0.9,"top_k":-1,"min_p":0.05,"repeat_penalty":1.1,` + final + `}`,
+		},
+		{
+			Request{API: Chat, Prompt: "and now?", Before: []Message{{"system", "Be brief."}, {"user", "Hi"}, {"assistant", "Hello"}}},
+			nil,
+			`{"model":"tiny","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello"},{"role":"user","content":"and now?"}],"temperature":0,` + final + `}`,
+		},
+		{
+			Request{API: Chat, Before: []Message{{"user", "only this"}}},
+			nil,
+			`{"model":"tiny","messages":[{"role":"user","content":"only this"}],"temperature":0,` + final + `}`,
+		},
+		{
+			Request{Prompt: "p", Extra: map[string]any{"tools": []any{}, "n": 2}},
+			map[string]any{"cache_prompt": false},
+			`{"model":"tiny","prompt":"p","temperature":0,` + final + `,"cache_prompt":false,"n":2,"tools":[]}`,
+		},
+	} {
+		c.Extra = tt.extra
+		if _, err := c.Stream(t.Context(), tt.r); err != nil {
+			t.Fatal(err)
+		}
+		at := "/v1/completions Bearer k"
+		if tt.r.API == Chat {
+			at = "/v1/chat/completions Bearer k"
+		}
+		var sent, want any
+		require.NoError(t, json.Unmarshal([]byte(said), &sent))
+		require.NoError(t, json.Unmarshal([]byte(tt.said), &want))
+		if path != at || !reflect.DeepEqual(sent, want) {
+			t.Errorf("\n got %s %s\nwant %s %s", path, said, at, tt.said)
+		}
+	}
+}
+
+func TestRequestsThatCannotBeSent(t *testing.T) {
+	c := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("it was sent") })
+	c.Extra = map[string]any{"cache_prompt": false}
+	for _, tt := range []struct {
+		r    Request
+		says string
+	}{
+		{Request{API: Chat, Tokens: []int{1}}, "token IDs cannot be sent to /v1/chat/completions"},
+		{Request{Before: []Message{{"user", "x"}}}, "earlier messages cannot be sent to /v1/completions"},
+		{Request{Extra: map[string]any{"temperature": 1}}, `"temperature" is set by mxflow`},
+		{Request{Extra: map[string]any{"min_tokens": 1}}, `"min_tokens" is set by mxflow`},
+		{Request{Extra: map[string]any{"cache_prompt": true}}, `"cache_prompt"`},
+		{Request{Extra: map[string]any{"messages": nil}}, `"messages"`},
+		{Request{Extra: map[string]any{"n": math.NaN()}}, `cannot write the request as JSON`},
+		{Request{TopP: math.Inf(1)}, `unsupported value: +Inf`},
+		{Request{API: "images"}, "unknown API"},
+	} {
+		s, err := c.Stream(t.Context(), tt.r)
+		if err == nil || !strings.Contains(err.Error(), tt.says) || s.Err != err.Error() {
+			t.Errorf("%+v: %v", tt.r, err)
+		}
+	}
+	c.Extra = map[string]any{"stream": false}
+	if _, err := c.Stream(t.Context(), Request{}); err == nil || !strings.Contains(err.Error(), `"stream"`) {
+		t.Errorf("the client's own fields: %v", err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/answers"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // spelled is an answer in short: text#id:logprob[alternatives].
@@ -41,13 +42,12 @@ func TestRecordedAnswers(t *testing.T) {
 	plain := chat
 	plain.PromptLogProbs = false
 	for _, test := range []struct {
-		file            string
-		request         Request
-		how             LogProbs
-		text            string
-		prompt, answers string // how they begin
-		prompts, tokens int
-		unlisted        int
+		file                      string
+		request                   Request
+		how                       LogProbs
+		text                      string
+		prompt, answers           string // how they begin
+		prompts, tokens, unlisted int
 	}{
 		{
 			"llamacpp-completions", ask,
@@ -79,13 +79,9 @@ func TestRecordedAnswers(t *testing.T) {
 	} {
 		t.Run(test.file, func(t *testing.T) {
 			said, err := os.ReadFile(filepath.Join("testdata", "logprobs", test.file+".json"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			answer, err := readAnswer(said, test.request, test.how)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if prompt := spelled(answer.Prompt); !strings.HasPrefix(prompt, test.prompt) || len(answer.Prompt) != test.prompts {
 				t.Errorf("prompt: %d tokens, %s", len(answer.Prompt), prompt)
 			}
@@ -105,9 +101,7 @@ func TestRecordedAnswers(t *testing.T) {
 
 func TestAnswerRequest(t *testing.T) {
 	reply, err := os.ReadFile("testdata/logprobs/vllm-completions.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var body map[string]any
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
@@ -121,9 +115,7 @@ func TestAnswerRequest(t *testing.T) {
 	c.LogProbs = LogProbs{AskIDs: true, Prompt: "prompt_logprobs"}
 	ask := Request{Prompt: "a", MaxTokens: 3, LogProbs: 3, PromptLogProbs: true}
 	first, err := c.Answer(t.Context(), ask)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if body["logprobs"] != 3. || body["prompt_logprobs"] != 3. || body["return_token_ids"] != true || body["stream"] != false || body["top_logprobs"] != nil {
 		t.Errorf("asked %v", body)
 	}
@@ -183,9 +175,8 @@ func TestAnswerRefused(t *testing.T) {
 	}
 	const answer = `"text":"a","logprobs":{"tokens":["a"],"token_logprobs":[-1]}`
 	for name, test := range map[string]struct {
-		said string
-		how  string
-		kind error
+		said, how string
+		kind      error
 	}{
 		"none":                     {`{"choices":[{` + answer + `}]}`, "prompt_logprobs", errNoLogProbs},
 		"another number of tokens": {`{"choices":[{` + answer + `,"prompt_logprobs":[null],"prompt_token_ids":[1,2]}]}`, "prompt_logprobs", errUneven},
@@ -205,9 +196,7 @@ func TestAnswerRefused(t *testing.T) {
 func TestOddValues(t *testing.T) {
 	answer, err := readAnswer([]byte(`{"choices":[{"logprobs":{"tokens":["a","b","c","d"],"token_logprobs":["NaN",null,-9999.0,-3.4028234663852886e+38],
 		"top_logprobs":[null,{},{"c":-1},{"x":null}]}}]}`), Request{LogProbs: 2}, LogProbs{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i, want := range []answers.Value{answers.Of(math.NaN()), {}, answers.Of(math.Inf(-1)), answers.Of(math.Inf(-1))} {
 		if got := answer.Tokens[i].LogProb; got.String() != want.String() {
 			t.Errorf("value %d is %v, want %v", i, got, want)
@@ -226,9 +215,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		f.Add(text, true, "prompt_logprobs")
 		f.Add(text, strings.Contains(file, "echo"), "echo")
 	}
@@ -238,13 +225,9 @@ func FuzzAnswer(f *testing.F) {
 			return
 		}
 		text, err := json.Marshal(answer)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var again answers.Answer
-		if err := json.Unmarshal(text, &again); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(text, &again))
 		if _, err := answers.Compare([]answers.Answer{answer}, []answers.Answer{again}, 0); err != nil {
 			t.Fatalf("%s is not comparable to itself: %v", text, err)
 		}

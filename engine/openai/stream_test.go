@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -8,15 +9,18 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func TestStream(t *testing.T) {
 	counted := func(n int) string { return fmt.Sprintf(`,"usage":{"prompt_tokens":11,"completion_tokens":%d}`, n) }
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		pieces []string
 		want   string
@@ -125,14 +129,11 @@ func TestStream(t *testing.T) {
 			[]string{completion("a", counted(0)), completion("b", counted(0)), finalUsage, end},
 			`text/0/1 text/0/1 usage/3/0 done/-1/0 prompt=11 output=3 cached=4 of=3 usage finish="" text="ab" reasoning=""`,
 		},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := serve(t, script(tt.pieces...))
 			s, err := c.Stream(t.Context(), Request{Prompt: "x", MaxTokens: 3})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if got := outline(s); got != tt.want {
 				t.Errorf("\n got %s\nwant %s", got, tt.want)
 			}
@@ -163,27 +164,9 @@ func TestConnectionReuse(t *testing.T) {
 	}
 }
 
-// An answer has ended with its last event, however late the body does.
-func TestEndedBeforeTheBody(t *testing.T) {
-	ended, waited := make(chan struct{}), make(chan bool, 1)
-	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		script(completion("a", ""), end)(w, r)
-		select {
-		case <-ended:
-			waited <- false
-		case <-r.Context().Done(): // the client gave the connection up
-			waited <- true
-		}
-	})
-	s, err := c.Stream(t.Context(), Request{Prompt: "x", Ended: func() { close(ended) }})
-	if err != nil || s.Text != "a" || <-waited {
-		t.Errorf("%q, %v: the end was told after that of the body", s.Text, err)
-	}
-}
-
 func TestStreamErrors(t *testing.T) {
 	first := completion("a", "")
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		handler http.HandlerFunc
 		kind    StreamErrorKind // of a *StreamError
@@ -194,6 +177,7 @@ func TestStreamErrors(t *testing.T) {
 		{"no answer at all", script(), EndedEarly, "", 0},
 		{"only the end marker", script(end), Empty, "", 0},
 		{"malformed event", script(first, "data: {\"choices\":[}\n\n", end), Malformed, `{\"choices\":[}`, 1},
+		{"malformed inside", script(first, "data: {\"choices\":}\n\n", completion("b", ""), end), Malformed, "", 1},
 		{"cut off in an event", script(first, "data: {\"cho"), EndedEarly, "", 1},
 		{"error in the stream", script(first, `data: {"error":{"message":"CUDA error","code":500}}`+"\n\n", end), Reported, "CUDA error", 1},
 		{"huge event", script(first, "data: \""+strings.Repeat("x", 3*maxEvent)), TooLarge, "8388608 bytes", 1},
@@ -224,8 +208,7 @@ func TestStreamErrors(t *testing.T) {
 			script(first)(w, r)
 			panic(http.ErrAbortHandler)
 		}, Broken, "EOF", 1},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := serve(t, tt.handler)
 			s, err := c.Stream(t.Context(), Request{Prompt: "x"})
@@ -258,9 +241,6 @@ func TestNobodyListens(t *testing.T) {
 	if !errors.As(err, &broken) || broken.Kind != Broken || s.Err == "" {
 		t.Errorf("error %v, sample %+v", err, s)
 	}
-	if _, err := c.Stream(t.Context(), Request{API: "images"}); err == nil {
-		t.Error("unknown API accepted")
-	}
 }
 
 func TestCancel(t *testing.T) {
@@ -280,17 +260,15 @@ func TestCancel(t *testing.T) {
 }
 
 func TestUsageIsNegotiatedOnce(t *testing.T) {
-	tests := []struct {
-		name    string
-		refuses string
-		want    usageMode
-		asked   int
+	for _, tt := range []struct {
+		name, refuses string
+		want          usageMode
+		asked         int
 	}{
 		{"accepts all", "\x00", usageContinuous, 1},
 		{"refuses continuous usage", "continuous_usage_stats", usageFinal, 2},
 		{"refuses stream options", "stream_options", usageNone, 3},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			asked := 0
 			c := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -314,58 +292,193 @@ func TestUsageIsNegotiatedOnce(t *testing.T) {
 	}
 }
 
-// Streams as engines send them, in full.
-func TestShapes(t *testing.T) {
-	const id = `data: {"id":"chatcmpl-81ac59df6f7a4f4f","object":"chat.completion.chunk","created":1767225600,"model":"openai/gpt-oss-20b",`
+// receive reads a body that comes in pieces of these sizes, and breaks instead of ending if asked to.
+func receive(stream, sizes []byte, breaks bool) (measure.Sample, error) {
+	w := newWatch(context.Background(), Timeouts{})
+	defer w.close()
+	w.start(time.Time{}) // as long ago as can be: all events have one time, whenever this runs
+	a := newAnswer(Request{MaxTokens: 3})
+	return a.sample(a.receive(&pieces{rest: bytes.Clone(stream), sizes: sizes, breaks: breaks}, w))
+}
+
+// texts is the text of an answer with its events, <done> for the end marker, and its error
+// unless that is only that it has no end.
+func texts(s measure.Sample, err error) []string {
+	var got []string
+	text := s.Text
+	for _, e := range s.Events {
+		got = append(got, text[:e.Bytes])
+		if text = text[e.Bytes:]; e.Kind == measure.KindDone {
+			got[len(got)-1] = "<done>"
+		}
+	}
+	if broken, ok := errors.AsType[*StreamError](err); ok && broken.Kind != EndedEarly && broken.Kind != Empty {
+		got = append(got, "<"+string(broken.Kind)+": "+broken.Detail+">")
+	}
+	return got
+}
+
+func TestGrammar(t *testing.T) {
+	a, b := `{"choices":[{"text":"a"}]}`, `{"choices":[{"text":"b"}]}`
 	for _, tt := range []struct {
-		name   string
-		pieces []string
-		want   string
+		name, stream string
+		want         []string
 	}{
-		{
-			"vLLM, a chat with reasoning and counts in every event",
-			[]string{
-				id + `"choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}],"prompt_token_ids":null,"usage":{"prompt_tokens":70,"total_tokens":70,"completion_tokens":0}}` + "\n\n",
-				id + `"choices":[{"index":0,"delta":{"reasoning":"We","reasoning_content":"We"},"logprobs":null,"finish_reason":null,"token_ids":null}],"usage":{"prompt_tokens":70,"total_tokens":74,"completion_tokens":4}}` + "\n\n",
-				id + `"choices":[{"index":0,"delta":{"content":"Yes"},"logprobs":null,"finish_reason":null,"token_ids":null}],"usage":{"prompt_tokens":70,"total_tokens":79,"completion_tokens":9}}` + "\n\n",
-				id + `"choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop","stop_reason":200002,"token_ids":null}],"usage":{"prompt_tokens":70,"total_tokens":80,"completion_tokens":10}}` + "\n\n",
-				id + `"choices":[],"usage":{"prompt_tokens":70,"total_tokens":80,"completion_tokens":10,"prompt_tokens_details":{"cached_tokens":64}}}` + "\n\n",
-				end,
-			},
-			`other/0/0 reasoning/4/2 text/9/3 other/10/0 usage/10/0 done/-1/0 prompt=70 output=10 cached=64 of=16 continuous_usage finish="stop" text="Yes" reasoning="We"`,
-		},
-		{
-			"SGLang, a chat",
-			[]string{
-				id + `"choices":[{"index":0,"delta":{"role":"assistant","content":"","reasoning_content":null,"tool_calls":null},"logprobs":null,"finish_reason":null,"matched_stop":null}],"usage":null}` + "\n\n",
-				id + `"choices":[{"index":0,"delta":{"role":null,"content":"Yes","reasoning_content":null,"tool_calls":null},"logprobs":null,"finish_reason":null,"matched_stop":null}],"usage":null}` + "\n\n",
-				id + `"choices":[{"index":0,"delta":{"role":null,"content":null,"reasoning_content":null,"tool_calls":null},"logprobs":null,"finish_reason":"length","matched_stop":null}],"usage":null}` + "\n\n",
-				id + `"choices":[],"usage":{"prompt_tokens":8,"total_tokens":9,"completion_tokens":1,"prompt_tokens_details":null,"reasoning_tokens":0}}` + "\n\n",
-				end,
-			},
-			`other/-1/0 text/-1/3 other/-1/0 usage/1/0 done/-1/0 prompt=8 output=1 cached=-1 of=16 usage finish="length" text="Yes" reasoning=""`,
-		},
-		{
-			"llama-server, a chat that ends with timings",
-			[]string{
-				id + `"system_fingerprint":"b6527","choices":[{"finish_reason":null,"index":0,"delta":{"role":"assistant","content":null}}]}` + "\n\n",
-				id + `"system_fingerprint":"b6527","choices":[{"finish_reason":null,"index":0,"delta":{"content":"Yes"}}]}` + "\n\n",
-				id + `"system_fingerprint":"b6527","choices":[{"finish_reason":"stop","index":0,"delta":{}}]}` + "\n\n",
-				id + `"system_fingerprint":"b6527","choices":[],"usage":{"completion_tokens":2,"prompt_tokens":8,"total_tokens":10},"timings":{"cache_n":0,"prompt_n":8,"prompt_ms":9.1,"predicted_n":2,"predicted_ms":3.5}}` + "\n\n",
-				end,
-			},
-			`other/-1/0 text/-1/3 other/-1/0 usage/2/0 done/-1/0 prompt=8 output=2 cached=0 of=16 usage finish="stop" text="Yes" reasoning=""`,
-		},
+		{"two events", "data: " + a + "\n\ndata: " + b + "\n\ndata: [DONE]\n\n", []string{"a", "b", "<done>"}},
+		{"CRLF", "data: " + a + "\r\n\r\ndata: [DONE]\r\n\r\n", []string{"a", "<done>"}},
+		{"mixed line ends", "data: " + a + "\n\r\ndata: " + b + "\r\n\ndata: [DONE]\n\n", []string{"a", "b", "<done>"}},
+		{"no space after the colon", "data:" + a + "\n\n", []string{"a"}},
+		{"comments and other fields", ": ping\n\nevent: message\nid: 7\nretry: 10\n: more\ndata: " + a + "\nfoo\n\n", []string{"a"}},
+		{"data in several lines", "data: {\"choices\":\ndata: [{\"text\":\ndata:\"a\"}]}\n\n", []string{"a"}},
+		{"byte order mark", "\xef\xbb\xbfdata: " + a + "\n\n", []string{"a"}},
+		{"half a byte order mark", "\xef\xbbdata: " + a + "\n\ndata: " + b + "\n\n", []string{"b"}},
+		{"empty data is a sign of life", "data:\n\ndata: \n\ndata\n\ndata: " + a + "\n\n", []string{"a"}},
+		{"last event without blank line", "data: " + a + "\n\ndata: [DONE]\n", []string{"a", "<done>"}},
+		{"last event without line end", "data: " + a + "\n\ndata: [DONE]", []string{"a", "<done>"}},
+		{"cut off in an event", "data: " + a + "\n\ndata: {\"choi", []string{"a"}},
+		{"nothing after the end marker counts", "data: [DONE]\n\ndata: " + a + "\n\n", []string{"<done>"}},
+		{"malformed", "data: " + a + "\n\ndata: {\"choices\":\n\ndata: " + b + "\n\n", []string{"a", `<malformed event: "{\"choices\":">`}},
+		{"valid JSON but no object", "data: [1]\n\n", []string{`<malformed event: "[1]">`}},
+		{"error object", `data: {"error":{"message":"out of memory","code":500}}` + "\n\n", []string{`<the server reported an error: "out of memory">`}},
+		{"error as text", `data: {"error":"busy"}` + "\n\n", []string{`<the server reported an error: "busy">`}},
+		{"error line", `error: {"code":500,"message":"slot"}` + "\n\n", []string{`<the server reported an error: "{\"code\":500,\"message\":\"slot\"}">`}},
+		{"error line that is no JSON", "error: it broke\n\n", []string{`<the server reported an error: "it broke">`}},
+		{"nothing", "", nil},
+		{"blank lines", "\n\n\r\n\r\n", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := serve(t, script(tt.pieces...))
-			s, err := c.Stream(t.Context(), Request{API: Chat, Prompt: "x", MaxTokens: 16})
-			if err != nil {
-				t.Fatal(err)
+			for cut := range len(tt.stream) + 1 {
+				if got := texts(receive([]byte(tt.stream), []byte{byte(cut), 255}, false)); !slices.Equal(got, tt.want) {
+					t.Fatalf("cut at %d: %q, want %q", cut, got, tt.want)
+				}
 			}
-			if got := outline(s); got != tt.want {
-				t.Errorf("\n got %s\nwant %s", got, tt.want)
+			if got := texts(receive([]byte(tt.stream), nil, false)); !slices.Equal(got, tt.want) {
+				t.Fatalf("byte by byte: %q, want %q", got, tt.want)
 			}
 		})
 	}
+}
+
+// An answer larger than what is kept undecoded is decoded in batches, with the same result.
+func TestBatches(t *testing.T) {
+	var stream strings.Builder
+	const n = 3 * maxBatch / 300
+	for i := range n {
+		stream.WriteString(vllmEvent(i + 1))
+	}
+	s, err := receive([]byte(stream.String()+end), []byte{255, 7}, false)
+	if err != nil || len(s.Events) != n+1 || s.OutputTokens != n {
+		t.Errorf("%d events, %d tokens, %v", len(s.Events), s.OutputTokens, err)
+	}
+	for i, e := range s.Events[:n] {
+		if e.Tokens != i+1 || e.Kind != measure.KindText {
+			t.Fatalf("event %d: %+v", i, e)
+		}
+	}
+}
+
+// With Ended, an answer is decoded once no other is streaming.
+func TestDecodingWaits(t *testing.T) {
+	release := make(chan struct{})
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		said, _ := io.ReadAll(r.Body)
+		script(completion("a", ""))(w, r)
+		if bytes.Contains(said, []byte("slow")) {
+			<-release
+		}
+		_, _ = io.WriteString(w, completion("b", "")+end)
+	})
+	started, ended, decoded := make(chan struct{}), make(chan struct{}), make(chan measure.Sample, 2)
+	go func() {
+		var once bool
+		s, _ := c.Stream(t.Context(), Request{Prompt: "slow", Heard: func(string) bool {
+			if !once {
+				once = true
+				close(started)
+			}
+			return false
+		}})
+		decoded <- s
+	}()
+	<-started
+	go func() {
+		s, _ := c.Stream(t.Context(), Request{Prompt: "fast", Ended: func() { close(ended) }})
+		decoded <- s
+	}()
+	<-ended
+	select {
+	case s := <-decoded:
+		t.Errorf("decoded while another answer was streaming: %+v", s)
+	case <-time.After(20 * time.Millisecond):
+	}
+	close(release)
+	for range 2 {
+		if s := <-decoded; s.Text != "ab" {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// pieces is a body that comes in pieces, and breaks instead of ending if asked to.
+type pieces struct {
+	rest, sizes []byte
+	n           int
+	breaks      bool
+}
+
+func (p *pieces) Read(b []byte) (int, error) {
+	if len(p.rest) == 0 && p.breaks {
+		return 0, errors.New("broken")
+	}
+	if len(p.rest) == 0 {
+		return 0, io.EOF
+	}
+	size := 1
+	if len(p.sizes) > 0 {
+		size, p.n = max(int(p.sizes[p.n%len(p.sizes)]), 1), p.n+1
+	}
+	n := copy(b, p.rest[:min(size, len(p.rest))])
+	p.rest = p.rest[n:]
+	return n, nil
+}
+
+// FuzzReceive checks what must be true of a sample whatever the server sends: events in
+// order of time, text that has the bytes of its events, one end, no error for a complete
+// answer and one for any other, wherever the bytes are cut.
+func FuzzReceive(f *testing.F) {
+	f.Add([]byte(vllmEvent(1)+vllmEvent(2)+finalUsage+end), []byte{7, 0, 200}, false)
+	f.Add([]byte(delta(`"role":"assistant"`)+delta(`"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]`)+end+end+delta(`"content":"late"`)), []byte{1}, true)
+	f.Add([]byte(`{"error":{"message":"no"}}`), []byte{}, false)
+	f.Add([]byte("event: error\ndata: {\"a\":1}\n\n"), []byte{3}, false)
+	f.Add([]byte("data: {\"choices\":[{\"index\":3,\"text\":\"x\",\"finish_reason\":\"stop\"}]}\n\n"), []byte{255}, false)
+	f.Fuzz(func(t *testing.T, stream, sizes []byte, breaks bool) {
+		s, err := receive(stream, sizes, breaks)
+		if (err == nil) != (s.Err == "") {
+			t.Fatalf("error %v, sample says %q", err, s.Err)
+		}
+		size, ended := 0, false
+		for i, e := range s.Events {
+			if ended || i > 0 && e.At < s.Events[i-1].At || e.Tokens < -1 || e.Bytes < 0 {
+				t.Fatalf("event %d of %+v", i, s.Events)
+			}
+			size, ended = size+e.Bytes, e.Kind == measure.KindDone
+		}
+		if kept := len(s.Text) + len(s.Reasoning) + len(s.Tools); kept > size || kept < size && s.Doubts == "" {
+			t.Fatalf("%d bytes of text in events of %d: %+v", kept, size, s)
+		}
+		if err == nil && (len(s.Events) == 0 || !ended && s.Finish == "") {
+			t.Fatalf("taken for whole: %+v", s)
+		}
+		whole, wholeErr := receive(stream, []byte{255, 255, 255}, breaks)
+		if (err == nil) != (wholeErr == nil) || outline(whole) != outline(s) {
+			t.Fatalf("cut by %v:\n%s, %v\nelse:\n%s, %v", sizes, outline(s), err, outline(whole), wholeErr)
+		}
+	})
+}
+
+// vllmEvent is shaped like an event of vLLM with continuous usage: about 300 bytes with its framing.
+func vllmEvent(i int) string {
+	words := []string{" the", " quick", ",", " brown", "\\n", " fox\\u00e9", " jumps", " \\\"over\\\""}
+	return fmt.Sprintf(`data: {"id":"cmpl-3f2a9bd07c1e4a5f8e6d7c8b9a0f1e2d","object":"text_completion","created":1767225600,"model":"openai/gpt-oss-120b","choices":[{"index":0,"text":"%s","logprobs":null,"finish_reason":null,"stop_reason":null}],"usage":{"prompt_tokens":2048,"total_tokens":%d,"completion_tokens":%d}}`+"\n\n",
+		words[i%len(words)], 2048+i, i)
 }

@@ -1,18 +1,22 @@
 package openai
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
@@ -35,10 +39,9 @@ func TestWire(t *testing.T) {
 		return fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", streamHead, n, body)
 	}
 	for _, tt := range []struct {
-		name, answer string
-		text         string
-		kind         StreamErrorKind // empty if nothing is wrong
-		says         string
+		name, answer, text string
+		kind               StreamErrorKind // empty if nothing is wrong
+		says               string
 	}{
 		{"1xx before the answer", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + sized(len(a+end), a+end), "a", "", ""},
 		{"only 1xx", "HTTP/1.1 103 Early Hints\r\n\r\n", "", Broken, "EOF"},
@@ -83,36 +86,6 @@ func TestWire(t *testing.T) {
 			}
 			if s.Text != tt.text {
 				t.Errorf("text %q, want %q", s.Text, tt.text)
-			}
-		})
-	}
-}
-
-// A server that only speaks HTTP/2, with TLS or without, is an error, not a wait.
-func TestHTTP2(t *testing.T) {
-	for _, secure := range []bool{true, false} {
-		t.Run(fmt.Sprintf("tls=%v", secure), func(t *testing.T) {
-			server := httptest.NewUnstartedServer(script(completion("a", ""), end))
-			protocols := new(http.Protocols)
-			protocols.SetHTTP2(secure)
-			protocols.SetUnencryptedHTTP2(!secure)
-			server.Config.Protocols = protocols
-			if secure {
-				server.EnableHTTP2 = true
-				server.StartTLS()
-			} else {
-				server.Start()
-			}
-			defer server.Close()
-			c := New(server.URL, "tiny")
-			defer c.Close()
-			if secure {
-				c.HTTP.Transport.(*http.Transport).TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
-				c.HTTP.Transport.(*http.Transport).TLSClientConfig.NextProtos = nil
-			}
-			var broken *StreamError
-			if _, err := c.Stream(t.Context(), Request{Prompt: "x"}); !errors.As(err, &broken) || broken.Kind != Broken {
-				t.Errorf("%v", err)
 			}
 		})
 	}
@@ -172,4 +145,108 @@ func outline(s measure.Sample) string {
 		fmt.Fprintf(&b, " doubts=%q", s.Doubts)
 	}
 	return b.String()
+}
+
+// flaky serves on raw connections: serve's answer for the n-th request of the c-th connection, both from 1; an
+// empty one closes the connection, and so does one that ends in closing, which is not sent. For reset, the rest
+// of the request is never read: the kernel answers what follows with a reset.
+func flaky(t *testing.T, serve func(c, n int) string) *Client {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for c := 1; ; c++ {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				in := bufio.NewReader(conn)
+				for n := 1; ; n++ {
+					req, err := http.ReadRequest(in)
+					if err != nil {
+						return
+					}
+					if req.Header.Get("Idempotency-Key") != "" {
+						t.Error("the key was sent")
+					}
+					answer, closes := strings.CutSuffix(serve(c, n), closing)
+					if answer == reset {
+						_ = conn.(*net.TCPConn).SetLinger(0)
+						return
+					}
+					_, _ = io.Copy(io.Discard, req.Body)
+					if closes {
+						_, _ = io.WriteString(conn, answer)
+						return
+					}
+					if _, err := io.WriteString(conn, answer); err != nil || answer == "" {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return New("http://"+l.Addr().String(), "m")
+}
+
+const closing, reset = "\x00close", "\x00reset"
+
+const whole = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 69\r\n\r\n" +
+	`data: {"choices":[{"text":"hello there","finish_reason":"length"}]}` + "\n\n"
+
+// A server that drops what it has accepted must not look like one that does not.
+func TestRequestThatWentOutAgainIsCounted(t *testing.T) {
+	c := flaky(t, func(conn, n int) string {
+		if conn == 1 && n == 2 {
+			return ""
+		}
+		return whole
+	})
+	for i := range 3 {
+		s, err := c.Stream(t.Context(), Request{Prompt: "p", MaxTokens: 1})
+		if err != nil {
+			t.Fatalf("request %d: %v", i+1, err)
+		}
+		if again := i == 1; (s.Retries == 1) != again || strings.Contains(s.Doubts, "resent") != again {
+			t.Errorf("request %d: %d retries, %q", i+1, s.Retries, s.Doubts)
+		}
+	}
+}
+
+func TestNewConnectionThatBreaksIsAnError(t *testing.T) {
+	var asked atomic.Int32
+	c := flaky(t, func(int, int) string {
+		asked.Add(1)
+		return ""
+	})
+	_, err := c.Stream(t.Context(), Request{Prompt: "p", MaxTokens: 1})
+	var stream *StreamError
+	if !errors.As(err, &stream) || asked.Load() != 1 {
+		t.Errorf("got %v after %d requests, want one that is reported as broken", err, asked.Load())
+	}
+}
+
+// A kept connection that the server closes while a long prompt is being sent is no
+// failure of the request: not a byte was answered.
+func TestKeptConnectionClosesWhileItIsWritten(t *testing.T) {
+	var connections atomic.Int32
+	c := flaky(t, func(conn, n int) string {
+		connections.Store(max(connections.Load(), int32(conn)))
+		if conn == 1 && n == 2 {
+			return reset
+		}
+		return whole
+	})
+	long := strings.Repeat("prompt ", 1<<20)
+	for i := range 3 {
+		if _, err := c.Stream(t.Context(), Request{Prompt: long, MaxTokens: 1}); err != nil {
+			t.Fatalf("request %d: %v", i+1, err)
+		}
+	}
+	if n := connections.Load(); n != 2 {
+		t.Errorf("%d connections were made, want 2", n)
+	}
 }

@@ -2,10 +2,19 @@ package run_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
+	"log"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +28,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/engine/run"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // upstream is a server with the pages of an engine, whose models are owned by owner. It
@@ -52,23 +62,22 @@ func attach(t *testing.T, spec engine.Spec) (engine.Instance, error) {
 	})
 	if err == nil {
 		t.Cleanup(func() {
-			if err := inst.Stop(context.Background()); err != nil {
-				t.Error(err)
-			}
+			require.NoError(t, inst.Stop(context.Background()))
 		})
 	}
 	return inst, err
 }
 
 func TestEndpointIsFoundAndLeftRunning(t *testing.T) {
-	s := httptest.NewServer(upstream("vllm", "k-123456"))
+	pages := http.NewServeMux()
+	pages.Handle("/", upstream("vllm", "k-123456"))
+	pages.Handle("/llm/prod/", http.StripPrefix("/llm/prod", upstream("vllm", "k-123456")))
+	s := httptest.NewServer(pages)
 	defer s.Close()
-	for _, suffix := range []string{"", "/", "/v1", "/v1/"} {
+	for suffix, base := range map[string]string{"": "", "/": "", "/v1": "", "/v1/": "", "/llm/prod/v1/": "/llm/prod"} {
 		inst, err := attach(t, at(s.URL+suffix, func(s *engine.Spec) { s.Endpoint.APIKey = "k-123456" }))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if inst.BaseURL() != s.URL {
+		require.NoError(t, err)
+		if inst.BaseURL() != s.URL+base {
 			t.Errorf("BaseURL of %q is %q", suffix, inst.BaseURL())
 		}
 		if err := inst.Ready(t.Context()); err != nil {
@@ -83,9 +92,7 @@ func TestEndpointIsFoundAndLeftRunning(t *testing.T) {
 		if _, err := inst.Output(t.Context(), "true"); !errors.Is(err, engine.ErrElsewhere) {
 			t.Errorf("Output: %v", err)
 		}
-		if err := inst.Stop(t.Context()); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, inst.Stop(t.Context()))
 		select {
 		case <-inst.Exited():
 			t.Error("Stop closed Exited, and the server runs")
@@ -97,30 +104,11 @@ func TestEndpointIsFoundAndLeftRunning(t *testing.T) {
 	}
 }
 
-func TestEndpointKeepsThePathBeforeV1(t *testing.T) {
-	s := httptest.NewServer(http.StripPrefix("/llm/prod", upstream("vllm", "")))
-	defer s.Close()
-	inst, err := attach(t, at(s.URL+"/llm/prod/v1/"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := s.URL + "/llm/prod"; inst.BaseURL() != want {
-		t.Errorf("BaseURL is %q, want %q", inst.BaseURL(), want)
-	}
-	if err := inst.Ready(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestEndpointFoundDeadWhenAsked(t *testing.T) {
 	s := httptest.NewServer(upstream("vllm", ""))
 	inst, err := attach(t, at(s.URL))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := inst.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, inst.Ready(t.Context()))
 	alive := inst.(engine.Checker)
 	if err := alive.Alive(t.Context()); err != nil {
 		t.Errorf("Alive: %v", err)
@@ -135,8 +123,7 @@ func TestEndpointFoundDeadWhenAsked(t *testing.T) {
 	}
 }
 
-// TestEndpointSaysWhatIsWrong: each mistake ends the wait at once (the limit is
-// a minute) and names what to do.
+// TestEndpointSaysWhatIsWrong: each mistake ends the wait at once (the limit is a minute) and names what to do.
 func TestEndpointSaysWhatIsWrong(t *testing.T) {
 	page := func(status int, body string, header ...string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -239,9 +226,7 @@ func TestEndpointOverTLS(t *testing.T) {
 			s.StartTLS()
 			defer s.Close()
 			inst, err := attach(t, at("https://"+s.Listener.Addr().String(), c.change))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			err = inst.Ready(t.Context())
 			if c.fails == "" && err != nil {
 				t.Error(err)
@@ -255,15 +240,11 @@ func TestEndpointOverTLS(t *testing.T) {
 
 func TestEndpointThatNobodyListensOnIsWaitedFor(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	addr := l.Addr().String()
 	l.Close()
 	inst, err := attach(t, at("http://"+addr, func(s *engine.Spec) { s.ReadyTimeout = 200 * time.Millisecond }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := inst.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "within 200ms; last answer: connection refused") {
 		t.Errorf("Ready: %v", err)
 	}
@@ -271,9 +252,7 @@ func TestEndpointThatNobodyListensOnIsWaitedFor(t *testing.T) {
 
 func TestEndpointFilesThatCannotBeUsed(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "empty.pem")
-	if err := os.WriteFile(empty, []byte("nothing"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(empty, []byte("nothing"), 0o600))
 	for want, change := range map[string]func(*engine.Endpoint){
 		"cannot read its ca_file":                    func(e *engine.Endpoint) { e.CAFile = "no-such.pem" },
 		"contains no PEM certificate":                func(e *engine.Endpoint) { e.CAFile = empty },
@@ -292,10 +271,7 @@ func TestEndpointLauncherConforms(t *testing.T) {
 	// A process that this launcher did not start.
 	running := func(m enginetest.Misbehaviour) enginetest.SpecFunc {
 		return func(t *testing.T) engine.Spec {
-			inst, err := enginetest.Launch(t, run.Launcher{}, enginetest.Fake(m))
-			if err != nil {
-				t.Fatal(err)
-			}
+			inst := launched(t, enginetest.Fake(m))
 			return at(inst.BaseURL() + "/v1")
 		}
 	}
@@ -315,16 +291,12 @@ func TestRestartIsAFreshStartWithTheVariantsEnvironment(t *testing.T) {
 	spec.Env = map[string]string{"KERNEL": "cutlass", "SAID": said}
 	t.Setenv("MXFLOW_OWNER", "of an mxflow around this one")
 	inst, err := attach(t, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// Without marks, nobody sweeps what the command leaves running.
 	if text, err := os.ReadFile(said); err != nil || string(text) != "cutlass none\n" {
 		t.Errorf("the command saw %q (%v)", text, err)
 	}
-	if err := inst.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, inst.Ready(t.Context()))
 	if inst.About()["fresh"] != "yes" || inst.Startup() <= 0 {
 		t.Errorf("fresh is %q, startup %v", inst.About()["fresh"], inst.Startup())
 	}
@@ -343,9 +315,7 @@ func TestRestartThatFails(t *testing.T) {
 	}
 	// What a shell started for it ends with it: the pipe ends with its last writer.
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
 	spec.Endpoint.Restart = []string{"sh", "-c", "exec 3>" + pipe + "; sleep 1000 & wait"}
 	closed := make(chan error, 1)
 	go func() {
@@ -365,4 +335,60 @@ func TestRestartThatFails(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Launch: %v, want it to be context.Canceled", err)
 	}
+}
+
+// quiet keeps a server's messages about broken handshakes, which are the point, out of the test's output.
+var quiet = log.New(io.Discard, "", 0)
+
+// authority is the test's certificate authority with what it has signed.
+type authority struct {
+	good, otherHost tls.Certificate
+	pool            *x509.CertPool
+	// trusted makes a spec trust it.
+	trusted func(*engine.Spec)
+}
+
+func certificates(t *testing.T) authority {
+	t.Helper()
+	dir := t.TempDir()
+	now := time.Now()
+	template := func(serial int64, name string, until time.Time) *x509.Certificate {
+		return &x509.Certificate{
+			SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-48 * time.Hour), NotAfter: until,
+			KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		}
+	}
+	key := func() *ecdsa.PrivateKey {
+		k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		require.NoError(t, err)
+		return k
+	}
+	root := template(1, "authority of the test", now.Add(24*time.Hour))
+	root.IsCA, root.BasicConstraintsValid, root.KeyUsage = true, true, x509.KeyUsageCertSign
+	rootKey := key()
+	sign := func(c *x509.Certificate, k *ecdsa.PrivateKey) tls.Certificate {
+		der, err := x509.CreateCertificate(rand.Reader, c, root, &k.PublicKey, rootKey)
+		require.NoError(t, err)
+		return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: k}
+	}
+	write := func(name, kind string, der []byte) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
+		return path
+	}
+	self := sign(root, rootKey)
+	rootFile := write("ca.pem", "CERTIFICATE", self.Certificate[0])
+
+	local := []net.IP{net.IPv4(127, 0, 0, 1)}
+	good := template(2, "engine", now.Add(24*time.Hour))
+	good.IPAddresses = local
+	other := template(3, "engine", now.Add(24*time.Hour))
+	other.DNSNames = []string{"elsewhere.example"}
+
+	a := authority{good: sign(good, key()), otherHost: sign(other, key()), pool: x509.NewCertPool()}
+	parsed, err := x509.ParseCertificate(self.Certificate[0])
+	require.NoError(t, err)
+	a.pool.AddCert(parsed)
+	a.trusted = func(s *engine.Spec) { s.Endpoint.CAFile = rootFile }
+	return a
 }

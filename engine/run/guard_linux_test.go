@@ -16,6 +16,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/run"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // eventually waits until something holds.
@@ -72,7 +73,7 @@ func daemon(t *testing.T, does, after string) (file, script string, pid func() i
 // A process that drops everything by which it could be recognised is ended with its
 // launch. It is named, unless it ends by itself once the engine has ended.
 func TestStopEndsDaemons(t *testing.T) {
-	tests := map[string]struct {
+	for name, tc := range map[string]struct {
 		does  string
 		grace time.Duration
 		named bool
@@ -81,8 +82,7 @@ func TestStopEndsDaemons(t *testing.T) {
 		"one that does not":        {`trap "" TERM; while :; do sleep 1; done`, 400 * time.Millisecond, true},
 		"one that sees to its end": {`while [ -d /proc/$(cat "$0.engine") ]; do sleep 0.01; done`, time.Minute, false},
 		"one that takes its time":  {`while [ -d /proc/$(cat "$0.engine") ]; do sleep 0.01; done; sleep 0.5`, time.Minute, false},
-	}
-	for name, tc := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			// Waiting for the engine: it is a zombie while the launch lasts.
@@ -90,17 +90,13 @@ func TestStopEndsDaemons(t *testing.T) {
 			spec := shell(script + ` sleep 1000 & echo $! >` + file + `.engine.new; mv ` + file + `.engine.new ` + file + `.engine; wait`)
 			spec.StopGrace = tc.grace
 			run, err := run.StartCommand(spec, engine.Launch{ID: name, Owner: t.Name(), LogPath: filepath.Join(t.TempDir(), "log")})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			daemon := pid()
 			eventually(t, "the engine is up", func() bool {
 				_, err := os.Stat(file + ".engine")
 				return err == nil
 			})
-			if err := run.Stop(t.Context()); err != nil {
-				t.Error(err)
-			}
+			require.NoError(t, run.Stop(t.Context()))
 			if runs(daemon) {
 				t.Errorf("the daemon %d runs on", daemon)
 			}
@@ -124,9 +120,7 @@ func TestAGuardThatIsLost(t *testing.T) {
 	_, script, pid := daemon(t, `exec sleep 1000`, `sleep 1000`)
 	before := guards(os.Getpid())
 	run, err := run.StartCommand(shell(script), engine.Launch{ID: "l-" + rand.Text(), Owner: "o", LogPath: filepath.Join(t.TempDir(), "log")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	daemon := pid()
 	lost := slices.DeleteFunc(guards(os.Getpid()), func(pid int) bool { return slices.Contains(before, pid) })
 	if len(lost) != 1 {
@@ -140,9 +134,7 @@ func TestAGuardThatIsLost(t *testing.T) {
 			t.Errorf("%v ended the guard", sig)
 		}
 	}
-	if err := syscall.Kill(lost[0], syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Kill(lost[0], syscall.SIGKILL))
 	<-run.Exited()
 	var f *engine.Failure
 	for range 2 {
@@ -159,19 +151,13 @@ func TestAGuardThatIsLost(t *testing.T) {
 func TestAGuardThatIsStopped(t *testing.T) {
 	before := guards(os.Getpid())
 	run, err := run.StartCommand(shell("sleep 1000"), engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(t.TempDir(), "log")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, pid := range guards(os.Getpid()) {
 		if !slices.Contains(before, pid) {
-			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
 		}
 	}
-	if err := run.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, run.Stop(t.Context()))
 	if exit := run.Exit(); exit == nil || exit.Signal != "SIGTERM" {
 		t.Errorf("Exit is %v, want SIGTERM", exit)
 	}
@@ -190,14 +176,10 @@ func TestAGuardThatIsKeptStopped(t *testing.T) {
 	spec := shell(`echo $PPID >` + file + `.guard; ` + script)
 	spec.StopGrace = 100 * time.Millisecond
 	run, err := run.StartCommand(spec, engine.Launch{ID: "l-" + rand.Text(), Owner: "o", LogPath: filepath.Join(t.TempDir(), "log")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	daemon := pid()
 	eventually(t, "the daemon is seen", func() bool { return slices.Contains(run.(engine.Resident).PIDs(), daemon) })
-	if err := run.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, run.Stop(t.Context()))
 	if runs(daemon) {
 		t.Errorf("the daemon %d runs on", daemon)
 	}
@@ -223,14 +205,10 @@ func BenchmarkStart(b *testing.B) {
 	launch := engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(b.TempDir(), "log")}
 	for b.Loop() {
 		run, err := run.StartCommand(engine.Spec{Command: []string{"true"}}, launch)
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		<-run.Exited()
 		b.StopTimer()
-		if err := run.Stop(context.Background()); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, run.Stop(context.Background()))
 		b.StartTimer()
 	}
 }

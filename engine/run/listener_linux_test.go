@@ -21,6 +21,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // listen listens at an address as vLLM does: others may, at the same port.
@@ -50,14 +51,10 @@ func sleeper(t *testing.T, name string) int {
 	if err == nil {
 		err = os.WriteFile(path, text, 0o700)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cmd := exec.Command(path, "1000")
 	cmd.Args[0] = "sleep" // where one program has many names
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return cmd.Process.Pid
 }
@@ -67,7 +64,7 @@ func TestPortUser(t *testing.T) {
 	me := fmt.Sprintf("process %d (", self)
 	stranger, docker := sleeper(t, "stranger"), sleeper(t, "docker")
 	free := listen(t, "127.0.0.1:0")
-	tests := map[string]struct {
+	for name, tc := range map[string]struct {
 		port int
 		own  []int
 		who  string
@@ -82,8 +79,7 @@ func TestPortUser(t *testing.T) {
 		"where nothing goes":  {listen(t, "[::1]:0"), []int{stranger}, "", true},
 		"of another tree":     {free, []int{docker}, "", false},
 		"gone, so no sockets": {free, []int{1 << 30}, me, true},
-	}
-	for name, tc := range tests {
+	} {
 		who, seen := PortUser(tc.port, func() []int { return tc.own })
 		if seen != tc.seen || (who == "") != (tc.who == "") || !strings.HasPrefix(who, tc.who) {
 			t.Errorf("%s: %q, %v; want %q, %v", name, who, seen, tc.who, tc.seen)
@@ -91,9 +87,8 @@ func TestPortUser(t *testing.T) {
 	}
 }
 
-// A program that listens at the engine's port is never asked in its place: neither where
-// the engine does not listen, nor where both do and the kernel divides connections among
-// them.
+// A program that listens at the engine's port is never asked in its place: neither where the engine does not
+// listen, nor where both do and the kernel divides connections among them.
 func TestAnothersListenerIsNotAsked(t *testing.T) {
 	for name, command := range map[string]string{
 		"alone":  `echo "$MXFLOW_PORT" >port.new; mv port.new port; exec sleep 1000`,
@@ -103,9 +98,7 @@ func TestAnothersListenerIsNotAsked(t *testing.T) {
 			dir := t.TempDir()
 			spec := engine.Spec{Kind: "openai", Dir: dir, Command: []string{"sh", "-c", command, os.Args[0]}, StopGrace: 10 * time.Millisecond}
 			inst, err := Launcher{}.Launch(t.Context(), spec, engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(dir, "log")})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer inst.Stop(context.Background())
 			port := ""
 			for limit := time.Now().Add(30 * time.Second); port == "" && time.Now().Before(limit); time.Sleep(time.Millisecond) {
@@ -138,23 +131,24 @@ func TestBeside(t *testing.T) {
 // serving is what an engine does that serves at another port than the one it was given. Each
 // writes where to the file "port".
 var serving = map[string]func(mux *http.ServeMux){
-	"wrong port": func(mux *http.ServeMux) {
-		mux.HandleFunc("/health", func(http.ResponseWriter, *http.Request) {})
-		mux.HandleFunc("/v1/models", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"data":[{"id":"m"}]}`) })
-	},
+	"wrong port": pagesOf,
 	// Metrics and health checks may have a port of their own.
 	"healthy": func(mux *http.ServeMux) { mux.HandleFunc("/health", func(http.ResponseWriter, *http.Request) {}) },
 	"silent":  func(*http.ServeMux) {},
 	// A worker serves while another one loads.
 	"loading": func(mux *http.ServeMux) {
-		mux.HandleFunc("/health", func(http.ResponseWriter, *http.Request) {})
-		mux.HandleFunc("/v1/models", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"data":[{"id":"m"}]}`) })
+		pagesOf(mux)
 		go func() {
 			for {
 				_ = sha256.Sum256(make([]byte, 1<<20))
 			}
 		}()
 	},
+}
+
+func pagesOf(mux *http.ServeMux) {
+	mux.HandleFunc("/health", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("/v1/models", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"data":[{"id":"m"}]}`) })
 }
 
 // An engine that serves at another port is told from one that has other ports too while it
@@ -167,16 +161,14 @@ func TestServesElsewhere(t *testing.T) {
 			dir := t.TempDir()
 			spec := engine.Spec{
 				Kind: "openai", Dir: dir, Command: []string{os.Args[0], "-test.run=TestServing", name},
-				StopGrace: 10 * time.Millisecond, ReadyTimeout: 8 * time.Second,
+				StopGrace: 10 * time.Millisecond, ReadyTimeout: 3 * time.Second,
 			}
 			wrong := name == "wrong port"
 			if wrong {
 				spec.ReadyTimeout = 5 * time.Minute
 			}
 			inst, err := Launcher{}.Launch(t.Context(), spec, engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(dir, "log")})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer inst.Stop(context.Background())
 			err = inst.Ready(t.Context())
 			text, _ := os.ReadFile(filepath.Join(dir, "port"))
@@ -200,13 +192,9 @@ func TestServing(t *testing.T) {
 		t.Skip("it is a role of another test")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	fmt.Println("loading")
-	if err := os.WriteFile("port", fmt.Append(nil, l.Addr().(*net.TCPAddr).Port), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile("port", fmt.Append(nil, l.Addr().(*net.TCPAddr).Port), 0o600))
 	mux := http.NewServeMux()
 	do(mux)
 	t.Fatal(http.Serve(l, mux))

@@ -34,18 +34,3 @@ func TestFixedPort(t *testing.T) {
 	}
 	release()
 }
-
-func TestFreePortsDiffer(t *testing.T) {
-	seen := map[int]bool{}
-	for range 50 {
-		port, release, failure := portFor(engine.Spec{})
-		if failure != nil {
-			t.Fatal(failure)
-		}
-		defer release()
-		if seen[port] {
-			t.Fatalf("port %d was given out twice", port)
-		}
-		seen[port] = true
-	}
-}

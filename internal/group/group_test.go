@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/internal/group"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 // TestTheWholeGroupEnds: what a shell started in the background ends with its time limit,
@@ -23,23 +24,17 @@ func TestTheWholeGroupEnds(t *testing.T) {
 	} {
 		t.Run(script, func(t *testing.T) {
 			r, w, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer r.Close()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			cmd := group.Command(ctx, "sh", "-c", script)
 			cmd.Stdout = w
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, cmd.Start())
 			w.Close()
 			out := bufio.NewReader(r)
 			pid, err := out.ReadString('\n')
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			pid = strings.TrimSpace(pid)
 			if !ended {
 				if err := cmd.Wait(); err != nil {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// Words are those that a shell would make of the same text, as far as no shell is
-// needed.
+// Words are those that a shell would make of the same text, as far as no shell is needed.
 func TestWords(t *testing.T) {
 	for _, c := range []struct {
 		text string

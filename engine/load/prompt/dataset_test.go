@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func TestParseDataset(t *testing.T) {
@@ -120,9 +121,7 @@ func FuzzParseDataset(f *testing.F) {
 func parsed(t *testing.T, text string) *Dataset {
 	t.Helper()
 	d, err := ParseDataset("x.jsonl", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return d
 }
 

@@ -7,13 +7,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func TestPromptsAreExact(t *testing.T) {
@@ -134,9 +137,7 @@ func TestPromptsAreTheSameEveryTime(t *testing.T) {
 		spec := Spec{Cell: "chat", Seed: 1, Tokens: 128, Warmup: 3, Requests: 10}
 		change(&spec)
 		p, err := Build(t.Context(), &fake{count: tokenizers["pieces of four"]}, spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return p
 	}
 	same := func(*Spec) {}
@@ -195,8 +196,7 @@ func TestPromptsOfEachLaunch(t *testing.T) {
 	}
 }
 
-// common is the length of the end that two texts share, except for a few words that pad
-// them.
+// common is the length of the end that two texts share, except for a few words that pad them.
 func common(a, b string) (n int) {
 	for cut := range 60 {
 		for other := range 60 {
@@ -328,9 +328,8 @@ func TestPromptsWithoutRoom(t *testing.T) {
 // Exact reports whether the lengths of prompts are what the engine's usage confirmed.
 func (p Prompts) Exact() bool { return p.Verified }
 
-// Digest is the SHA-256 of all that is sent for the prompts in order, in hexadecimal:
-// equal digests mean equal prompts. Each is preceded by its length, so no two lists
-// read the same.
+// Digest is the SHA-256 of all that is sent for the prompts in order, in hexadecimal: equal digests mean equal
+// prompts. Each is preceded by its length, so no two lists read the same.
 func (p Prompts) Digest() string {
 	h := sha256.New()
 	for _, series := range [][]Prompt{p.Warmup, p.Measured} {
@@ -390,9 +389,7 @@ func (f *fake) sees(t *testing.T, api openai.API, p Prompt) int {
 	r := openai.Request{API: api, MaxTokens: 1}
 	p.Fill(&r)
 	s, err := f.Stream(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s.PromptTokens
 }
 
@@ -415,4 +412,134 @@ func encode(p Prompt) []byte {
 		panic(err)
 	}
 	return text
+}
+
+// Words must be countable one by one: they start with a letter, are plain ASCII, and are
+// there once in their class.
+func TestWords(t *testing.T) {
+	if len(Prose()) < 200 || len(allWords.singles()) < 300 || len(allWords) != 9 {
+		t.Errorf("%d sentences, %d words in %d classes", len(Prose()), len(allWords.singles()), len(allWords))
+	}
+	for name, texts := range map[rune][]string{'P': Prose(), 'O': slices.Clone(openers)} {
+		for i := range texts {
+			texts[i] = " " + texts[i]
+		}
+		allOf(t, name, texts)
+	}
+	for class, texts := range allWords {
+		allOf(t, class, texts)
+		for _, text := range texts {
+			if strings.Contains(text[1:], " ") || strings.HasSuffix(text, ".") != (class == 'e') {
+				t.Errorf("%c: %q", class, text)
+			}
+		}
+	}
+	for _, pattern := range patterns {
+		for _, class := range pattern {
+			if len(allWords[class]) == 0 {
+				t.Errorf("the pattern %s has %c, a class without words", pattern, class)
+			}
+		}
+		if pattern[0] != 'D' || !strings.HasSuffix(pattern, "e") {
+			t.Errorf("the pattern %s is no sentence", pattern)
+		}
+	}
+}
+
+func allOf(t *testing.T, class rune, texts []string) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, text := range texts {
+		if seen[text] {
+			t.Errorf("%c: %q is there twice", class, text)
+		}
+		seen[text] = true
+		letter := strings.ToLower(text[1:2])
+		if text[0] != ' ' || letter < "a" || letter > "z" || strings.Contains(text, "  ") || strings.TrimSpace(text) != text[1:] {
+			t.Errorf("%c: %q", class, text)
+		}
+		for _, c := range []byte(text) {
+			if c < ' ' || c > '~' {
+				t.Errorf("%c: %q is not plain ASCII", class, text)
+				break
+			}
+		}
+	}
+}
+
+// Prompts have no run of words in common that is worth remembering, in a launch or in several.
+func TestPromptsShareNoRuns(t *testing.T) {
+	const run = 7
+	for _, name := range []string{"words", "pieces of four", "bytes"} { // with all words, with short ones, and by length
+		seen, all := map[string]int{}, 0
+		for launch := range 4 {
+			p, err := Build(t.Context(), &fake{count: tokenizers[name]}, Spec{Cell: "chat", Draw: strings.Repeat("a", launch), Tokens: 2000, Requests: 16})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, one := range p.Measured {
+				words := strings.Fields(one.Text)
+				for i := range len(words) - run {
+					seen[strings.Join(words[i:i+run], " ")]++
+					all++
+				}
+			}
+		}
+		repeated := 0
+		for _, n := range seen {
+			repeated += n - 1
+		}
+		if repeated*10_000 > all {
+			t.Errorf("%s: %d of %d runs of %d words are there again", name, repeated, all, run)
+		}
+	}
+}
+
+// The lengths drawn must have the requested moments, of the length itself.
+func TestLengthsFollowTheirDistribution(t *testing.T) {
+	const n = 20_000
+	for name, c := range map[string]struct {
+		lengths   Lengths
+		mean, std float64
+	}{
+		"uniform":   {Lengths{Distribution: Uniform, Min: 101, Max: 300}, 200.5, math.Sqrt((200*200 - 1) / 12.0)},
+		"one":       {Lengths{Distribution: Uniform, Min: 7, Max: 7}, 7, 0},
+		"normal":    {Lengths{Distribution: Normal, Min: 1, Max: 9000, Mean: 1000, Std: 100}, 1000, 100},
+		"constant":  {Lengths{Distribution: Normal, Min: 1, Max: 90, Mean: 12}, 12, 0},
+		"lognormal": {Lengths{Distribution: Lognormal, Min: 1, Max: 9000, Mean: 1000, Std: 300}, 1000, 300},
+	} {
+		sum, squares := 0.0, 0.0
+		for i := range n {
+			x := float64(c.lengths.at(1, "prompt", "measured", i, 0))
+			sum, squares = sum+x, squares+x*x
+		}
+		mean := sum / n
+		std := math.Sqrt(max(0, squares/n-mean*mean))
+		// Six standard errors; that of the deviation is wider for a long tail.
+		if math.Abs(mean-c.mean) > 6*c.std/math.Sqrt(n) || math.Abs(std-c.std) > 0.06*c.std {
+			t.Errorf("%s: mean %.1f and deviation %.1f, want %.1f and %.1f", name, mean, std, c.mean, c.std)
+		}
+	}
+}
+
+func TestLengthsKeepTheirBounds(t *testing.T) {
+	l := Lengths{Distribution: Lognormal, Min: 50, Max: 60, Mean: 100, Std: 200}
+	seen := map[int]bool{}
+	for i := range 1000 {
+		seen[l.at(1, "prompt", "measured", i, 0)] = true
+		if n := (Lengths{Distribution: Normal, Min: 1, Max: 9000, Mean: 1, Std: 1000}).at(1, "output", "measured", i, 0); n < 1 {
+			t.Fatalf("%d tokens", n)
+		}
+	}
+	for n := range seen {
+		if n < 50 || n > 60 {
+			t.Errorf("%d is outside 50 to 60", n)
+		}
+	}
+	if !seen[50] || !seen[60] {
+		t.Error("what falls outside is not moved to the ends")
+	}
+	if a, b := l.at(1, "prompt", "measured", 3, 0), l.at(1, "prompt", "measured", 3, 0); a != b {
+		t.Error("drawn twice, it differs")
+	}
 }

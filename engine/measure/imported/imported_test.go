@@ -9,18 +9,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func read(t *testing.T, name string) *File {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f, err := Read(name, data, nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return f
 }
 
@@ -40,9 +38,7 @@ func TestRead(t *testing.T) {
 			"llama-benchy", "0.4.0", "tiny", "pp64_tg16_c1 pp64_tg16_d128_c4 pp64_tg16_d128_c4_context",
 			[]string{"generation", "divisor n", "pp64_tg16_d128_c4 also counts the context's tokens"},
 		},
-		"vllm.json": {
-			"vLLM bench serve", "", "tiny", "r2_c8 rinf r1", []string{"r2_c8: 3 of 4 requests were answered"},
-		},
+		"vllm.json": {"vLLM bench serve", "", "tiny", "r2_c8 rinf r1", []string{"r2_c8: 3 of 4 requests were answered"}},
 		"sglang.jsonl": {
 			"SGLang bench_serving", "", "", "rinf_c16 r2_5", []string{"the file counts 320 output tokens, but the text has 100"},
 		},
@@ -103,13 +99,9 @@ func TestRead(t *testing.T) {
 // "python3 numbers.py > numbers.json", in testdata, makes the file.
 func TestNumbers(t *testing.T) {
 	text, err := os.ReadFile("testdata/numbers.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var numbers map[string][][4]any // load, metric, statistic, number
-	if err := json.Unmarshal(text, &numbers); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &numbers))
 	for _, path := range samples() {
 		name := filepath.Base(path)
 		wants, gots := map[any][]string{}, map[any][]string{}
@@ -137,53 +129,45 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// A number that is not in the file is in no result: NaN and Infinity are absent.
+// A number that is not in the file is in no result: NaN and null are absent, and so is what has no
+// basis, which tools write as zero: it would meet any limit, and anything would beat it.
 func TestAbsentIsAbsent(t *testing.T) {
-	m, _ := read(t, "sglang.jsonl").Lookup("rinf_c16", "ttft_ms")
-	if _, there := m.Stats["p99"]; there {
-		t.Error("a p99 of NaN was read as a number")
+	file := func(name string) string {
+		text, err := os.ReadFile(filepath.Join("testdata", name))
+		require.NoError(t, err)
+		return string(text)
 	}
-	if _, there := read(t, "benchy.json").Lookup("pp64_tg16_c1", "peak_throughput"); there {
-		t.Error("a metric of null was read")
-	}
-}
-
-// What has no basis the tools write as zero, which would meet any limit and which
-// anything beats: it is left out.
-func TestNothingAnsweredIsNoResult(t *testing.T) {
-	for name, text := range map[string]string{
-		"vLLM":   `{"model_id": "m", "num_prompts": 4, "completed": 0, "failed": 4, "duration": 1.5, "total_input_tokens": 0, "output_throughput": 0.0, "mean_ttft_ms": 0.0, "p99_ttft_ms": 0}`,
-		"SGLang": `{"dataset_name": "random", "completed": 0, "duration": 1.5, "total_input_tokens": 0, "output_throughput": 0.0, "mean_ttft_ms": 0.0, "concurrency": 0}`,
+	for name, c := range map[string]struct{ file, text, load, there, absent string }{
+		"NaN":  {"sglang.jsonl", file("sglang.jsonl"), "rinf_c16", "ttft_ms.mean", "ttft_ms.p99"},
+		"null": {"benchy.json", file("benchy.json"), "pp64_tg16_c1", "pp_throughput.mean", "peak_throughput.mean"},
+		"none answered, vLLM": {
+			"x.json", `{"model_id": "m", "num_prompts": 4, "completed": 0, "failed": 4, "duration": 1.5, "total_input_tokens": 0,
+				"output_throughput": 0.0, "mean_ttft_ms": 0.0, "p99_ttft_ms": 0}`,
+			"rinf", "completed.value", "output_throughput.value ttft_ms.mean ttft_ms.p99 concurrency.value",
+		},
+		"none answered, SGLang": {
+			"x.json", `{"dataset_name": "random", "completed": 0, "duration": 1.5, "total_input_tokens": 0,
+				"output_throughput": 0.0, "mean_ttft_ms": 0.0, "concurrency": 0}`,
+			"rinf", "completed.value", "output_throughput.value ttft_ms.mean concurrency.value",
+		},
+		// Answers without a token have no times and no speeds, and requests were answered all the same.
+		"no content": {
+			"x.json", `{"model_id": "m", "num_prompts": 4, "completed": 4, "failed": 0, "duration": 3.0,
+				"total_input_tokens": 512, "total_output_tokens": 0, "request_throughput": 1.3, "output_throughput": 0.0, "total_token_throughput": 170.7,
+				"mean_ttft_ms": 0.0, "p99_ttft_ms": 0.0, "mean_tpot_ms": 0, "std_tpot_ms": 0, "mean_itl_ms": 0}`,
+			"rinf", "request_throughput.value total_token_throughput.value total_output_tokens.value failed.value",
+			"output_throughput.value ttft_ms.mean ttft_ms.p99 tpot_ms.mean tpot_ms.std itl_ms.mean",
+		},
 	} {
-		f, err := Read("x.json", []byte(text), nil, false)
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		if m, there := f.Lookup("rinf", "completed"); !there || m.Stats["value"] != 0 {
-			t.Errorf("%s: that none was answered is lost", name)
-		}
-		for _, zero := range []string{"output_throughput", "ttft_ms", "concurrency"} {
-			if _, there := f.Lookup("rinf", zero); there {
-				t.Errorf("%s: %s is a number", name, zero)
+		f, err := Read(c.file, []byte(c.text), nil, false)
+		require.NoError(t, err)
+		for _, address := range append(strings.Fields(c.there), strings.Fields(c.absent)...) {
+			metric, stat, _ := strings.Cut(address, ".")
+			m, _ := f.Lookup(c.load, metric)
+			_, has := m.Stats[stat]
+			if has != slices.Contains(strings.Fields(c.there), address) {
+				t.Errorf("%s: %s is there: %v, of %+v", name, address, has, m.Stats)
 			}
-		}
-	}
-}
-
-// TestNoContent: answers without a token have no times and no speeds, and requests were
-// answered all the same.
-func TestNoContent(t *testing.T) {
-	f, err := Read("x.json", []byte(`{"model_id": "m", "num_prompts": 4, "completed": 4, "failed": 0, "duration": 3.0, "total_input_tokens": 512, "total_output_tokens": 0, `+
-		`"request_throughput": 1.3, "output_throughput": 0.0, "total_token_throughput": 170.7, "mean_ttft_ms": 0.0, "p99_ttft_ms": 0.0, "mean_tpot_ms": 0, "std_tpot_ms": 0, "mean_itl_ms": 0}`), nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]bool{
-		"request_throughput": true, "total_token_throughput": true, "total_output_tokens": true, "failed": true,
-		"output_throughput": false, "ttft_ms": false, "tpot_ms": false, "itl_ms": false,
-	} {
-		if _, there := f.Lookup("rinf", name); there != want {
-			t.Errorf("%s: there %v", name, there)
 		}
 	}
 }
@@ -194,9 +178,7 @@ func TestAIPerfVersions(t *testing.T) {
   "input_config": {"models": {"items": [{"name": "acme/model-a"}]},
     "phases": [{"name": "warmup", "concurrency": 2}, {"name": "profiling", "concurrency": 16, "request_rate": 0.8}]},
    "was_cancelled": true, "error_summary": [{"count": 2}, {"count": 1}]}`), nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	what := f.Cells[0].What
 	if f.Version != "0.10.0" || f.Model != "acme/model-a" || what["concurrency"] != "16" || what["request_rate"] != "0.8" {
 		t.Errorf("%+v", f)
@@ -207,9 +189,7 @@ func TestAIPerfVersions(t *testing.T) {
 	f, err = Read("x.json", []byte(`{"aiperf_version": "0.4.0", "request_latency": {"unit": "ms", "avg": 5000.0},
   "input_config": {"endpoint": {"model_names": ["acme/model-a"]}, "loadgen": {"concurrency": 8}},
   "runtime_submission_invalid_reasons": ["context_overflow"]}`), nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if invalid := f.Cells[0].Metrics[0].Invalid; f.Model != "acme/model-a" || f.Cells[0].What["concurrency"] != "8" ||
 		!strings.Contains(invalid, "no valid submission (context_overflow)") {
 		t.Errorf("%q, %+v", invalid, f)
@@ -231,9 +211,7 @@ func TestOneFormatKnows(t *testing.T) {
 	}
 	for _, path := range files {
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var knows []string
 		for _, f := range Formats() {
 			alone := slices.DeleteFunc(slices.Clone(Formats()), func(o *Format) bool { return o != f })
@@ -298,13 +276,9 @@ func TestOwnProgram(t *testing.T) {
 		}
 	}
 	f, err := ParseFormat("x.jq", `.runs[] | {workload: .name, metric: "tg", value: .tok_s, invalid: (if .aborted then "it was aborted" else null end)}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, err := Read("x.json", file, f, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a, _ := got.Lookup("a", "tg")
 	b, _ := got.Lookup("b", "tg")
 	if a.Invalid != "it was aborted" || b.Invalid != "" {
@@ -339,9 +313,7 @@ func TestDamaged(t *testing.T) {
 		"another document": {"benchy.json", `"version": "0.4.0",`, `"version": "0.4.0"} {`, ""},
 	} {
 		data, err := os.ReadFile(filepath.Join("testdata", c.file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text := string(data)
 		if !strings.Contains(text, c.old) {
 			t.Fatalf("%s: %s has no %q", name, c.file, c.old)
@@ -362,32 +334,6 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// The real results beside the project, if there are any: folders of engines' logs and of
-// what GPUs and profilers report hold none, and neither tables nor AIPerf's single requests
-// are read.
-func TestSamples(t *testing.T) {
-	files, _ := filepath.Glob("../../../../shared/samples/*/*")
-	n := 0
-	for _, path := range files {
-		switch dir := filepath.Base(filepath.Dir(path)); {
-		case dir == "engine-logs", strings.HasPrefix(dir, "nvidia-"), strings.HasSuffix(path, "schema.json") && dir == "llama-benchy",
-			filepath.Ext(path) == ".md", filepath.Ext(path) == ".csv", strings.HasSuffix(path, "profile_export.jsonl"):
-			continue
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n++
-		if _, err := Read(path, data, nil, false); err != nil {
-			t.Error(err)
-		}
-	}
-	if n == 0 {
-		t.Skip("no samples lie beside the project")
-	}
-}
-
 // Plausible output of a tool is read: a spread of 0, an unknown number below it; and names that rules cannot use,
 // or that control a terminal, are changed.
 func TestPlausible(t *testing.T) {
@@ -396,9 +342,7 @@ func TestPlausible(t *testing.T) {
  "usage_diff": {"unit": "%", "avg": -2.5},
  "made.up\u001b[2J": {"unit": "\u001b[31mms", "avg": 1, "p\u0007x": 2, "p.x": 3},
  "made_up_[2J": {"unit": "ms", "avg": 4}}`), nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for address, want := range map[string]float64{
 		"all.request_latency.std": 0, "all.usage_diff.mean": -2.5,
 		"all.made_up__2J.mean": 1, "all.made_up__2J.p_x": 2, "all.made_up__2J.p_x_2": 3, "all.made_up__2J_2.mean": 4,
@@ -420,9 +364,7 @@ func FuzzRead(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.*")
 	for _, path := range files {
 		data, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -5,11 +5,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/require"
 )
 
 func TestCompletion(t *testing.T) {
@@ -24,6 +28,11 @@ func TestCompletion(t *testing.T) {
 		{"min_tokens", `{"prompt":" freezes at zero.","max_tokens":4,"min_tokens":4,"temperature":0}`, "", "length", 4},
 		{"ignore_eos", `{"prompt":" It freezes at zero","max_tokens":4,"ignore_eos":true,"temperature":0}`, ".\n\nJupiter is", "length", 4},
 		{"no repetition penalty", `{"prompt":"The capital of France is the capital of","max_tokens":1,"temperature":0}`, " France", "length", 1},
+		{
+			"repetition penalty",
+			`{"prompt":"The capital of France is the capital of","max_tokens":1,"temperature":0,"repetition_penalty":2}`,
+			"\n\nLight", "length", 1,
+		},
 		{"top_k is greedy", `{"prompt":"The capital of France is","max_tokens":1,"temperature":2,"top_k":1}`, " Paris", "length", 1},
 		{"min_p is greedy", `{"prompt":"The capital of France is","max_tokens":1,"temperature":2,"min_p":1,"repetition_penalty":null}`, " Paris", "length", 1},
 	} {
@@ -46,9 +55,7 @@ func TestTokenIDsAsPrompt(t *testing.T) {
 		Tokens []token
 		MaxLen int `json:"max_model_len"`
 	}
-	if err := json.Unmarshal([]byte(answer), &tokenized); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(answer), &tokenized))
 	if tokenized.Count != 5 || len(tokenized.Tokens) != 5 || tokenized.MaxLen != 512 {
 		t.Errorf("tokenize answered %s", answer)
 	}
@@ -116,28 +123,6 @@ func TestChat(t *testing.T) {
 	}
 }
 
-func TestRepetitionPenaltyIsHeeded(t *testing.T) {
-	url, _ := testServer(t, nil)
-	got := *whole(t, url+"/v1/completions", `{"prompt":"The capital of France is the capital of","max_tokens":1,"temperature":0,"repetition_penalty":2}`).Choices[0].Text
-	if got == " France" {
-		t.Error("the token that stands in the prompt is still the likeliest")
-	}
-}
-
-func TestSeedDecidesTheSample(t *testing.T) {
-	url, _ := testServer(t, nil)
-	ask := func(seed string) string {
-		return *whole(t, url+"/v1/completions", `{"prompt":"Qq","max_tokens":12,"temperature":2,"seed":`+seed+`}`).Choices[0].Text
-	}
-	first, again, other := ask("1"), ask("1"), ask("2")
-	if first != again {
-		t.Errorf("one seed gave %q and %q", first, again)
-	}
-	if first == other {
-		t.Errorf("two seeds gave %q", first)
-	}
-}
-
 func TestInformation(t *testing.T) {
 	url, _ := testServer(t, nil)
 	post(t, url+"/v1/completions", `{"prompt":"The capital of France is","max_tokens":3}`)
@@ -152,6 +137,9 @@ func TestInformation(t *testing.T) {
 			t.Errorf("%s: %d %q, want %q", path, status, answer, says)
 		}
 	}
+	if status, _ := post(t, url+"/start_profile", ""); status != http.StatusNotFound {
+		t.Errorf("/start_profile answered %d, and nobody asked for profiles", status)
+	}
 	_, answer := get(t, url+"/metrics")
 	for _, line := range []string{"generation_tokens_total 3", "request_success_total 1", "num_requests_running 0", "num_requests_waiting 0"} {
 		if !strings.Contains(answer, "mxflow_embedded:"+line+"\n") {
@@ -160,8 +148,7 @@ func TestInformation(t *testing.T) {
 	}
 }
 
-// testServer serves a loaded model; its log can be read after the test's
-// requests are done.
+// testServer serves a loaded model; its log can be read after the test's requests are done.
 func testServer(t testing.TB, change func(*Config)) (url string, log *bytes.Buffer) {
 	t.Helper()
 	config := testConfig()
@@ -170,9 +157,7 @@ func testServer(t testing.TB, change func(*Config)) (url string, log *bytes.Buff
 	}
 	log = &bytes.Buffer{}
 	s := newServer(config, &lineLog{out: log})
-	if err := s.load(func(int) {}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.load(func(int) {}))
 	web := httptest.NewServer(s.handler())
 	t.Cleanup(web.Close)
 	return web.URL, log
@@ -181,23 +166,17 @@ func testServer(t testing.TB, change func(*Config)) (url string, log *bytes.Buff
 func post(t testing.TB, url, body string) (status int, answer string) {
 	t.Helper()
 	response, err := http.Post(url, "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer response.Body.Close()
 	raw, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return response.StatusCode, string(raw)
 }
 
 func get(t testing.TB, url string) (status int, answer string) {
 	t.Helper()
 	response, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer response.Body.Close()
 	raw, _ := io.ReadAll(response.Body)
 	return response.StatusCode, string(raw)
@@ -332,13 +311,9 @@ func openStream(t *testing.T, ctx context.Context, url string, read int) io.Clos
 	t.Helper()
 	body := strings.NewReader(`{"prompt":"The capital of France is","max_tokens":60000,"ignore_eos":true,"temperature":0,"stream":true}`)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/completions", body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	lines := bufio.NewScanner(response.Body)
 	for seen := 0; seen < read && lines.Scan(); {
 		if strings.HasPrefix(lines.Text(), "data: ") {
@@ -350,8 +325,7 @@ func openStream(t *testing.T, ctx context.Context, url string, read int) io.Clos
 
 func wide(c *Config) { c.MaxModelLen = 65536 }
 
-// With one place, the second request can only be answered because the first
-// client left.
+// With one place, the second request can only be answered because the first client left.
 func TestDisconnectFreesThePlace(t *testing.T) {
 	for _, fault := range []string{"", "stall_after:3"} {
 		p := start(t, fault, func(c *Config) { wide(c); c.MaxNumSeqs = 1 })
@@ -375,27 +349,147 @@ func TestDisconnectFreesThePlace(t *testing.T) {
 	}
 }
 
-func TestRequestsTakeTurns(t *testing.T) {
+// Beside a running request others are answered. A stop ends it, and does not wait for it.
+func TestStopDuringAStream(t *testing.T) {
 	p := start(t, "", func(c *Config) { wide(c); c.MaxNumSeqs = 2 })
 	p.ready(t)
-	ctx, leave := context.WithCancel(context.Background())
-	defer leave()
-	body := openStream(t, ctx, p.url, 1)
+	body := openStream(t, context.Background(), p.url, 2)
 	defer body.Close()
 	if _, answer := post(t, p.url+"/v1/completions", paris); !strings.Contains(answer, "Paris") {
 		t.Errorf("beside a running request: %s", answer)
 	}
-	leave()
-	p.wait(t)
-}
-
-// A stop ends running requests; it does not wait for them.
-func TestStopDuringAStream(t *testing.T) {
-	p := start(t, "", wide)
-	p.ready(t)
-	body := openStream(t, context.Background(), p.url, 2)
-	defer body.Close()
 	if log := p.wait(t); !strings.Contains(log, "stopped") {
 		t.Errorf("the log does not tell:\n%s", log)
 	}
 }
+
+func TestLogNamesTheKernels(t *testing.T) {
+	for _, test := range []struct {
+		name           string
+		change         func(*Config)
+		engaged, never []string
+	}{
+		{
+			"defaults", nil,
+			[]string{kernelPrefillCached, kernelDecodeCached, kernelMoERouted, kernelHeadF32, kernelSoftmaxSinks},
+			[]string{
+				kernelRecompute, kernelMoEAll, kernelHeadMXFP4, kernelSoftmaxNoSinks,
+				kernelPrefixLookup, kernelPrefixReuse, kernelPromptLookup, kernelVerify,
+			},
+		},
+		{
+			"prefix cache and speculation", func(c *Config) { c.PrefixCache, c.Speculation = true, 2 },
+			[]string{kernelPrefixLookup, kernelPromptLookup, kernelVerify, kernelDecodeCached},
+			[]string{kernelPrefixReuse}, // there was nothing to reuse
+		},
+		{
+			"the others", func(c *Config) { c.KVCache, c.MoE, c.LMHead, c.Sinks = false, MoEAll, LMHeadMXFP4, false },
+			[]string{kernelRecompute, kernelMoEAll, kernelHeadMXFP4, kernelSoftmaxNoSinks},
+			[]string{kernelPrefillCached, kernelDecodeCached, kernelMoERouted, kernelHeadF32, kernelSoftmaxSinks},
+		},
+	} {
+		p := start(t, "", test.change)
+		p.ready(t)
+		post(t, p.url+"/v1/completions", paris)
+		log := p.wait(t)
+		for _, kernel := range test.engaged {
+			if n := strings.Count(log, "using kernel "+kernel+" ("); n != 1 {
+				t.Errorf("%s: %d lines say that %s is used, want 1:\n%s", test.name, n, kernel, log)
+			}
+		}
+		for _, kernel := range test.never {
+			if strings.Contains(log, kernel) {
+				t.Errorf("%s: the log names %s:\n%s", test.name, kernel, log)
+			}
+		}
+	}
+}
+
+func TestFaultyAnswers(t *testing.T) {
+	for fault, check := range map[string]func(status int, answer string) bool{
+		"nan":      func(status int, answer string) bool { return status == 200 && strings.Contains(answer, `"!!!!!!!!"`) },
+		"garbage":  func(status int, answer string) bool { return status == 200 && !strings.Contains(answer, "Paris") },
+		"http_500": func(status int, answer string) bool { return status == 500 && strings.Contains(answer, `"error"`) },
+		"malformed": func(status int, answer string) bool {
+			return status == 200 && !strings.Contains(answer, "finish_reason")
+		},
+	} {
+		p := start(t, fault, nil)
+		p.ready(t)
+		if status, answer := post(t, p.url+"/v1/completions", paris); !check(status, answer) {
+			t.Errorf("%s: %d %s", fault, status, answer)
+		}
+		_, page := get(t, p.url+"/metrics")
+		_, stream := post(t, p.url+"/v1/completions", `{"prompt":"The","max_tokens":3,"stream":true}`)
+		first, _, _ := strings.Cut(stream, "\n")
+		if cut := strings.HasPrefix(first, "data: {") && !strings.HasSuffix(first, "}"); cut != (fault == "malformed") {
+			t.Errorf("%s: the first event is %q", fault, first)
+		}
+		counted := strings.Contains(page, "mxflow_embedded:corrupted_requests_total 1\n")
+		if told := strings.Contains(p.wait(t), "NaN in logits"); counted != (fault == "nan") || told != (fault == "nan") {
+			t.Errorf("%s: counted %v, logged %v", fault, counted, told)
+		}
+	}
+}
+
+func TestServeNeedsItsPort(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	config := testConfig()
+	config.Host, config.Port = "127.0.0.1", listener.Addr().(*net.TCPAddr).Port
+	var refused *net.OpError
+	if err := serve(context.Background(), config, io.Discard, nil, nil); !errors.As(err, &refused) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// process is serve running in a goroutine, in place of a child process.
+type process struct {
+	url    string
+	stop   context.CancelFunc
+	log    *bytes.Buffer // to be read after wait
+	exits  chan int
+	result chan error
+}
+
+func start(t testing.TB, fault string, change func(*Config)) *process {
+	t.Helper()
+	config := testConfig()
+	config.Host = "127.0.0.1"
+	require.NoError(t, readFaults(&config, fault))
+	if change != nil {
+		change(&config)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &process{stop: cancel, log: &bytes.Buffer{}, exits: make(chan int, 8), result: make(chan error, 1)}
+	address := make(chan net.Addr, 1)
+	go func() {
+		p.result <- serve(ctx, config, p.log, func(code int) { p.exits <- code }, func(a net.Addr) { address <- a })
+	}()
+	p.url = "http://" + (<-address).String()
+	t.Cleanup(cancel)
+	return p
+}
+
+// ready polls /health; every poll is a round trip, so it need not sleep.
+func (p *process) ready(t testing.TB) {
+	t.Helper()
+	for {
+		if status, _ := get(t, p.url+"/health"); status == http.StatusOK {
+			return
+		}
+	}
+}
+
+// wait stops the process and returns its log.
+func (p *process) wait(t testing.TB) string {
+	t.Helper()
+	p.stop()
+	if err := <-p.result; err != nil {
+		t.Errorf("serve ended with %v", err)
+	}
+	return p.log.String()
+}
+
+const paris = `{"prompt":"The capital of France is","max_tokens":8,"temperature":0}`
