@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // inAnyOrder are the functions that walk over a map whose effects the rule of orderFree does
@@ -39,9 +41,7 @@ func TestNothingHangsOnTheOrderOfAMap(t *testing.T) {
 	exports, own := map[string]string{}, []listed{}
 	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
 		var p listed
-		if err := dec.Decode(&p); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, dec.Decode(&p))
 		if exports[p.ImportPath] = p.Export; strings.HasPrefix(p.ImportPath, module) {
 			own = append(own, p)
 		}
@@ -55,16 +55,11 @@ func TestNothingHangsOnTheOrderOfAMap(t *testing.T) {
 	for _, p := range own {
 		var files []*ast.File
 		for _, name := range p.GoFiles {
-			file, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			file := must.Get(parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, 0))(t)
 			files = append(files, file)
 		}
 		info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
-		if _, err := (&types.Config{Importer: imports}).Check(p.ImportPath, fset, files, info); err != nil {
-			t.Fatal(err)
-		}
+		must.Get((&types.Config{Importer: imports}).Check(p.ImportPath, fset, files, info))(t)
 		for _, file := range files {
 			for _, decl := range file.Decls {
 				name := strings.TrimPrefix(p.ImportPath, module)

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -79,24 +80,15 @@ func TestFacts(t *testing.T) {
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)
 		for _, f := range got {
-			if err := enc.Encode(f); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, enc.Encode(f))
 		}
-		if err := os.WriteFile(factsFile, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(factsFile, b.Bytes(), 0o644))
 	}
-	data, err := os.ReadFile(factsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(factsFile))(t)
 	var want []facts
 	for dec := json.NewDecoder(bytes.NewReader(data)); dec.More(); {
 		var f facts
-		if err := dec.Decode(&f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, dec.Decode(&f))
 		want = append(want, f)
 	}
 	if len(got) != len(want) {
@@ -117,10 +109,7 @@ type facts struct {
 
 func marshalled(t *testing.T, v any) string {
 	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(v))(t)
 	return string(text)
 }
 
@@ -234,10 +223,7 @@ func TestTestsExplainThemselves(t *testing.T) {
 		t.Error(text)
 	}
 	// It survives being written: nothing in it is infinite.
-	data, err := json.Marshal(got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(json.Marshal(got))(t)
 	var back verdict.Rule
 	if err := json.Unmarshal(data, &back); err != nil || fmt.Sprint(*back.Comparisons[0].Test.Low) != fmt.Sprint(*test.Low) {
 		t.Error(err, back)

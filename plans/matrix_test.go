@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // combining is a plan with knobs a, b and so on, and a matrix of all their values: as many
@@ -25,10 +27,7 @@ func combining(values ...int) (*Plan, *Matrix) {
 
 func cellNames(t *testing.T, p *Plan, m *Matrix) []string {
 	t.Helper()
-	cells, err := p.MatrixCells(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cells := must.Get(p.MatrixCells(m))(t)
 	return Names(cells, func(c MatrixCell) string { return c.Name })
 }
 

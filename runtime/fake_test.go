@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -101,9 +102,7 @@ func graphOf(t testing.TB, nodes ...*Node) *Graph {
 		g.Nodes = append(g.Nodes, n)
 		g.byID[n.ID] = n
 	}
-	if err := g.sort(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, g.sort())
 	return g
 }
 
@@ -172,10 +171,7 @@ func byNode(res *Result) *executed {
 
 func execute(t *testing.T, r *Runner) *executed {
 	t.Helper()
-	res, err := r.Execute(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must.Get(r.Execute(t.Context()))(t)
 	return byNode(res)
 }
 

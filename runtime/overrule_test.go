@@ -9,6 +9,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -63,10 +64,7 @@ func TestWaiverUnlocks(t *testing.T) {
 		}
 		m.waivers = map[string]*ledger.Waiver{"phase.a": w}
 		now = c.at
-		preview, err := r.Reconcile()
-		if err != nil {
-			t.Fatal(err)
-		}
+		preview := must.Get(r.Reconcile())(t)
 		res := execute(t, r)
 		wantVerdict(t, res, "phase.a", c.verdict)
 		if got := res.Outcomes["phase.b"] != nil; got != c.unlocks {

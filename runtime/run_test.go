@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -211,5 +215,198 @@ func TestRandomGraphs(t *testing.T) {
 				t.Errorf("seed %d: %s was decided twice", seed, id)
 			}
 		}
+	}
+}
+
+// preparedStep is a step that prepares.
+type preparedStep struct {
+	fakeStep
+	prepare func(ctx context.Context) error
+}
+
+func (p preparedStep) Prepare(ctx context.Context, _ *Scope) error { return p.prepare(ctx) }
+
+func TestPrepare(t *testing.T) {
+	journal, ran := newMemory(), 0
+	var prepare func(context.Context) error
+	r := &Runner{
+		Graph: graphOf(t, &Node{ID: "a", Kind: KindQualify}), Journal: journal,
+		Step: func(*Node) (Step, error) {
+			return preparedStep{fakeStep{"m", func(context.Context, *Scope) (*ledger.Decision, error) {
+				ran++
+				return &ledger.Decision{Verdict: verdict.Pass}, nil
+			}}, func(ctx context.Context) error { return prepare(ctx) }}, nil
+		},
+	}
+	execute := func(ctx context.Context) *executed {
+		t.Helper()
+		res := must.Get(r.Execute(ctx))(t)
+		return byNode(res)
+	}
+	prepare = func(context.Context) error { return nil }
+	if res := execute(t.Context()); res.Outcomes["a"].Verdict != verdict.Pass || ran != 1 {
+		t.Fatalf("prepared: %+v, ran %d times", res.Outcomes["a"], ran)
+	}
+	// What was decided is not kept where it is unknown whether it still holds.
+	prepare = func(context.Context) error { return errors.New("no image") }
+	res := execute(t.Context())
+	if d := res.Outcomes["a"]; d.Verdict != verdict.Error || !d.Reasons[0].Equal(verdict.Say("broken", "{error}",
+		verdict.Text("error", "no image"))) || d.Attempt != 2 || d.Because.Kind != "not_prepared" || ran != 1 {
+		t.Errorf("not prepared: %+v, ran %d times", d, ran)
+	}
+	// Whoever only looks prepares nothing.
+	must.Get(r.Reconcile())(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	prepare = func(ctx context.Context) error {
+		cancel()
+		return ctx.Err()
+	}
+	if res := execute(ctx); !res.Interrupted || res.Outcomes["a"] != nil || ran != 1 || journal.Latest("a").Attempt != 2 {
+		t.Errorf("cancelled: %+v, ran %d times", res, ran)
+	}
+	prepare = func(context.Context) error { return nil }
+	if res := execute(t.Context()); res.Outcomes["a"].Verdict != verdict.Pass || !res.Outcomes["a"].Because.Equal(verdict.New(code.RetryAfter).Is(verdict.Error)) || ran != 2 {
+		t.Errorf("mended: %+v, ran %d times", res.Outcomes["a"], ran)
+	}
+}
+
+// What waits for a gate to be decided runs whichever way that goes, and the preview
+// may not say that it takes a pass.
+func TestPreviewSaysOnWhatItDepends(t *testing.T) {
+	g := graphOf(t,
+		node("phase.a", KindStep),
+		node("phase.b", KindGate, Need{"phase.a", Passed}),
+		node("phase.c", KindGate, Need{"phase.a", Decided}),
+	)
+	v := &verdicts{of: map[string]verdict.Verdict{}}
+	preview := must.Get(runnerOf(g, newMemory(), v.step).Reconcile())(t)
+	for i, want := range []string{"", "phase.a passes", "phase.a is decided"} {
+		if got := preview[i].If; got != want {
+			t.Errorf("%s: if %q, want %q", preview[i].Node.ID, got, want)
+		}
+	}
+}
+
+// TestRecorded: which outcome on record counts, and else why the work is wanted.
+func TestRecorded(t *testing.T) {
+	was := func(v verdict.Verdict) *ledger.Decision {
+		return &ledger.Decision{Node: "n", MeasureKey: "m", Verdict: v, Attempt: 1}
+	}
+	disturbed, derived, gone := was(verdict.Inconclusive), was(verdict.Invalid), was(verdict.Pass)
+	disturbed.Reasons = verdict.Because(code.MachineDisturbed)
+	derived.Derived = true
+	gone = gone.Withdraw(ledger.Retraction{Node: "n", Reason: "wrong", By: "kim"})
+	matrix := &plans.Block{Kind: plans.MatrixStep}
+	retracted := &ledger.Decision{Node: FeatureID("f"), Kind: ledger.KindFeature, Retraction: &ledger.Retraction{Node: FeatureID("f")}}
+	for name, c := range map[string]struct {
+		kind     Kind
+		block    *plans.Block
+		previous *ledger.Decision
+		key      string
+		forced   bool
+		waived   bool
+		feature  *ledger.Decision
+		counts   bool
+		why      code.Kind
+	}{
+		"never done":                   {kind: KindBenchmark, key: "m", why: "first"},
+		"a pass":                       {kind: KindBenchmark, previous: was(verdict.Pass), key: "m", counts: true},
+		"a fail":                       {kind: KindBenchmark, previous: was(verdict.Fail), key: "m", counts: true},
+		"inconclusive":                 {kind: KindBenchmark, previous: was(verdict.Inconclusive), key: "m", counts: true},
+		"disturbed":                    {kind: KindBenchmark, previous: disturbed, key: "m", why: "retry_after"},
+		"an error":                     {kind: KindBenchmark, previous: was(verdict.Error), key: "m", why: "retry_after"},
+		"invalid":                      {kind: KindBenchmark, previous: was(verdict.Invalid), key: "m", why: "retry_after"},
+		"no work was done":             {kind: KindBenchmark, previous: derived, key: "m", why: "measurement_changed"},
+		"of something else":            {kind: KindBenchmark, previous: was(verdict.Pass), key: "n", why: "measurement_changed"},
+		"asked for":                    {kind: KindBenchmark, previous: was(verdict.Pass), key: "m", forced: true, why: "rerun"},
+		"a step that failed":           {kind: KindStep, previous: was(verdict.Fail), key: "m", why: "retry_after"},
+		"a matrix that failed":         {kind: KindStep, block: matrix, previous: was(verdict.Fail), key: "m", counts: true},
+		"retracted":                    {kind: KindBenchmark, previous: gone, key: "m", counts: true},
+		"retracted, of something else": {kind: KindBenchmark, previous: gone, key: "n", why: "measurement_changed"},
+		"retracted, asked for":         {kind: KindBenchmark, previous: gone, key: "m", forced: true, why: "rerun"},
+		"below a waived gate":          {kind: KindStep, previous: was(verdict.Fail), key: "m", waived: true, counts: true, why: "gate_waived"},
+		"of a retracted feature":       {kind: KindQualify, previous: was(verdict.Error), key: "m", feature: retracted, counts: true, why: "feature_was_retracted"},
+	} {
+		m := newMemory()
+		if c.feature != nil {
+			_ = m.Append(&ledger.Record{Decision: c.feature})
+		}
+		w := &walk{Runner: &Runner{Journal: m}, waived: map[string]bool{"p": c.waived}}
+		n := &Node{ID: "n", Kind: c.kind, Phase: "p", StepBlock: c.block, Feature: "f", FeatureBlock: &plans.Feature{Name: "f"}}
+		got, why := (&Scope{Node: n, Previous: c.previous, Forced: c.forced, w: w}).Recorded(c.key, verdict.Reason{})
+		if (got != nil) != c.counts || got != nil && got != c.previous || why.Kind != c.why {
+			t.Errorf("%s: %+v because %q, want it to count: %v because %q", name, got, why.Kind, c.counts, c.why)
+		}
+	}
+	moved := verdict.Say("moved", "the branch moved")
+	w := &walk{Runner: &Runner{Journal: newMemory()}}
+	if _, why := (&Scope{Node: &Node{Kind: KindStep}, Previous: was(verdict.Pass), w: w}).Recorded("n", moved); len(why.Causes) != 1 || !why.Causes[0].Equal(moved) {
+		t.Errorf("what changed is lost: %+v", why)
+	}
+}
+
+// TestPart: a phase names its steps and features by what they are, whatever words
+// people named them by.
+func TestPart(t *testing.T) {
+	step, feature := StepPart(&plans.Block{Kind: "exec", Name: "build: pass"}), FeaturePart(&plans.Feature{Name: "gemm"})
+	below := verdict.New(code.Outcome).On("gemm").Is(verdict.Invalid)
+	for _, c := range []struct {
+		got     verdict.Reason
+		code    code.Kind
+		subject string
+		verdict verdict.Verdict
+		causes  []verdict.Reason
+	}{
+		{step.Outcome(verdict.Pass), code.Step.Kind, "exec build: pass", verdict.Pass, nil},
+		{step.AloneOutcome(verdict.Fail), "step.alone", "exec build: pass", verdict.Fail, nil},
+		{step.NotRun(below), code.StepNotRun.Kind, "exec build: pass", "", []verdict.Reason{below}},
+		{feature.Outcome(verdict.Invalid), code.Feature.Kind, "gemm", verdict.Invalid, nil},
+		{feature.AloneOutcome(verdict.Error), "feature.alone", "gemm", verdict.Error, nil},
+		{feature.NotRun(below), code.FeatureNotRun.Kind, "gemm", "", []verdict.Reason{below}},
+	} {
+		if c.got.Kind != c.code || c.got.Subject != c.subject || c.got.Verdict != c.verdict || !reflect.DeepEqual(c.got.Causes, c.causes) {
+			t.Errorf("%+v, want %+v", c.got, c)
+		}
+	}
+}
+
+// TestEventsCarryReasons: the event that ends a node has the reasons of its decision
+// with all that they follow from, so whoever shows it can leave some of it out.
+func TestEventsCarryReasons(t *testing.T) {
+	kernels := ledger.Level{Name: "kernels", Verdict: verdict.Fail, Reasons: []verdict.Reason{verdict.Say("broken",
+		"{error}",
+		verdict.Text("error", "312 of 400 are wrong"))}}
+	in := ledger.Input{Path: "gemm.tg.gain", Missing: kernels.Reason()}
+	slow := ledger.Rule{Name: "slow", Role: verdict.RoleCriterion, Verdict: verdict.Invalid, Inputs: []ledger.Input{in}, Reasons: []verdict.Reason{in.Absence()}}
+	decisions := map[string]ledger.Decision{
+		"other":  {Verdict: verdict.Invalid, Levels: []ledger.Level{kernels}, Rules: []ledger.Rule{slow}, Reasons: []verdict.Reason{kernels.WithoutCauses()}},
+		"joined": {Verdict: verdict.Invalid, Reasons: []verdict.Reason{verdict.New(code.NotConfirmed).On("vllm.prod").Is(verdict.Invalid).From(slow.Reason())}},
+		"plain":  {Verdict: verdict.Pass},
+	}
+	g := graphOf(t, node("other", KindCriteria), node("joined", KindFeature, Need{"other", Settled}), node("plain", KindStep))
+	var mu sync.Mutex
+	got := map[string][]verdict.Reason{}
+	r := runnerOf(g, newMemory(), func(n *Node) (Step, error) {
+		return fakeStep{run: func(context.Context, *Scope) (*ledger.Decision, error) {
+			d := decisions[n.ID]
+			return &d, nil
+		}}, nil
+	})
+	r.Observe = func(ev Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		if ev.Type == "node_done" {
+			got[ev.Node] = ev.Reasons
+		}
+	}
+	execute(t, r)
+	for id, d := range decisions {
+		if !reflect.DeepEqual(got[id], d.Why()) {
+			t.Errorf("%s:\n%+v, want\n%+v", id, got[id], d.Why())
+		}
+	}
+	missing := got["joined"][0].Causes[0].Causes[0]
+	if missing.Kind != code.Missing.Kind || missing.Subject != in.Path || !missing.Causes[0].Equal(kernels.Reason()) {
+		t.Errorf("%+v", missing)
 	}
 }

@@ -6,15 +6,13 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // TestTargetNodes: what is named, and what that rests on; not the siblings that a
 // benchmark only waits for.
 func TestTargetNodes(t *testing.T) {
-	g, err := NewGraph(planOf(feature("x", choosing("1", "2")), feature("y"), feature("z", on("y"))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(NewGraph(planOf(feature("x", choosing("1", "2")), feature("y"), feature("z", on("y")))))(t)
 	y := []string{BaselineID, BenchmarkID("y"), FeatureID("y"), QualifyID("y")}
 	for name, want := range map[string][]string{
 		"baseline":       {BaselineID},
@@ -74,10 +72,7 @@ func TestTarget(t *testing.T) {
 		steps.started = nil
 		r := runnerOf(g, journal, steps.step)
 		r.Target = named(step.target)
-		preview, err := r.Reconcile()
-		if err != nil {
-			t.Fatal(err)
-		}
+		preview := must.Get(r.Reconcile())(t)
 		res := execute(t, r)
 		var left []string
 		for i, n := range g.Nodes {
@@ -90,6 +85,40 @@ func TestTarget(t *testing.T) {
 		}
 		if got := Summarise(res.Result).Verdict; got != step.want || !slices.Equal(steps.started, step.started) || !slices.Equal(left, step.left) {
 			t.Errorf("--target %s: %s, ran %q, left out %q, want %+v", step.target, got, steps.started, left, step)
+		}
+	}
+}
+
+// TestRerunNodes: a name stands for what it names and nothing else; an empty one, as
+// an unset variable of a script gives it, names nothing.
+func TestRerunNodes(t *testing.T) {
+	p := planOf(feature("x", choosing("1", "2")), feature("y"))
+	g := must.Get(NewGraph(p))(t)
+	var all []string
+	for _, n := range g.Nodes {
+		all = append(all, n.ID)
+	}
+	for name, want := range map[string][]string{
+		"all":       all,
+		"baseline":  {"baseline"},
+		"y":         {QualifyID("y"), BenchmarkID("y"), FeatureID("y")},
+		"x[2]":      {QualifyID("x[2]"), BenchmarkID("x[2]")},
+		"feature.y": {"feature.y"},
+		"":          nil,
+		"phase.":    nil,
+		"z":         nil,
+	} {
+		forced, unknown := RerunNodes(g, []string{name})
+		var got []string
+		for _, n := range g.Nodes {
+			if forced(n) {
+				got = append(got, n.ID)
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) || (want == nil) != (len(unknown) == 1) {
+			t.Errorf("%q: %q and unknown %q, want %q", name, got, unknown, want)
 		}
 	}
 }

@@ -1,11 +1,15 @@
 package stats
 
 import (
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func TestLooks(t *testing.T) {
@@ -35,10 +39,7 @@ func TestLooks(t *testing.T) {
 		{2, 2, Clear, []int{2}},
 		{3, 8, Clear, []int{3, 4, 6, 8}}, // a plan that asks for more
 	} {
-		d, err := Offer(0.01, 0.05, c.least, c.most, c.from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(Offer(0.01, 0.05, c.least, c.most, c.from))(t)
 		if !slices.Equal(d.Looks, c.looks) || d.First != c.from {
 			t.Errorf("%d to %d from %d: looks %v from %d, want %v", c.least, c.most, c.from, d.Looks, d.First, c.looks)
 		}
@@ -81,10 +82,7 @@ func TestOffered(t *testing.T) {
 		ratios, n = []float64{1, 5, 8, 20}, 200_000
 	}
 	prove := func(falsePass, falseFail float64, least, most int) {
-		d, err := Offer(falsePass, falseFail, least, most, Recorded)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(Offer(falsePass, falseFail, least, most, Recorded))(t)
 		var worst rates
 		for _, ratio := range ratios {
 			r := simulate(t, scenario{ratio: ratio}, d, n, uint64(most))
@@ -145,10 +143,7 @@ func TestRetries(t *testing.T) {
 					if !left {
 						break
 					}
-					d, err := Offer(of, 0.05, 3, usualLaunches, Recorded)
-					if err != nil {
-						t.Fatal(err)
-					}
+					d := must.Get(Offer(of, 0.05, 3, usualLaunches, Recorded))(t)
 					s := scenario{ratio: ratio}
 					q := s.question(d)
 					s.draw(&q, rng)
@@ -168,5 +163,179 @@ func TestRetries(t *testing.T) {
 		if spent > within(bound, times()) || anew < 2*spent {
 			t.Errorf("SD ratio %v: %.4f of ten tries pass, bound %.4f; %.4f without steps", ratio, spent, bound, anew)
 		}
+	}
+}
+
+// One look must come close to the reference's several looks, whose numbers are
+// from a simulation: never more than 1% less, and at most 5% more.
+func TestResolvableAgainstWorkedCases(t *testing.T) {
+	for name, want := range readWorked(t).K {
+		n := must.Get(strconv.Atoi(name))(t)
+		for i, k := range want {
+			level, chance := []float64{0.002, 0.002, 0.015, 0.015}[i], []float64{0.8, 0.9, 0.8, 0.9}[i]
+			near(t, "k of "+name, Resolvable(n, level, chance, false), k, 0.001)
+			// A level that the reference lacks, slightly off.
+			one := Resolvable(n, level*1.0001, chance, false)
+			if one < 0.99*k || one > 1.05*k {
+				t.Errorf("one look at %d has k %.3f at level %v, the reference %.3f", n, one, level, k)
+			}
+		}
+	}
+	for n, want := range map[int]float64{3: 13.9, 4: 5.9, 6: 2.9, 8: 2.1} {
+		near(t, "k of one arm", Resolvable(n, 0.002, 0.9, true), want, 0.05)
+	}
+}
+
+func TestResolvableIsThePowerOfALook(t *testing.T) {
+	for _, n := range []int{3, 5, 12} {
+		for _, single := range []bool{false, true} {
+			d := Design{Pass: 0.005, Fail: 0.005, Looks: []int{n}}
+			got := simulate(t, scenario{gap: Resolvable(n, 0.005, 0.8, single), ratio: 1, single: single}, d, 20_000, 1)
+			near(t, "power", got.pass, 0.8, 0.012)
+		}
+	}
+}
+
+func TestNothingResolved(t *testing.T) {
+	for _, k := range []float64{
+		Resolvable(2, 0.002, 0.9, false), Resolvable(0, 0.002, 0.9, true), Resolvable(4, 0, 0.9, false),
+		Resolvable(4, math.NaN(), 0.9, false), Resolvable(4, 0.002, 1, false), NoiseBound(0), NoiseBound(math.NaN()),
+	} {
+		if !math.IsInf(k, 1) {
+			t.Errorf("resolves %v", k)
+		}
+	}
+}
+
+// From tables of the chi-square distribution: its 20% points are 4.594 at 8 and 1.649 at
+// 4 degrees of freedom.
+func TestNoiseBound(t *testing.T) {
+	near(t, "8", NoiseBound(8), math.Sqrt(8/4.594), 1e-3)
+	near(t, "4", NoiseBound(4), math.Sqrt(4/1.649), 1e-3)
+}
+
+// sdRatios are the ratios of the arms' standard deviations for which the error rates
+// hold. By symmetry r and 1/r are the same for normal noise.
+var sdRatios = []float64{1, 2, 3, 5, 8, 12, 20}
+
+// TestCalibrate prints levels for the tables in offer.go. It draws launches at the
+// boundary once for each ratio, and adjusts both levels until the worst ratio has the
+// required error rates. Run it with
+//
+//	MXFLOW_CALIBRATE=1 go test -v -run TestCalibrate ./gates/stats
+//
+// and round down what it prints; TestOffered proves the rounded levels.
+func TestCalibrate(t *testing.T) {
+	if os.Getenv("MXFLOW_CALIBRATE") == "" {
+		t.Skip("takes minutes: set MXFLOW_CALIBRATE=1")
+	}
+	for _, looks := range [][]int{{3, 4, 6, 8}, {3, 4, 6, 8, 12}} {
+		var drawn [][]boundaryLooks
+		for i, ratio := range sdRatios {
+			drawn = append(drawn, drawBoundary(t, ratio, looks, 200_000, uint64(i)))
+		}
+		for _, falsePass := range []float64{0.001, 0.005, 0.01, 0.02, 0.05} {
+			for _, falseFail := range []float64{0.01, 0.02, 0.05, 0.1} {
+				pass, fail := falsePass/5, falseFail/4
+				var p, f float64
+				for range 6 {
+					p, f = 0, 0
+					for _, reps := range drawn {
+						gotPass, gotFail := decideDrawn(reps, looks, pass, fail)
+						p, f = max(p, gotPass), max(f, gotFail)
+					}
+					pass *= falsePass / p
+					fail *= falseFail / f
+				}
+				t.Logf("to %2d: false pass %.3f fail %.2f: levels %.3g and %.3g (last %.5f and %.5f)", looks[len(looks)-1], falsePass, falseFail, pass, fail, p, f)
+			}
+		}
+	}
+}
+
+// boundaryLooks is what decisions need from one repetition: estimate, standard error and
+// p of pass at each look.
+type boundaryLooks [5]struct{ estimate, se, p float64 }
+
+func drawBoundary(t *testing.T, ratio float64, looks []int, times int, seed uint64) []boundaryLooks {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	last := looks[len(looks)-1]
+	q := Question{Candidate: make([]float64, last), Base: make([]float64, last)}
+	out := make([]boundaryLooks, times)
+	for r := range out {
+		for i := range last {
+			q.Candidate[i], q.Base[i] = ratio*rng.NormFloat64(), rng.NormFloat64()
+		}
+		for i, n := range looks {
+			l := must.Get(q.look(n, true, Design{}))(t)
+			out[r][i].estimate, out[r][i].se, out[r][i].p = l.Estimate, l.SE, l.PPass
+		}
+	}
+	return out
+}
+
+// decideDrawn applies Sequential to what was drawn.
+func decideDrawn(reps []boundaryLooks, looks []int, pass, fail float64) (passed, failed float64) {
+	last := looks[len(looks)-1]
+	tp, tf := Quantile(pass, float64(2*last-2)), Quantile(fail, float64(2*last-2))
+	for r := range reps {
+		for i, n := range looks {
+			l := &reps[r][i]
+			if l.p <= pass {
+				passed++
+				break
+			}
+			if 1-l.p <= fail {
+				failed++
+				break
+			}
+			final, move := l.se*math.Sqrt(float64(n)/float64(last)), l.se*math.Sqrt(1-float64(n)/float64(last))
+			if n < last && upper((tp*final-l.estimate)/move)+upper((tf*final+l.estimate)/move) < futileBelow {
+				break
+			}
+		}
+	}
+	return passed / float64(len(reps)), failed / float64(len(reps))
+}
+
+// TestCalibrateRare prints levels for rates at which TestCalibrate sees too few cases. It
+// lets nothing but a pass end a test, so what it prints is on the safe side.
+func TestCalibrateRare(t *testing.T) {
+	if os.Getenv("MXFLOW_CALIBRATE") == "" {
+		t.Skip("takes minutes: set MXFLOW_CALIBRATE=1")
+	}
+	const times = 2_000_000
+	rates := []float64{0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005}
+	for _, looks := range [][]int{{3, 4, 6, 8}, {3, 4, 6, 8, 12}} {
+		levels := make([]float64, len(rates))
+		for i := range levels {
+			levels[i] = 1
+		}
+		for i, ratio := range sdRatios[2:] {
+			rng := rand.New(rand.NewPCG(uint64(i), 8))
+			last := looks[len(looks)-1]
+			q := Question{Candidate: make([]float64, last), Base: make([]float64, last)}
+			var least []float64
+			for range times {
+				for i := range last {
+					q.Candidate[i], q.Base[i] = ratio*rng.NormFloat64(), rng.NormFloat64()
+				}
+				p := 1.0
+				for _, n := range looks {
+					l := must.Get(q.look(n, true, Design{}))(t)
+					p = min(p, l.PPass)
+				}
+				if p < 0.01 {
+					least = append(least, p)
+				}
+			}
+			slices.Sort(least)
+			for j, rate := range rates {
+				level := least[int(rate*times)]
+				t.Logf("to %2d, ratio %2.0f: false pass %.4f: %.3g", last, ratio, rate, level)
+				levels[j] = min(levels[j], level)
+			}
+		}
+		t.Logf("to %2d: false pass %v: levels %.3g", looks[len(looks)-1], rates, levels)
 	}
 }

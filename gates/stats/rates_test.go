@@ -1,10 +1,13 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // The simulations of docs/internals/evidence/README.md. They prove the promises with 8,000 repetitions
@@ -186,3 +189,405 @@ func TestRatesWithOutliers(t *testing.T) {
 
 // within is the highest rate to be expected in n repetitions.
 func within(rate float64, n int) float64 { return rate + 4*math.Sqrt(rate*(1-rate)/float64(n)) }
+
+// Two arms with equal means, of which the candidate alone has two speeds that each start
+// draws anew: its first launches often agree by chance and look quiet. Without Question.Gap
+// such a claim passes as often as all launches of the first look are fast.
+func TestRatesWithModes(t *testing.T) {
+	quiet := func(rng *rand.Rand) float64 { return 0.003 * rng.NormFloat64() }
+	// modes draws starts of which a share is fast, with a mean of 0.
+	modes := func(apart, fast float64) func(*rand.Rand) float64 {
+		return func(rng *rand.Rand) float64 {
+			x := quiet(rng) - fast*math.Log1p(apart)
+			if rng.Float64() < fast {
+				x += math.Log1p(apart)
+			}
+			return x
+		}
+	}
+	gaps, shares := []float64{0.08}, []float64{0.3, 0.5}
+	if os.Getenv("MXFLOW_TEST_LONG") != "" {
+		gaps, shares = []float64{0.04, 0.08, 0.1, 0.12, 0.2}, []float64{0.1, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9}
+	}
+	for _, c := range []struct {
+		name     string
+		first    int
+		recorded bool
+		floor    float64
+	}{{"first look at 4", 4, false, 0}, {"first look at 3, 0.3% of noise on record", 3, true, 0.003}} {
+		d := mustOffer(t, c.first, 8, c.recorded)
+		for _, apart := range gaps {
+			for _, fast := range shares {
+				one := scenario{ratio: 1, noise: quiet, own: modes(apart, fast), floor: c.floor}
+				before := simulate(t, one, d, times(), 1)
+				one.modes = UsualGap
+				r := simulate(t, one, d, times(), 1)
+				both := simulate(t, scenario{ratio: 1, noise: modes(apart, fast), floor: c.floor, modes: UsualGap}, d, times(), 1)
+				t.Logf("%s, %.0f%% apart, %.0f%% fast: %v; without the margin pass %.4f fail %.4f; both arms pass %.4f fail %.4f",
+					c.name, 100*apart, 100*fast, r, before.pass, before.fail, both.pass, both.fail)
+				if fast == 0.5 && apart == 0.08 && before.pass < 0.05 {
+					t.Errorf("without the margin only %.4f pass: there is no reason for it", before.pass)
+				}
+				if apart > math.Expm1(UsualGap)+1e-9 {
+					continue
+				}
+				// Of the slower speed, at least every second start has to be: a rarer one is missed
+				// by all launches that a plan makes. And the reverse for false fails.
+				if fast <= 0.5 && r.pass > within(0.01, times()) || fast >= 0.5 && r.fail > within(0.05, times()) {
+					t.Errorf("%s, %.0f%% apart, %.0f%% fast: %v", c.name, 100*apart, 100*fast, r)
+				}
+				if c.floor == 0 && (both.pass > within(0.01, times()) || both.fail > within(0.05, times())) {
+					t.Errorf("%s, %.0f%% apart, %.0f%% fast, both arms: %v", c.name, 100*apart, 100*fast, both)
+				}
+			}
+		}
+	}
+}
+
+// What is clear is decided as early as without the margin.
+func TestClearCasesAreDecidedAsEarly(t *testing.T) {
+	d := mustOffer(t, 4, 8, false)
+	for _, effect := range []float64{-0.3, -0.1, 0.1, 0.3} {
+		s := scenario{gap: math.Log1p(effect), ratio: 1, noise: func(rng *rand.Rand) float64 { return 0.003 * rng.NormFloat64() }}
+		before := simulate(t, s, d, times(), 1)
+		s.modes = UsualGap
+		if r := simulate(t, s, d, times(), 1); r != before {
+			t.Errorf("an effect of %+.0f%%: %v, and %v without the margin", 100*effect, r, before)
+		}
+	}
+}
+
+func TestMargin(t *testing.T) {
+	for _, c := range []struct {
+		n          int
+		rate, want float64
+	}{
+		{2, 0.01, 0.9},
+		{3, 0.01, 0.7846},
+		{4, 0.01, 0.6838},
+		{6, 0.01, 0.5358},
+		{7, 0.01, 0},
+		{8, 0.01, 0},
+		{12, 0.01, 0},
+		{8, 0.001, 0.5783},
+		{10, 0.001, 0},
+		{4, 0.05, 0.5271},
+		{6, 0.05, 0},
+	} {
+		near(t, "margin", Error{Rate: c.rate}.Margin(c.n, 1), c.want, 1e-4)
+	}
+	if m := (Error{Rate: 0.01}).Margin(4, 0); m != 0 {
+		t.Error("one speed has a margin:", m)
+	}
+}
+
+// recordOf draws the standard deviation that a record with df degrees of freedom shows.
+func recordOf(rng *rand.Rand, sd float64, df int) float64 {
+	var squares float64
+	for range df {
+		x := rng.NormFloat64()
+		squares += x * x
+	}
+	return sd * math.Sqrt(squares/float64(df))
+}
+
+// early repeats tests that look at two launches first, each with its own record. draw
+// fills both arms, in the order AB BA: candidate first in odd rounds.
+func early(t *testing.T, d Design, sd float64, df int, draw func(rng *rand.Rand, q *Question)) (all, atTwo rates) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(uint64(df), 11))
+	s := scenario{}
+	q, looks := s.question(d), make([]Look, 0, len(d.Looks))
+	q.FloorDF, q.Gap = float64(df), UsualGap
+	for range times() {
+		q.Floor = recordOf(rng, sd, df)
+		draw(rng, &q)
+		outcome, made, err := q.run(d, looks[:0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := made[len(made)-1].N
+		all.launches += 2 * float64(n)
+		switch outcome {
+		case Passed:
+			all.pass++
+			if n == Clear {
+				atTwo.pass++
+			}
+		case Failed:
+			all.fail++
+			if n == Clear {
+				atTwo.fail++
+			}
+		}
+	}
+	n := float64(times())
+	return rates{all.pass / n, all.fail / n, all.launches / n}, rates{atTwo.pass / n, atTwo.fail / n, 0}
+}
+
+func mustOfferClear(t *testing.T) Design {
+	t.Helper()
+	d := must.Get(Offer(0.01, 0.05, Clear, 8, Clear))(t)
+	return d
+}
+
+// The look at two launches before the others: together with all of them, a claim at the
+// threshold keeps to the rates, however much the candidate's launches vary, and however
+// well the record is known.
+func TestRatesOfTwoLaunches(t *testing.T) {
+	d := mustOfferClear(t)
+	normal := func(sd, own, base float64) func(*rand.Rand, *Question) {
+		return func(rng *rand.Rand, q *Question) {
+			for i := range q.Candidate {
+				q.Candidate[i], q.Base[i] = own*sd*rng.NormFloat64(), base*sd*rng.NormFloat64()
+			}
+		}
+	}
+	sds, ratios := []float64{0.003}, []float64{8, 20, 50}
+	if os.Getenv("MXFLOW_TEST_LONG") != "" {
+		sds, ratios = []float64{0.003, 0.02}, []float64{1, 3, 8, 20, 50, 80}
+	}
+	for _, sd := range sds {
+		for _, df := range []int{8, 16} {
+			for _, r := range ratios {
+				all, two := early(t, d, sd, df, normal(sd, r, 1))
+				t.Logf("record %.1f%% of %2d degrees, SD ratio %5.2f: %v; at 2 pass %.5f fail %.5f", 100*sd, df, r, all, two.pass, two.fail)
+				keeps(t, "two launches", all)
+			}
+			all, _ := early(t, d, sd, df, normal(sd, 10, 10))
+			keeps(t, "a machine that became noisier", all)
+		}
+	}
+}
+
+// What launches do besides being normal: two speeds, drift and rare slow ones.
+func TestRatesOfTwoLaunchesOddly(t *testing.T) {
+	d := mustOfferClear(t)
+	// in calls f with each launch in the order AB BA BA AB.
+	in := func(f func(rng *rand.Rand, place int) float64) func(*rand.Rand, *Question) {
+		return func(rng *rand.Rand, q *Question) {
+			for i := range q.Candidate {
+				first := &q.Candidate[i]
+				second := &q.Base[i]
+				if i%4 == 1 || i%4 == 2 {
+					first, second = second, first
+				}
+				*first, *second = f(rng, 2*i), f(rng, 2*i+1)
+			}
+		}
+	}
+	for _, sd := range []float64{0.001, 0.003} {
+		for _, gap := range []float64{0.08, 0.15} {
+			_, two := early(t, d, sd, 16, func(rng *rand.Rand, q *Question) {
+				for i := range q.Candidate {
+					q.Candidate[i] = sd*rng.NormFloat64() + math.Log1p(gap)*(float64(rng.IntN(2))-0.5)
+					q.Base[i] = sd * rng.NormFloat64()
+				}
+			})
+			if two.pass > 0 || two.fail > 0.005 {
+				t.Errorf("two speeds %v apart decide at two launches: %v", gap, two)
+			}
+		}
+		for name, shift := range map[string]func(rng *rand.Rand) func(place int) float64{
+			"linear": func(rng *rand.Rand) func(int) float64 {
+				by := sd * rng.NormFloat64()
+				return func(place int) float64 { return by * float64(place) }
+			},
+			"a step": func(rng *rand.Rand) func(int) float64 {
+				at, by := rng.IntN(16), 0.1*rng.NormFloat64()
+				return func(place int) float64 {
+					if place < at {
+						return 0
+					}
+					return by
+				}
+			},
+		} {
+			var drift func(int) float64
+			all, two := early(t, d, sd, 16, in(func(rng *rand.Rand, place int) float64 {
+				if place == 0 {
+					drift = shift(rng)
+				}
+				return sd*rng.NormFloat64() + drift(place)
+			}))
+			t.Logf("record %.1f%%, drift: %s: %v; at 2 pass %.5f fail %.5f", 100*sd, name, all, two.pass, two.fail)
+			keeps(t, name, all)
+			if two.pass+two.fail > 0 {
+				t.Errorf("drift (%s) decides at two launches: %v", name, two)
+			}
+		}
+		for _, both := range []bool{true, false} {
+			one := slow(5)
+			all, two := early(t, d, sd, 16, func(rng *rand.Rand, q *Question) {
+				for i := range q.Candidate {
+					q.Candidate[i], q.Base[i] = sd*one(rng), sd*rng.NormFloat64()
+					if both {
+						q.Base[i] = sd * one(rng)
+					}
+				}
+			})
+			t.Logf("record %.1f%%, one launch in ten 5 SD slower, both arms %v: %v", 100*sd, both, all)
+			if two.pass+two.fail > 0 {
+				t.Errorf("outliers decide at two launches: %v", two)
+			}
+		}
+	}
+}
+
+// If the levels differ, the look at two follows them: it takes the part of the rate that
+// the later looks leave.
+func TestRatesOfTwoLaunchesAtEveryLevel(t *testing.T) {
+	for i, p := range passLevels {
+		f := failLevels[min(i, len(failLevels)-1)]
+		d := must.Get(Offer(p.rate, f.rate, Clear, 8, Clear))(t)
+		const sd = 0.02
+		for _, r := range []float64{8, 20} {
+			all, two := early(t, d, sd, 16, func(rng *rand.Rand, q *Question) {
+				for i := range q.Candidate {
+					q.Candidate[i], q.Base[i] = r*sd*rng.NormFloat64(), sd*rng.NormFloat64()
+				}
+			})
+			what := fmt.Sprintf("false_pass %v, false_fail %v, SD ratio %v", p.rate, f.rate, r)
+			t.Logf("%s: %v; at 2 pass %.5f fail %.5f", what, all, two.pass, two.fail)
+			if all.pass > within(p.rate, times()) || all.fail > within(f.rate, times()) {
+				t.Errorf("%s: %v", what, all)
+			}
+			if two.pass > within(p.short/8, times()) || two.fail > within(f.short/8, times()) {
+				t.Errorf("%s: two launches alone %v", what, two)
+			}
+		}
+	}
+}
+
+// From ClearGap on, including the variation of an estimate, two launches decide nine
+// times in ten.
+func TestPowerOfTwoLaunches(t *testing.T) {
+	d := mustOfferClear(t)
+	for _, sd := range []float64{0.001, 0.003, 0.01} {
+		for _, df := range []float64{8, 16} {
+			gap := Error{d.FalsePass, d.Pass}.ClearGap(sd, df, UsualGap)
+			t.Logf("record %.1f%% of %2.0f degrees: %.1f%% beyond the threshold", 100*sd, df, 100*math.Expm1(gap))
+			q, rng := scenario{}.question(d), rand.New(rand.NewPCG(1, 1))
+			q.Floor, q.FloorDF, q.Gap = sd, df, UsualGap
+			decided := 0
+			for range 20_000 {
+				for i := range q.Candidate {
+					q.Candidate[i], q.Base[i] = gap+1.45*sd+sd*rng.NormFloat64(), sd*rng.NormFloat64()
+				}
+				if _, made, err := q.run(d, nil); err == nil && made[len(made)-1].N == Clear {
+					decided++
+				}
+			}
+			near(t, "decided at two", float64(decided)/20_000, 0.905, 0.01)
+		}
+	}
+}
+
+// scenario is a test that is repeated on simulated launches.
+type scenario struct {
+	// gap is how far the candidate is above the threshold, and ratio the candidate's
+	// standard deviation, both in standard deviations of the base.
+	gap, ratio float64
+	single     bool
+	// modes is Question.Gap.
+	floor, modes float64
+	// noise draws a launch's deviation, own the candidate's if it has its own; normal if
+	// nil.
+	noise, own func(*rand.Rand) float64
+}
+
+// rates are how often a scenario had each outcome, and the mean launches of all arms
+// together.
+type rates struct{ pass, fail, launches float64 }
+
+func (r rates) String() string {
+	return fmt.Sprintf("pass %.4f fail %.4f inconclusive %.4f launches %.2f", r.pass, r.fail, 1-r.pass-r.fail, r.launches)
+}
+
+// draw simulates the launches. The base varies around 0, which is the threshold.
+func (s scenario) draw(q *Question, rng *rand.Rand) {
+	noise, own := s.noise, s.own
+	if noise == nil {
+		noise = (*rand.Rand).NormFloat64
+	}
+	if own == nil {
+		own = noise
+	}
+	for i := range q.Candidate {
+		q.Candidate[i] = s.gap + s.ratio*own(rng)
+		if !s.single {
+			q.Base[i] = noise(rng)
+		}
+	}
+}
+
+func (s scenario) question(d Design) Question {
+	return Question{
+		Candidate: make([]float64, d.Last()), Base: make([]float64, d.Last()), Single: s.single,
+		Pass: d.Pass, Fail: d.Fail, Floor: s.floor, Gap: s.modes,
+	}
+}
+
+// made simulates launches: question is a test of them, which draw fills.
+type made interface {
+	question(d Design) Question
+	draw(q *Question, rng *rand.Rand)
+}
+
+// simulate repeats a test of simulated launches with a design and seed.
+func simulate(t testing.TB, s made, d Design, times int, seed uint64) rates {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 6))
+	q, looks, arms := s.question(d), make([]Look, 0, len(d.Looks)), 2.0
+	if q.Single {
+		arms = 1
+	}
+	var r rates
+	for range times {
+		s.draw(&q, rng)
+		outcome, made, err := q.run(d, looks[:0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch outcome {
+		case Passed:
+			r.pass++
+		case Failed:
+			r.fail++
+		}
+		r.launches += arms * float64(made[len(made)-1].N)
+	}
+	n := float64(times)
+	return rates{r.pass / n, r.fail / n, r.launches / n}
+}
+
+// BenchmarkRun is one complete test, as the simulations run it.
+func BenchmarkRun(b *testing.B) {
+	b.ReportAllocs()
+	simulate(b, scenario{ratio: 2}, mustOffer(b, 3, 8, true), b.N, 1)
+}
+
+// BenchmarkSequential is the same with the bounds of each look, as gates request them.
+func BenchmarkSequential(b *testing.B) {
+	d := mustOffer(b, 3, 8, true)
+	s := scenario{ratio: 2}
+	q, rng := s.question(d), rand.New(rand.NewPCG(1, 1))
+	b.ReportAllocs()
+	for b.Loop() {
+		s.draw(&q, rng)
+		if _, _, err := Sequential(q, d); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// mustOffer is the design with the default error rates.
+func mustOffer(t testing.TB, least, most int, recorded bool) Design {
+	t.Helper()
+	first := Unrecorded
+	if recorded {
+		first = Recorded
+	}
+	d := must.Get(Offer(0.01, 0.05, least, most, first))(t)
+	return d
+}

@@ -2,12 +2,15 @@ package verdict
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // TestReasonsSurviveJSON: what was written is read back, and looks as people expect.
@@ -15,10 +18,7 @@ func TestReasonsSurviveJSON(t *testing.T) {
 	r := New(code.Level, Text("text", "a <b>"), Int("count", 3), Num("num", 1.5, "GB"), Num("nan", math.NaN(), "GB"), Span("span", 0, 2, "count"),
 		Dur("dur", 1500*time.Millisecond), List("list", []string{"a", "b"}), List("none", []string{}), Arg{"numbers", Value{Numbers: []float64{1, 2}, Unit: "ms"}}, Text("empty", ""),
 	).On("smoke").Is(Fail).From(Say("broken", ""))
-	data, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(json.Marshal(r))(t)
 	for _, want := range []string{
 		`"count":3`, `"num":{"value":1.5,"unit":"GB"}`, `"nan":"NaN"`, `"span":{"value":0,"to":2,"unit":"count"}`, `"dur":{"value":1.5,"unit":"duration"}`,
 		`"list":["a","b"]`, `"none":[]`, `"numbers":{"values":[1,2],"unit":"ms"}`, `"empty":""`, `"subject":"smoke"`, `"verdict":"fail"`, `"causes":[{"kind":"broken"}]`,
@@ -82,5 +82,27 @@ func TestMapAndHolds(t *testing.T) {
 	}
 	if (Reason{}).IsZero() != true || r.IsZero() {
 		t.Error("IsZero")
+	}
+}
+
+// TestOfError: a fact comes out of an error as it went in, however it was wrapped, and
+// any other error is kept in its own words.
+func TestOfError(t *testing.T) {
+	fact := Say("undecided", "{subject} is undecided").On("feature.x").From(Say("broken", "{error}", Text("error", "no")))
+	for _, err := range []error{&Fault{fact}, fmt.Errorf("on the way: %w", &Fault{fact}), errors.Join(&Fault{fact}, errors.New("gone"))} {
+		if got := OfError(err); !got.Equal(fact) {
+			t.Errorf("%v: %+v", err, got)
+		}
+	}
+	if got := OfError(errors.New("no space left")); !got.Equal(Say("broken", "{error}",
+		Text("error", "no space left"))) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestFromNothing: an empty reason is not a cause.
+func TestFromNothing(t *testing.T) {
+	if r := Say("undecided", "{subject} is undecided").From(Reason{}, Say("first", "first"), Reason{}); len(r.Causes) != 1 || r.From(Reason{}).Causes != nil {
+		t.Errorf("%+v", r)
 	}
 }

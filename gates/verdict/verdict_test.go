@@ -1,6 +1,9 @@
 package verdict
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // strange is a word that is not a verdict, as a newer version might write.
 const strange = Verdict("great")
@@ -64,5 +67,14 @@ func TestJoin(t *testing.T) {
 	}
 	if got := Join(); got != Inconclusive {
 		t.Errorf("nothing joins to %s", got)
+	}
+}
+
+func TestAnd(t *testing.T) {
+	for _, want := range []string{"", "a", "a and b", "a, b and c"} {
+		names := strings.FieldsFunc(strings.ReplaceAll(want, " and ", ", "), func(r rune) bool { return r == ',' || r == ' ' })
+		if got := And(names); got != want {
+			t.Errorf("%q: %q, wanted %q", names, got, want)
+		}
 	}
 }

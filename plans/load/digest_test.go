@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans/planstest"
 )
 
@@ -31,10 +32,7 @@ func TestDigestIgnoresFormatting(t *testing.T) {
 	paths, _ := filepath.Glob("testdata/valid/*.hcl")
 	random := rand.New(rand.NewSource(1))
 	for _, path := range paths {
-		src, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		src := must.Get(os.ReadFile(path))(t)
 		want := digestOf(t, src)
 		if len(want) != 64 {
 			t.Fatalf("digest %q", want)
@@ -101,10 +99,7 @@ func shuffled(t *testing.T, src []byte, random *rand.Rand) []byte {
 }
 
 func TestDigestFollowsMeaning(t *testing.T) {
-	src, err := os.ReadFile("testdata/valid/mxfp4.hcl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := must.Get(os.ReadFile("testdata/valid/mxfp4.hcl"))(t)
 	base := digestOf(t, src)
 	with := func(decision string) string { return digestOf(t, append([]byte(decision+"\n"), src...)) }
 	for _, same := range []string{
@@ -172,9 +167,7 @@ func TestDigestsStay(t *testing.T) {
 	}
 	golden := "testdata/digests.golden"
 	if *update {
-		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(golden, []byte(b.String()), 0o644))
 	}
 	want, err := os.ReadFile(golden)
 	if err != nil || b.String() != string(want) {

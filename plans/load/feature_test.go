@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/planstest"
 )
@@ -53,10 +54,7 @@ speculation@other map[cache:on] vllm.other [decode]`
 
 // TestDigestOfChoices: the order of the values tried does not count, the values do.
 func TestDigestOfChoices(t *testing.T) {
-	text, err := os.ReadFile("testdata/valid/choose.hcl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("testdata/valid/choose.hcl"))(t)
 	digest := func(changes ...string) string {
 		t.Helper()
 		changed := strings.NewReplacer(changes...).Replace(string(text))
@@ -64,9 +62,7 @@ func TestDigestOfChoices(t *testing.T) {
 			t.Fatalf("%q changes nothing", changes)
 		}
 		path := filepath.Join(t.TempDir(), "plan.hcl")
-		if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(changed), 0o600))
 		return mustLoad(t, path).Digest()
 	}
 	plain := digest()

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/planstest"
 )
@@ -18,10 +20,7 @@ import (
 func FuzzLoadYAML(f *testing.F) {
 	paths, _ := filepath.Glob("testdata/*valid_yaml/*.yaml")
 	for _, path := range paths {
-		src, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		src := must.Get(os.ReadFile(path))(f)
 		f.Add(src)
 	}
 	reg := planstest.Registry()
@@ -52,10 +51,7 @@ func FuzzLoadYAML(f *testing.F) {
 func FuzzLoad(f *testing.F) {
 	paths, _ := filepath.Glob("testdata/*valid/*.hcl")
 	for _, path := range paths {
-		src, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		src := must.Get(os.ReadFile(path))(f)
 		f.Add(src)
 	}
 	f.Add([]byte("plan \"p\" {}\nlocals {\n a = [for x in [1] : x]\n b = local.a[*]\n c = \"${local.b[0]}\"\n}\n"))
@@ -70,9 +66,7 @@ func FuzzLoad(f *testing.F) {
 		if text := planstest.Text(&res.Findings); strings.Contains(text, "Internal error") {
 			t.Fatal(text)
 		}
-		if _, err := json.Marshal(res.DiagnosticsJSON()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(json.Marshal(res.DiagnosticsJSON()))(t)
 		for _, d := range res.Diagnostics {
 			if d.Detail == "" {
 				t.Errorf("%s does not say how to mend it", d.Summary)
@@ -139,9 +133,7 @@ func TestOneSlipOneMessage(t *testing.T) {
 func TestTwoPlansInAFolder(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"plan.hcl", "stricter.hcl"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(planstest.RulePlan), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(planstest.RulePlan), 0o644))
 	}
 	res := Path(dir, planstest.Registry(), Options{})
 	if len(res.Diagnostics) != 1 || res.Diagnostics[0].Summary != "Several plans in a folder" || !strings.Contains(res.Diagnostics[0].Detail, "plan.hcl and stricter.hcl") {
@@ -161,5 +153,114 @@ func TestManyDiagnostics(t *testing.T) {
 	}
 	if text := planstest.Text(&res.Findings); strings.Count(text, "Error:") != lang.MaxShown || !strings.Contains(text, "… and 10 more") {
 		t.Errorf("printed:\n%s", text)
+	}
+}
+
+// TestGenerationIsBounded has plans that would make very much out of little.
+func TestGenerationIsBounded(t *testing.T) {
+	phases := func(body string) string {
+		return "plan \"p\" {}\nlocals {\n  n = [for i in range(1000) : \"x${i}\"]\n}\n" + body
+	}
+	feature := "set = { k = \"on\" }\n criterion \"c\" {\n rule = \"chat.tg.gain > 0\"\n }\n"
+	for name, src := range map[string]string{
+		"features of phases": phases("phase \"p\" {\n for_each = local.n\n feature \"f\" {\n for_each = local.n\n" + feature + "}\n}\n"),
+		"dynamic in dynamic": phases("knob \"k\" {\n default = \"a\"\n dynamic \"value\" {\n for_each = local.n\n labels = [value.value]\n content {\n" +
+			" dynamic \"must_see\" {\n for_each = local.n\n content {\n log = [\"x\"]\n }\n }\n }\n }\n}\n"),
+		"many blocks": phases(numbered(30, func(i int) string {
+			return fmt.Sprintf("workload \"w%d\" {\n for_each = local.n\n prompt_tokens = 1\n output_tokens = 1\n}\n", i)
+		})),
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			res := loadText(src)
+			if took := time.Since(start); took > planstest.Hang {
+				t.Errorf("took %v", took)
+			}
+			if res.OK() || strings.Contains(planstest.Text(&res.Findings), "Internal error") {
+				t.Errorf("ok %v\n%s", res.OK(), planstest.Text(&res.Findings))
+			}
+		})
+	}
+}
+
+// inPhase is a plan up to the content of its phase.
+const inPhase = `plan "p" {}
+locals {
+  repos  = ["a", "b"]
+  prefix = "port"
+  ports  = { x = { on = "routed", least = [0.1, 0.2] } }
+}
+engine "embedded" "tiny" {}
+knob "moe" {
+  default = "all"
+  value "all" {
+    settings = { moe = "all" }
+    must_see { log = ["all"] }
+  }
+  value "routed" {
+    settings = { moe = "routed" }
+    must_see { log = ["routed"] }
+  }
+}
+workload "chat" {
+  prompt_tokens = 16
+  output_tokens = 24
+}
+protocol "usual" {
+  level "smoke" {
+    prompt = "?"
+    expect = "!"
+  }
+  level "benchmark" {
+    workloads = [workload.chat]
+  }
+}
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.usual
+}
+phase "p" {
+`
+
+// TestDynamicInPhase: dynamic blocks use locals and each, and make no features.
+func TestDynamicInPhase(t *testing.T) {
+	const step = `dynamic "step" {
+    for_each = %s
+    labels   = ["exec", "${local.prefix}_${step.value}"]
+    content {
+      command = ["true"]
+    }
+  }
+`
+	res := loadText(inPhase + fmt.Sprintf(step, "local.repos") + `
+  feature "port" {
+    for_each = local.ports
+    set      = { moe = each.value.on }
+    dynamic "criterion" {
+      for_each = each.value.least
+      labels   = ["at_least_${criterion.key}"]
+      content {
+        rule = "chat.tg.gain >= ${criterion.value}"
+      }
+    }
+  }
+}
+`)
+	if !res.OK() {
+		t.Fatal(planstest.Text(&res.Findings))
+	}
+	ph := res.Plan.Phases[0]
+	got := []string{ph.Steps[0].Name, ph.Steps[1].Name, ph.Features[0].Name, ph.Features[0].Criteria[1].Expr}
+	if want := []string{"port_a", "port_b", "port_x", "chat.tg.gain >= 0.2"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if res := loadText(inPhase + "dynamic \"feature\" {\n for_each = [1]\n labels = [\"f\"]\n content {}\n}\n}\n"); !strings.Contains(planstest.Text(&res.Findings), "Feature in dynamic") {
+		t.Error(planstest.Text(&res.Findings))
+	}
+	for _, wrong := range []string{"local.repo", "5"} {
+		res := loadText(inPhase + fmt.Sprintf(step, wrong) + "}\n")
+		if text := planstest.Text(&res.Findings); len(res.DiagnosticsJSON()) == 0 {
+			t.Errorf("for_each = %s has another fault than that:\n%s", wrong, text)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
@@ -35,21 +36,13 @@ func TestValidPlansDecodeAsRecorded(t *testing.T) {
 				t.Fatalf("diagnostics:\n%s", planstest.Text(&res.Findings))
 			}
 			sameExpectations(t, path, res)
-			got, err := json.MarshalIndent(res.Plan, "", "  ")
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(json.MarshalIndent(res.Plan, "", "  "))(t)
 			got = append(got, '\n')
 			golden := strings.TrimSuffix(path, ".hcl") + ".json"
 			if *update {
-				if err := os.WriteFile(golden, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(golden, got, 0o644))
 			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(os.ReadFile(golden))(t)
 			if !bytes.Equal(got, want) {
 				t.Errorf("%s differs from what was decoded; run with -update and look at the difference.\n%s", golden, got)
 			}
@@ -103,10 +96,7 @@ func checkExpectations(t *testing.T, path string) {
 // sameExpectations returns how many diagnostics were expected.
 func sameExpectations(t *testing.T, path string, res *Result) int {
 	t.Helper()
-	src, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := must.Get(os.ReadFile(path))(t)
 	var want, got []string
 	for i, line := range strings.Split(string(src), "\n") {
 		if m := expectation.FindStringSubmatch(line); m != nil {
@@ -193,9 +183,7 @@ func TestBlocksDecodeIntoStructs(t *testing.T) {
 		Env     map[string]string `json:"env"`
 		Timeout plans.Dur         `json:"timeout"`
 	}
-	if err := p.Phase("branches").Steps[0].Decode(&exec); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Phase("branches").Steps[0].Decode(&exec))
 	if time.Duration(exec.Timeout) != 30*time.Second || len(exec.Command) != 4 || len(exec.Env) != 1 {
 		t.Errorf("%+v", exec)
 	}
@@ -203,9 +191,7 @@ func TestBlocksDecodeIntoStructs(t *testing.T) {
 		Workloads []string `json:"workloads"`
 		Launches  int      `json:"launches"`
 	}
-	if err := p.Protocol("standard").Level("benchmark").Decode(&bench); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Protocol("standard").Level("benchmark").Decode(&bench))
 	if !reflect.DeepEqual(bench.Workloads, []string{"chat", "lengths"}) || bench.Launches != 6 {
 		t.Errorf("%+v", bench)
 	}
@@ -240,9 +226,7 @@ func TestFilesThatAreNoPlan(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 		return path
 	}
 	for _, c := range []struct{ path, want string }{
@@ -402,5 +386,76 @@ func TestDescriptionKnowsKinds(t *testing.T) {
 	engines := d.Block("engine").Kinds
 	if engines["openai"].Settings != nil || len(engines["embedded"].Settings) != 4 {
 		t.Error("settings of engine kinds")
+	}
+}
+
+func BenchmarkLoadMxfp4(b *testing.B) {
+	src := must.Get(os.ReadFile("testdata/valid/mxfp4.hcl"))(b)
+	for b.Loop() {
+		Bytes("plan.hcl", src, planstest.Registry(), Options{})
+	}
+}
+
+// TestEveryExampleIsShown: examples.hcl has no example of a block that is gone.
+func TestEveryExampleIsShown(t *testing.T) {
+	shown := map[string]bool{}
+	Describe(planstest.Registry()).Walk(func(_ string, d *lang.BlockDoc) { shown[d.Example] = true })
+	for _, text := range strings.Split(strings.TrimSpace(examples), "\n}\n")[1:] {
+		text = strings.TrimSpace(strings.TrimSuffix(text, "\n}")) + "\n}"
+		if !shown[text] {
+			t.Errorf("not shown:\n%s", text)
+		}
+	}
+}
+
+// Files whose content counts are named once, in the form of the plan's own files, and
+// their digest is that of the content.
+func TestNamedFiles(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for name, text := range map[string]string{
+		"sub/prompts.jsonl": "{\"prompt\": \"a\"}\n",
+		"sub/plan.hcl": `plan "p" {}
+workload "a" {
+  output_tokens = 1
+  dataset {
+    file = "prompts.jsonl"
+  }
+}
+workload "b" {
+  output_tokens = 1
+  dataset {
+    file = "./prompts.jsonl"
+  }
+}
+imported "serving" {
+  file = "../serving.json"
+}
+imported "absent" {
+  file = "absent.json"
+}
+`,
+	} {
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		must.Do(t, os.WriteFile(name, []byte(text), 0o644))
+	}
+	result := []byte(`{"num_prompts": 1, "duration": 1, "completed": 1, "total_input_tokens": 1, "request_throughput": 1}`)
+	must.Do(t, os.WriteFile("serving.json", result, 0o644))
+	for path, names := range map[string][]string{
+		"sub/plan.hcl":                     {"serving.json", "sub/prompts.jsonl"},
+		filepath.Join(dir, "sub/plan.hcl"): {filepath.Join(dir, "serving.json"), filepath.Join(dir, "sub/prompts.jsonl")},
+	} {
+		files := Path(path, planstest.Registry(), Options{}).Plan.NamedFiles()
+		if len(files) != len(names) {
+			t.Fatalf("%s: %+v", path, files)
+		}
+		for i, f := range files {
+			if f.Name != filepath.ToSlash(names[i]) || len(f.Digest) != 64 {
+				t.Errorf("%s: %+v, want the name %s", path, f, names[i])
+			}
+			if _, err := os.Stat(f.Path); err != nil || !filepath.IsAbs(f.Path) {
+				t.Errorf("%s: %s: %v", path, f.Path, err)
+			}
+		}
 	}
 }

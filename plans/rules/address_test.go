@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/planstest"
@@ -285,10 +286,7 @@ func TestGatesReadWhatIsDecidedBefore(t *testing.T) {
 // withRule is the fixture of workloads with a different rule in one criterion.
 func withRule(t *testing.T, rule, suite string) *load.Result {
 	t.Helper()
-	src, err := os.ReadFile("../load/testdata/valid/workloads.hcl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := must.Get(os.ReadFile("../load/testdata/valid/workloads.hcl"))(t)
 	text := strings.Replace(string(src), "gpu.power_w.change <= 0.05 and host.cpu_share < 0.9", rule, 1)
 	return load.Bytes("../load/testdata/valid/plan.hcl", []byte(text), planstest.Registry(), load.Options{Suite: suite})
 }

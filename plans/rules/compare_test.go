@@ -11,6 +11,7 @@ import (
 	"github.com/expr-lang/expr"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/planstest"
 )
@@ -424,14 +425,8 @@ func checkLogic(t *testing.T, l *plans.Cond, above string) {
 
 func leafHolds(t *testing.T, l *plans.Compare, of func(*plans.Input) any) bool {
 	t.Helper()
-	left, err := l.Left.Value(of)
-	if err != nil {
-		t.Fatal(err)
-	}
-	right, err := l.Right.Value(of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	left := must.Get(l.Left.Value(of))(t)
+	right := must.Get(l.Right.Value(of))(t)
 	switch l.Op {
 	case "==":
 		return left == right

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/steps"
@@ -54,9 +55,7 @@ func TestRules(t *testing.T) {
 		t.Helper()
 		dir := t.TempDir()
 		for name, text := range map[string]string{"plan.hcl": plan, "bench.sh": script} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 		}
 		res := load.Path(filepath.Join(dir, "plan.hcl"), steps.Registry(), load.Options{})
 		if !res.OK() {

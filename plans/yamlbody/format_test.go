@@ -8,6 +8,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func TestFormat(t *testing.T) {
@@ -53,10 +55,7 @@ func FuzzFormat(f *testing.F) {
 	for _, pattern := range []string{"../load/testdata/valid_yaml/*.yaml", "../load/testdata/invalid_yaml/*.yaml", "../../examples/*/*.yaml"} {
 		paths, _ := filepath.Glob(pattern)
 		for _, path := range paths {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				f.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(path))(f)
 			f.Add(string(text))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -16,10 +17,7 @@ import (
 // recorded has two variants of a session, and one launch that does not count.
 func recorded(t *testing.T) *store.Store {
 	t.Helper()
-	st, err := store.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(store.Open(t.TempDir()))(t)
 	t.Cleanup(func() { st.Close() })
 	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	records := []*ledger.Record{{Type: "run", RunStart: &ledger.RunStart{Plan: "a \"b\"/c", PlanFile: "plan.hcl"}}}
@@ -43,9 +41,7 @@ func recorded(t *testing.T) *store.Store {
 	}})
 	for _, r := range records {
 		r.Run, r.Time = "r1", at
-		if err := st.Append(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, st.Append(r))
 	}
 	return st
 }
@@ -61,9 +57,7 @@ func TestExport(t *testing.T) {
 	text := map[string]string{}
 	for name, write := range Formats {
 		var b bytes.Buffer
-		if err := write(&b, launches); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, write(&b, launches))
 		text[name] = b.String()
 	}
 	rows, err := csv.NewReader(strings.NewReader(text["csv"])).ReadAll()
@@ -85,10 +79,7 @@ func TestExport(t *testing.T) {
 }
 
 func TestNothingToExport(t *testing.T) {
-	empty, err := store.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	empty := must.Get(store.Open(t.TempDir()))(t)
 	defer empty.Close()
 	if _, err := Launches(empty); err == nil {
 		t.Error("nothing is exported without a word")

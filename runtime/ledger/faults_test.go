@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // faulty is a file on which things fail when told to.
@@ -56,16 +58,13 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, _, _ := create(t, small()...)
-			l, err := Open(path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := must.Get(Open(path, nil))(t)
 			defer l.Close()
 			good, root := l.file, l.Root()
 			fault := c.fault
 			fault.file = good
 			l.file = &fault
-			err = l.Append(decision("r1", "n", 1), decision("r1", "m", 1))
+			err := l.Append(decision("r1", "n", 1), decision("r1", "m", 1))
 			cause := c.fault.write
 			if cause == nil {
 				cause = c.fault.sync
@@ -88,9 +87,7 @@ func TestFaults(t *testing.T) {
 					t.Errorf("%d records", l.Len())
 				}
 			}
-			if _, err := Verify(path); err != nil {
-				t.Error(err)
-			}
+			must.Get(Verify(path))(t)
 		})
 	}
 }
@@ -98,28 +95,19 @@ func TestFaults(t *testing.T) {
 // TestCheckpointFails: what cannot be put into the checkpoint is not recorded.
 func TestCheckpointFails(t *testing.T) {
 	path, data, _ := create(t, small()...)
-	l, err := Open(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Open(path, nil))(t)
 	defer l.Close()
 	for _, inTheWay := range []string{checkpointPath(path) + ".new", checkpointPath(path)} {
-		if err := errors.Join(os.RemoveAll(inTheWay), os.MkdirAll(inTheWay+"/x", 0o755)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.RemoveAll(inTheWay), os.MkdirAll(inTheWay+"/x", 0o755)))
 		if err := l.Append(decision("r1", "n", 1)); err == nil || !strings.Contains(err.Error(), "1 record not recorded") {
 			t.Errorf("got %v", err)
 		}
 		if now, _ := os.ReadFile(path); l.Len() != 4 || string(now) != string(data) {
 			t.Error("it was recorded")
 		}
-		if err := os.RemoveAll(inTheWay); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.RemoveAll(inTheWay))
 	}
-	if err := l.Append(decision("r1", "n", 1)); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, l.Append(decision("r1", "n", 1)))
 	if rep, err := Verify(path); err != nil || rep.Checkpoint != 6 {
 		t.Errorf("%+v, %v", rep, err)
 	}
@@ -127,19 +115,11 @@ func TestCheckpointFails(t *testing.T) {
 
 func TestForeignWriterIsNoticed(t *testing.T) {
 	path, _, _ := create(t)
-	a, err := Open(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(Open(path, nil))(t)
 	defer a.Close()
-	b, err := Open(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Open(path, nil))(t)
 	defer b.Close()
-	if err := a.Append(runStart("a")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Append(runStart("a")))
 	if err := b.Append(runStart("b")); err == nil || !strings.Contains(err.Error(), "another process") {
 		t.Errorf("got %v", err)
 	}
@@ -150,13 +130,8 @@ func TestForeignWriterIsNoticed(t *testing.T) {
 
 func TestClosed(t *testing.T) {
 	path, _, _ := create(t)
-	l, err := Open(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(l.Close(), l.Close()); err != nil {
-		t.Error(err)
-	}
+	l := must.Get(Open(path, nil))(t)
+	must.Do(t, errors.Join(l.Close(), l.Close()))
 	if err := l.Append(runStart("r1")); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("got %v", err)
 	}

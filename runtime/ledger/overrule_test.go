@@ -8,6 +8,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // gate is a decision about a gate that did not pass.
@@ -147,13 +148,8 @@ func TestOverruledRecords(t *testing.T) {
 			d.Retraction.Node = "phase.a"
 		}), "because of phase.a, which was not retracted"},
 	} {
-		l, err := Open(t.TempDir()+"/ledger", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Append(all[:3]...); err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(Open(t.TempDir()+"/ledger", nil))(t)
+		must.Do(t, l.Append(all[:3]...))
 		if err := l.Append(c.record); err == nil || !strings.Contains(err.Error(), c.problem) {
 			t.Errorf("%s: %v, want %q", name, err, c.problem)
 		}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // A file cut at any byte is either recovered to exactly the lines that are
@@ -14,10 +16,7 @@ func TestCutAtEveryByte(t *testing.T) {
 	// Small, since each cut costs some fsyncs.
 	recs := []*Record{runStart("r"), {Type: "decision", Time: noon, Run: "r", Decision: &Decision{Node: "n", Kind: "gate", Attempt: 1, Verdict: "fail"}}, end("r")}
 	path, data, sizes := create(t, recs...)
-	text, err := os.ReadFile(checkpointPath(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(checkpointPath(path)))(t)
 	for cut := range data {
 		write(t, path, data[:cut])
 		write(t, checkpointPath(path), text)
@@ -27,9 +26,7 @@ func TestCutAtEveryByte(t *testing.T) {
 		if now, _ := os.ReadFile(path); !bytes.Equal(now, data[:cut]) {
 			t.Fatalf("cut at %d: a refused file was changed", cut)
 		}
-		if err := os.Remove(checkpointPath(path)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(checkpointPath(path)))
 		whole := 0
 		for whole+1 < len(sizes) && sizes[whole+1] <= int64(cut) {
 			whole++
@@ -73,15 +70,9 @@ func TestCutAtEveryByte(t *testing.T) {
 // A power cut may leave anything in place of what was written, where nobody was told of it.
 func TestHoles(t *testing.T) {
 	path, data, sizes := create(t, append(small(), nodes(40)...)...)
-	whole, err := os.ReadFile(checkpointPath(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(checkpointPath(path)))(t)
 	first, _, _ := create(t, small()...)
-	behind, err := os.ReadFile(checkpointPath(first))
-	if err != nil {
-		t.Fatal(err)
-	}
+	behind := must.Get(os.ReadFile(checkpointPath(first)))(t)
 	acknowledged := sizes[4] // the forty were one batch that was cut
 	for name, spoil := range map[string]func(b []byte){
 		"hole":          func(b []byte) { clear(b[8*512 : 9*512]) },
@@ -98,10 +89,7 @@ func TestHoles(t *testing.T) {
 				t.Fatalf("got %v, want damage", err)
 			}
 			write(t, checkpointPath(path), behind)
-			l, err := Open(path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := must.Get(Open(path, nil))(t)
 			defer l.Close()
 			if l.Len() < 4 || len(l.Notices()) != 1 {
 				t.Errorf("%d records, notices %q", l.Len(), l.Notices())
@@ -119,10 +107,7 @@ func TestCheckpoint(t *testing.T) {
 
 	// Behind is harmless: a crash came between.
 	earlier := t.TempDir() + "/ledger"
-	l, err := Open(earlier, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Open(earlier, nil))(t)
 	l.Append(small()[0])
 	l.Close()
 	behind, _ := os.ReadFile(checkpointPath(earlier))
@@ -130,9 +115,7 @@ func TestCheckpoint(t *testing.T) {
 	if rep, err := Verify(path); err != nil || rep.Checkpoint != 2 {
 		t.Errorf("a checkpoint that is behind: %+v, %v", rep, err)
 	}
-	if l, err = Open(path, nil); err != nil {
-		t.Fatal(err)
-	}
+	l = must.Get(Open(path, nil))(t)
 	l.Close()
 	if now, _ := os.ReadFile(checkpointPath(path)); !bytes.Equal(now, whole) {
 		t.Error("Open does not bring the checkpoint up to date")

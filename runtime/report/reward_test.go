@@ -6,6 +6,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -175,9 +176,7 @@ func TestReward(t *testing.T) {
 			if a.Pays != c.pays || a.Paid != c.paid {
 				t.Errorf("it pays %v of %v, want %v of %v", a.Pays, a.Paid, c.pays, c.paid)
 			}
-			if _, err := json.Marshal(got); err != nil {
-				t.Error(err)
-			}
+			must.Get(json.Marshal(got))(t)
 			if launches := got.Spent.Launches + got.Before.Launches; launches == 0 || len(got.Spent.Decided)+len(got.Before.Decided) == 0 {
 				t.Errorf("%+v, %+v", got.Spent, got.Before)
 			}

@@ -8,16 +8,14 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
 func TestWorkOn(t *testing.T) {
 	dir := t.TempDir()
-	st, err := store.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(store.Open(dir))(t)
 	defer st.Close()
 	want := func(state string, held bool) Work {
 		t.Helper()
@@ -31,9 +29,7 @@ func TestWorkOn(t *testing.T) {
 	record := func(r *ledger.Record) {
 		t.Helper()
 		r.Time = time.Now().UTC().Add(time.Hour)
-		if err := st.Append(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, st.Append(r))
 	}
 	begin := func(run string) {
 		t.Helper()
@@ -41,35 +37,22 @@ func TestWorkOn(t *testing.T) {
 	}
 	sign := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, "lock"), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, "lock"), []byte(text), 0o644))
 	}
 	want(None, false)
-	l, err := store.Lock(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Begin("r-1"); err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(store.Lock(dir))(t)
+	must.Do(t, l.Begin("r-1"))
 	want(None, false)
 	begin("r-1")
 	if w := want(UnderWay, true); w.Run != "r-1" || w.Holder == nil || w.Holder.PID == 0 || w.Holder.Started.IsZero() {
 		t.Errorf("%+v", w)
 	}
-	if err := l.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Unlock())
 	want(Killed, false)
 	// Who comes later is not who began that run.
-	if l, err = store.Lock(dir); err != nil {
-		t.Fatal(err)
-	}
+	l = must.Get(store.Lock(dir))(t)
 	want(Killed, true)
-	if err := l.Begin("r-2"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Begin("r-2"))
 	want(Killed, true)
 	// Who has not said it may be at work on any.
 	for _, text := range []string{"", `{"pid":`} {
@@ -77,14 +60,10 @@ func TestWorkOn(t *testing.T) {
 		want(Unknown, true)
 	}
 	begin("r-2")
-	if err := l.Begin("r-2"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Begin("r-2"))
 	want(UnderWay, true)
 	record(&ledger.Record{Type: "end", Run: "r-2", End: &ledger.End{Verdict: verdict.Pass, Reason: verdict.New(code.Finished)}})
 	want(Ended, true)
-	if err := l.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Unlock())
 	want(Ended, false)
 }

@@ -3,11 +3,15 @@ package store
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -15,10 +19,7 @@ import (
 // written outside of the folder that it is unpacked into.
 func TestHostileArchives(t *testing.T) {
 	s := open(t, t.TempDir())
-	sum, err := s.Put([]byte("plan"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sum := must.Get(s.Put([]byte("plan")))(t)
 	if err := s.Append(&ledger.Record{Type: "run", Time: noon, Run: "r1", RunStart: &ledger.RunStart{Plan: "p", PlanSource: sum}}); err != nil {
 		t.Fatal(err)
 	}
@@ -26,9 +27,7 @@ func TestHostileArchives(t *testing.T) {
 		t.Fatal(err)
 	}
 	var whole bytes.Buffer
-	if err := s.Export(&whole, "key"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Export(&whole, "key"))
 	type entry struct {
 		tar.Header
 		data string
@@ -37,9 +36,7 @@ func TestHostileArchives(t *testing.T) {
 	in := tar.NewReader(bytes.NewReader(whole.Bytes()))
 	for h, err := in.Next(); err == nil; h, err = in.Next() {
 		var data bytes.Buffer
-		if _, err := data.ReadFrom(in); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(data.ReadFrom(in))(t)
 		entries = append(entries, entry{*h, data.String()})
 	}
 	artifact := "artifacts/sha256/" + sum[:2] + "/" + sum[2:]
@@ -83,16 +80,10 @@ func TestHostileArchives(t *testing.T) {
 		out := tar.NewWriter(&b)
 		for _, e := range c.entries {
 			h := e.Header
-			if err := out.WriteHeader(&h); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := out.Write([]byte(e.data)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, out.WriteHeader(&h))
+			must.Get(out.Write([]byte(e.data)))(t)
 		}
-		if err := out.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, out.Close())
 		dir := t.TempDir()
 		t.Setenv("TMPDIR", filepath.Join(dir, "tmp"))
 		path := filepath.Join(dir, "export.tar")
@@ -105,9 +96,7 @@ func TestHostileArchives(t *testing.T) {
 		case c.want == "" && err != nil, c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		case err == nil:
-			if err := got.Close(); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, got.Close())
 		}
 		if left, _ := os.ReadDir(filepath.Join(dir, "tmp")); len(left) > 0 {
 			t.Errorf("%s: %s is left", name, left[0].Name())
@@ -121,5 +110,91 @@ func TestHostileArchives(t *testing.T) {
 	sparse[156] = tar.TypeGNUSparse
 	if _, err := unpackFiles(bytes.NewReader(sparse), t.TempDir()); err == nil {
 		t.Error("a sparse file is taken")
+	}
+}
+
+func TestArtifacts(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	file := filepath.Join(t.TempDir(), "log")
+	os.WriteFile(file, []byte("abc"), 0o600)
+	const sum = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+	if s.Has(sum) {
+		t.Error("Has before Put")
+	}
+	if _, err := s.Get(sum); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	for range 2 {
+		if got, err := s.PutFile(file); err != nil || got != sum {
+			t.Fatalf("%s, %v", got, err)
+		}
+		if got, err := s.Put([]byte("abc")); err != nil || got != sum {
+			t.Fatalf("%s, %v", got, err)
+		}
+	}
+	at := filepath.Join(dir, "artifacts", "sha256", "ba", sum[2:])
+	if b, err := s.Get(sum); err != nil || !bytes.Equal(b, []byte("abc")) || !s.Has(sum) {
+		t.Errorf("%q, %v", b, err)
+	}
+	// Damage is told, and mended by who has the bytes.
+	os.Chmod(at, 0o644)
+	os.WriteFile(at, []byte("abd"), 0o644)
+	if _, err := s.Get(sum); err == nil || !strings.Contains(err.Error(), "has digest") {
+		t.Errorf("got %v", err)
+	}
+	must.Get(s.Put([]byte("abc")))(t)
+	must.Get(s.Get(sum))(t)
+	for _, bad := range []string{"", "ba", "../../../etc/passwd", strings.ToUpper(sum), sum + "00"} {
+		if _, err := s.Get(bad); err == nil || s.Has(bad) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	if _, err := s.PutFile(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	left := filepath.Join(dir, "artifacts", "sha256", ".new-1")
+	os.WriteFile(left, nil, 0o644)
+	s.Close()
+	open(t, dir)
+	if files, _ := filepath.Glob(filepath.Join(dir, "artifacts", "sha256", ".new-*")); len(files) != 0 {
+		t.Errorf("left over: %v", files)
+	}
+}
+
+// TestArtifactThatIsNoFile: an artifact is read as a file or not at all. A pipe
+// would be waited for without end, and a device read without end.
+func TestArtifactThatIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	sum := must.Get(s.Put([]byte("abc")))(t)
+	at := s.artifact(sum)
+	copied := filepath.Join(t.TempDir(), "copy")
+	os.WriteFile(copied, []byte("abc"), 0o600)
+	for name, put := range map[string]func() error{
+		"a pipe":             func() error { return exec.Command("mkfifo", at).Run() },
+		"a link to a device": func() error { return os.Symlink("/dev/zero", at) },
+		"a link to a copy":   func() error { return os.Symlink(copied, at) },
+		"a folder":           func() error { return os.Mkdir(at, 0o700) },
+	} {
+		must.Do(t, os.Remove(at))
+		if err := put(); err != nil {
+			t.Logf("%s cannot be made here: %v", name, err)
+			os.WriteFile(at, []byte("abc"), 0o600)
+			continue
+		}
+		if _, err := s.Get(sum); err == nil || !strings.Contains(err.Error(), "not a regular file") || !strings.Contains(err.Error(), at) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if name == "a folder" {
+			continue // which nothing replaces
+		}
+		// Who has the bytes mends it.
+		if _, err := s.Put([]byte("abc")); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := s.Get(sum); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

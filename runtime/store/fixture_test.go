@@ -7,6 +7,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -14,29 +15,21 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 func open(t testing.TB, dir string) *Store {
 	t.Helper()
-	s, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Open(dir))(t)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
 
 func openReadOnly(t testing.TB, dir string) *Store {
 	t.Helper()
-	s, err := OpenReadOnly(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(OpenReadOnly(dir))(t)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
 
 func add(t testing.TB, s *Store, recs ...*ledger.Record) {
 	t.Helper()
-	if err := s.Append(recs...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Append(recs...))
 }
 
 func runStart(run string) *ledger.Record {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // TestMain plays the other process when it is asked to, which goes on until it
@@ -43,16 +45,9 @@ func child(t *testing.T, role, dir string) (*exec.Cmd, *bufio.Reader) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "STORE_TEST_CHILD="+role, "STORE_TEST_DIR="+dir)
-	if _, err := cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(cmd.StdinPipe())(t)
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill() })
 	return cmd, bufio.NewReader(out)
 }
@@ -75,14 +70,10 @@ func TestLockDiesWithItsHolder(t *testing.T) {
 		}
 	}
 	// Readers do not care.
-	if _, err := os.Create(filepath.Join(dir, "ledger")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(os.Create(filepath.Join(dir, "ledger")))(t)
 	openReadOnly(t, dir)
 
-	if err := child.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, child.Process.Kill())
 	child.Wait()
 	if b, _ := os.ReadFile(filepath.Join(dir, "lock")); len(b) == 0 {
 		t.Error("the dead holder's file is empty, so this shows nothing")
@@ -91,29 +82,20 @@ func TestLockDiesWithItsHolder(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the holder is dead: %v", err)
 	}
-	if err := l.Unlock(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, l.Unlock())
 }
 
 func TestLockWithinAProcess(t *testing.T) {
 	dir := t.TempDir()
-	l, err := Lock(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Lock(dir))(t)
 	var held *HeldError
 	if _, err := Lock(dir); !errors.As(err, &held) || held.Holder.PID != os.Getpid() {
 		t.Errorf("got %v", err)
 	}
-	if err := l.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Unlock())
 	// What is written in the file is no lock.
 	os.WriteFile(filepath.Join(dir, "lock"), []byte(`{"pid":1,"host":"here"}`), 0o644)
-	if l, err = Lock(dir); err != nil {
-		t.Fatal(err)
-	}
+	l = must.Get(Lock(dir))(t)
 	// A holder that has not signed yet, or whose file is torn.
 	for _, text := range []string{"", `{"pid":`} {
 		os.WriteFile(filepath.Join(dir, "lock"), []byte(text), 0o644)
@@ -146,21 +128,14 @@ func TestAtWork(t *testing.T) {
 	if by := look(true); by == nil || by.PID != other.Process.Pid || by.Started.IsZero() {
 		t.Errorf("it is held by %+v", by)
 	}
-	if err := other.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, other.Process.Kill())
 	other.Wait()
 	if by := look(false); by != nil {
 		t.Errorf("it is held by the dead %+v", by)
 	}
 	// One who has not said who it is.
-	l, err := Lock(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(filepath.Join(dir, "lock"), 0); err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Lock(dir))(t)
+	must.Do(t, os.Truncate(filepath.Join(dir, "lock"), 0))
 	if by := look(true); by != nil {
 		t.Errorf("nobody signed, and it is held by %+v", by)
 	}
@@ -171,10 +146,7 @@ func TestAtWork(t *testing.T) {
 // who is dead.
 func TestLockNamesTheRun(t *testing.T) {
 	dir := t.TempDir()
-	l, err := Lock(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Lock(dir))(t)
 	defer l.Unlock()
 	run := func() string {
 		t.Helper()
@@ -192,9 +164,7 @@ func TestLockNamesTheRun(t *testing.T) {
 	}
 	// Shorter and longer than what is there.
 	for _, id := range []string{"20260102T030405-aabbcc", "r", "r-1"} {
-		if err := l.Begin(id); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Begin(id))
 		if got := run(); got != id {
 			t.Errorf("the run is %q, want %s", got, id)
 		}
@@ -220,13 +190,8 @@ func TestLookingIsInNobodysWay(t *testing.T) {
 		}
 	}()
 	for range 300 {
-		l, err := Lock(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Unlock(); err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(Lock(dir))(t)
+		must.Do(t, l.Unlock())
 	}
 	close(stop)
 	<-stopped

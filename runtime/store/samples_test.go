@@ -13,6 +13,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -60,10 +61,7 @@ func TestSamplesRoundTrip(t *testing.T) {
 		if err := errors.Join(st.WriteSamples("", l, want), st.WriteSamples("", again, want)); err != nil || again.Samples != l.Samples {
 			t.Fatalf("seed %d: the same samples are other bytes: %s and %s, %v", seed, l.Samples, again.Samples, err)
 		}
-		got, err := st.ReadSamples(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(st.ReadSamples(l))(t)
 		if !reflect.DeepEqual(got, want) {
 			for i := range want {
 				if i >= len(got) || !reflect.DeepEqual(got[i], want[i]) {
@@ -80,10 +78,7 @@ func TestSamplesRefused(t *testing.T) {
 	if err := s.WriteSamples("", &ledger.Launch{}, []measure.Sample{{Sent: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}}); err == nil {
 		t.Error("stored a time that does not fit")
 	}
-	sum, err := s.Put([]byte("no parquet"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sum := must.Get(s.Put([]byte("no parquet")))(t)
 	if _, err := s.ReadSamples(&ledger.Launch{Samples: sum}); err == nil || !strings.Contains(err.Error(), sum) {
 		t.Errorf("got %v", err)
 	}
@@ -93,21 +88,14 @@ func TestSamplesRefused(t *testing.T) {
 func TestDamagedSamples(t *testing.T) {
 	s := open(t, t.TempDir())
 	l := &ledger.Launch{ID: "l"}
-	if err := s.WriteSamples("", l, []measure.Sample{{Workload: "chat", Events: []measure.Event{{At: 1}}}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.WriteSamples("", l, []measure.Sample{{Workload: "chat", Events: []measure.Event{{At: 1}}}}))
 	path := s.artifact(l.Samples)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(path))(t)
 	os.Chmod(path, 0o644)
 	for i := 0; i < len(whole); i += 7 {
 		bad := bytes.Clone(whole)
 		bad[i] ^= 4
-		if err := os.WriteFile(path, bad, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, bad, 0o644))
 		if _, err := s.ReadSamples(l); err == nil || !strings.Contains(err.Error(), "has digest") {
 			t.Fatalf("byte %d: got %v", i, err)
 		}
@@ -130,16 +118,10 @@ func TestRawDataOfAnother(t *testing.T) {
 		return l.Launch
 	}
 	own := make("r1", "s.a.1", "a")
-	if _, err := s.ReadSamples(own); err != nil {
-		t.Error(err)
-	}
-	if _, err := s.ReadSeries(own); err != nil {
-		t.Error(err)
-	}
+	must.Get(s.ReadSamples(own))(t)
+	must.Get(s.ReadSeries(own))(t)
 	nobodys := &ledger.Launch{}
-	if err := s.WriteSamples("", nobodys, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.WriteSamples("", nobodys, nil))
 	for key, other := range map[string]*ledger.Launch{"launch": make("r1", "s.a.2", "a"), "run": nobodys} {
 		forged := *own
 		forged.Samples, forged.Series = other.Samples, other.Series
@@ -157,6 +139,62 @@ func TestRawDataOfAnother(t *testing.T) {
 	} {
 		if f, ok := errors.AsType[*verdict.Fault](read(&exchanged)); !ok || f.Reason.Values["found"].Text != "a" || f.Reason.Values["wanted"].Text != "b" {
 			t.Error(read(&exchanged))
+		}
+	}
+}
+
+func TestSeriesRoundTrip(t *testing.T) {
+	st := open(t, t.TempDir())
+	for seed := range uint64(10) {
+		rng := rand.New(rand.NewPCG(seed, 8))
+		var want []measure.Series
+		for range rng.IntN(20) {
+			s := measure.Series{
+				Name: []string{measure.GPUPower, "engine.running", ""}[rng.IntN(3)], Source: []string{"", "GPU-0", `position="1"`}[rng.IntN(3)], Unit: []string{"W", ""}[rng.IntN(2)],
+			}
+			for range 1 + rng.IntN(3000) {
+				s.At = append(s.At, time.Duration(rng.Int64()-rng.Int64()))
+				s.Value = append(s.Value, []float64{0, math.Copysign(0, -1), rng.NormFloat64(), math.MaxFloat64, math.Inf(1)}[rng.IntN(5)])
+			}
+			want = append(want, s)
+		}
+		l, again := &ledger.Launch{ID: "l"}, &ledger.Launch{ID: "l"}
+		if err := errors.Join(st.WriteSeries("", l, want), st.WriteSeries("", again, want)); err != nil || again.Series != l.Series {
+			t.Fatalf("seed %d: the same series are other bytes: %s and %s, %v", seed, l.Series, again.Series, err)
+		}
+		got, err := st.ReadSeries(l)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("seed %d: %d series of %d came back, %v", seed, len(got), len(want), err)
+		}
+	}
+}
+
+func TestSeriesRefused(t *testing.T) {
+	s := open(t, t.TempDir())
+	l := &ledger.Launch{}
+	if err := s.WriteSeries("", l, []measure.Series{{Name: "gpu.power_w", At: []time.Duration{1, 2}, Value: []float64{1}}}); err == nil || !strings.Contains(err.Error(), "gpu.power_w") {
+		t.Errorf("uneven series: %v", err)
+	}
+	must.Do(t, s.WriteSamples("", l, []measure.Sample{{Workload: "chat"}}))
+	if _, err := s.ReadSeries(&ledger.Launch{Series: l.Samples}); err == nil || !strings.Contains(err.Error(), "not mxflow's sampled series") {
+		t.Errorf("samples read as series: %v", err)
+	}
+	must.Do(t, s.WriteSeries("", l, []measure.Series{{Name: "gpu.power_w"}}))
+	if got, err := s.ReadSeries(l); err != nil || len(got) != 0 {
+		t.Errorf("a series without readings came back as %v, %v", got, err)
+	}
+	for name, c := range map[string]struct {
+		kind parquetKind
+		rows []measure.Series
+		want string
+	}{
+		"uneven":  {seriesKind, []measure.Series{{Name: "a", At: []time.Duration{1, 2}, Value: []float64{1}}}, "2 times but 1 values"},
+		"version": {parquetKind{seriesKind.key, seriesKind.what, "9"}, []measure.Series{{Name: "a"}}, "version 9, but this mxflow reads 3: use a newer mxflow"},
+	} {
+		data := must.Get(writeParquet(c.kind, Origin{}, c.rows))(t)
+		sum := must.Get(s.Put(data))(t)
+		if got, err := s.ReadSeries(&ledger.Launch{Series: sum}); err == nil || got != nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
 }

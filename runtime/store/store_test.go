@@ -13,8 +13,10 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -22,9 +24,7 @@ func TestLayout(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "deep", ".mxflow")
 	s := open(t, dir)
 	for _, name := range []string{"ledger", "artifacts/sha256", "runs"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			t.Error(err)
-		}
+		must.Get(os.Stat(filepath.Join(dir, name)))(t)
 	}
 	if b, _ := os.ReadFile(filepath.Join(dir, ".gitignore")); string(b) != "*\n" {
 		t.Errorf(".gitignore holds %q", b)
@@ -152,14 +152,9 @@ func TestReadOnlyDirectory(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	add(t, s, runStart("r"), launch("r", "l1", "v1", 10, true))
-	sum, err := s.Put([]byte("log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sum := must.Get(s.Put([]byte("log")))(t)
 	s.Close()
-	if err := os.Chmod(dir, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(dir, 0o555))
 	t.Cleanup(func() { os.Chmod(dir, 0o755) })
 	list := func() (names []string) {
 		entries, _ := os.ReadDir(dir)
@@ -239,9 +234,7 @@ func TestAppendErrorsLeaveNothing(t *testing.T) {
 	if err := s.Append(runStart("r")); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := ledger.Verify(s.LedgerPath()); err != nil {
-		t.Error(err)
-	}
+	must.Get(ledger.Verify(s.LedgerPath()))(t)
 }
 
 // appendForEver records decisions and says the number of each once it is
@@ -277,14 +270,9 @@ func TestKilledWhileAppending(t *testing.T) {
 				t.Fatalf("the other process says %q", line)
 			}
 		}
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cmd.Process.Kill())
 		cmd.Wait()
-		l, err := Lock(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(Lock(dir))(t)
 		s := open(t, dir)
 		if got := len(s.History("n")); got < acknowledged {
 			t.Errorf("%d decisions, %d were acknowledged", got, acknowledged)
@@ -298,9 +286,80 @@ func TestKilledWhileAppending(t *testing.T) {
 			}
 		}
 		s.Close()
-		if _, err := ledger.Verify(s.LedgerPath()); err != nil {
-			t.Error(err)
-		}
+		must.Get(ledger.Verify(s.LedgerPath()))(t)
 		l.Unlock()
+	}
+}
+
+const many = 10_000
+
+func decisions(from, n int) []*ledger.Record {
+	recs := make([]*ledger.Record, n)
+	for i := range recs {
+		recs[i] = decision("r", fmt.Sprintf("feature.f%d", from+i), 1, verdict.Pass)
+	}
+	return recs
+}
+
+// BenchmarkStoreOpen opens a state directory with 10,000 decisions.
+func BenchmarkStoreOpen(b *testing.B) {
+	dir := filepath.Join(b.TempDir(), ".mxflow")
+	s := open(b, dir)
+	for i := 0; i < many; i += 1000 {
+		add(b, s, decisions(i, 1000)...)
+	}
+	s.Close()
+	for name, use := range map[string]func(){
+		"writer": func() { open(b, dir).Close() },
+		"reader": func() { openReadOnly(b, dir).Close() },
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				use()
+			}
+		})
+	}
+}
+
+// TestWaivers: the newest waiver of a gate is found by writers and readers, and
+// a run shows those of its decisions.
+func TestWaivers(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	gate := decision("r1", "phase.a", 1, verdict.Fail)
+	gate.Decision.Kind = "gate"
+	waive := func(reason string, revoked bool) *ledger.Record {
+		return &ledger.Record{Type: "waiver", Time: noon, Run: "r1", Waiver: &ledger.Waiver{
+			Node: "phase.a", Attempt: 1, Verdict: verdict.Fail,
+			Reason: reason, By: "kim", Expires: noon.Add(time.Hour), Revoked: revoked,
+		}}
+	}
+	if s.Waiver("phase.a") != nil || len(s.Waivers()) != 0 {
+		t.Error("there is a waiver before any was given")
+	}
+	add(t, s, runStart("r1"), gate, runEnd("r1"))
+	// Given after the run ended, of a decision of it.
+	add(t, s, waive("known", false), waive("not known", true))
+	add(t, s, runStart("r2"), runEnd("r2"))
+	feature := decision("r1", "feature.a", 1, verdict.Pass)
+	add(t, s, feature)
+	add(t, s, &ledger.Record{Type: "decision", Time: noon, Run: "r1", Decision: feature.Decision.Withdraw(ledger.Retraction{Node: "feature.a", Reason: "wrong", By: "kim"})})
+	for name, s := range map[string]*Store{"writer": s, "reader": openReadOnly(t, dir)} {
+		if w := s.Waiver("phase.a"); w == nil || !w.Revoked || w.Reason != "not known" {
+			t.Errorf("%s: the newest waiver is %+v", name, w)
+		}
+		if all := s.Waivers(); len(all) != 2 || all[0].Reason != "known" || all[0].Run != "r1" || all[0].Record != 3 {
+			t.Errorf("%s: waivers are %+v", name, all)
+		}
+		if runs := s.Runs(); len(runs) != 2 || !runs[0].Done || runs[1].ID != "r2" {
+			t.Errorf("%s: runs are %+v", name, runs)
+		}
+		view, err := s.Run("r1")
+		if err != nil || len(view.Waivers) != 2 || len(view.Decisions) != 3 {
+			t.Errorf("%s: %+v, %v", name, view, err)
+		}
+		if d, _, _ := s.Latest("feature.a"); !d.Retracted() || d.Attempt != 2 {
+			t.Errorf("%s: the newest decision is %+v", name, d)
+		}
 	}
 }

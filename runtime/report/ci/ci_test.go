@@ -9,6 +9,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -19,10 +20,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // left out for a run that never ended.
 func recorded(t *testing.T, feature, gate verdict.Verdict, end *ledger.End, more ...*ledger.Record) *store.Store {
 	t.Helper()
-	st, err := store.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(store.Open(t.TempDir()))(t)
 	t.Cleanup(func() { st.Close() })
 	records := []*ledger.Record{{Type: "run", RunStart: &ledger.RunStart{Plan: "a--b <x>", PlanFile: "plan.hcl", Tool: "mxflow", Nodes: []string{"baseline", "feature.f", "phase.p"}}}}
 	records = append(records, &ledger.Record{Type: "launch", Launch: &ledger.Launch{ID: "l", Session: "s", Purpose: ledger.ForBenchmark, Seconds: 1.25}})
@@ -50,9 +48,7 @@ func recorded(t *testing.T, feature, gate verdict.Verdict, end *ledger.End, more
 	}
 	for _, r := range append(records, more...) {
 		r.Run, r.Time = "r1", noon
-		if err := st.Append(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, st.Append(r))
 	}
 	return st
 }
@@ -88,9 +84,7 @@ func TestJUnit(t *testing.T) {
 		"killed, and nothing behind": {verdict.Pass, verdict.Pass, nil, nil, 0, 1, 0},
 	} {
 		var page bytes.Buffer
-		if err := JUnit(&page, recorded(t, c.feature, c.gate, c.end, c.more...), noon); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, JUnit(&page, recorded(t, c.feature, c.gate, c.end, c.more...), noon))
 		var got suites
 		if err := xml.Unmarshal(page.Bytes(), &got); err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, page.String())
@@ -113,10 +107,7 @@ func TestJUnit(t *testing.T) {
 			t.Errorf("%s: %d failures, %d errors, %d skipped:\n%s", name, got.Failures, got.Errors, got.Skipped, page.String())
 		}
 	}
-	empty, err := store.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	empty := must.Get(store.Open(t.TempDir()))(t)
 	defer empty.Close()
 	if err := JUnit(&bytes.Buffer{}, empty, noon); err == nil {
 		t.Error("nothing at all is green")
@@ -139,9 +130,7 @@ func TestRetractedIsRed(t *testing.T) {
 // GitHub takes.
 func TestGitHub(t *testing.T) {
 	var page bytes.Buffer
-	if err := GitHub(&page, recorded(t, verdict.Fail, verdict.Fail, finished(verdict.Fail)), noon); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, GitHub(&page, recorded(t, verdict.Fail, verdict.Fail, finished(verdict.Fail)), noon))
 	text := page.String()
 	for _, want := range []string{
 		"<!-- mxflow report: a__b__x_ -->\n### mxflow a--b &lt;x>: 0 of 1 port accepted; f failed\n\n| Feature |", "\n| f | – | – | – | **fail**: ",
@@ -173,14 +162,10 @@ func TestGitHubTellsOnce(t *testing.T) {
 		if node == "feature.f" {
 			d.Kind, d.Feature = ledger.KindFeature, "f"
 		}
-		if err := st.Append(&ledger.Record{Type: "decision", Run: "r1", Time: noon, Decision: d}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, st.Append(&ledger.Record{Type: "decision", Run: "r1", Time: noon, Decision: d}))
 	}
 	var page bytes.Buffer
-	if err := GitHub(&page, st, noon); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, GitHub(&page, st, noon))
 	text := page.String()
 	if gates, _, _ := strings.Cut(text, "#### f"); strings.Count(text, "162 ms late") != 1 || !strings.Contains(gates, "162 ms late") || strings.Count(text, ", see above") != 1 {
 		t.Error(text)

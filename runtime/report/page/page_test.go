@@ -26,6 +26,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -47,14 +48,9 @@ func planOf(edges []Edge) *plans.Plan {
 }
 
 func pageOf(t testing.TB, s *state, edges []Edge) string {
-	m, err := Of(s.st, planOf(edges), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Of(s.st, planOf(edges), nil))(t)
 	var out bytes.Buffer
-	if err := Write(&out, m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(&out, m))
 	return out.String()
 }
 
@@ -123,10 +119,7 @@ func TestLayout(t *testing.T) {
 func TestFirstLaunch(t *testing.T) {
 	s := newState(t)
 	s.add(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "p", Nodes: []string{"feature.moe"}}}, &ledger.Record{Type: "launch", Launch: s.launch("s-1", ledger.Baseline, 1, 60, false)})
-	m, err := Of(s.st, planOf(nil), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Of(s.st, planOf(nil), nil))(t)
 	b := &builder{Model: m, st: s.st, launches: map[[2]string][]*ledger.Launch{{"s-1", ledger.Baseline}: s.st.Launches(store.LaunchFilter{})}}
 	b.rounds("s-1", "moe", ledger.Baseline, nil)
 	text, err := json.Marshal(m.Figures.Lines)
@@ -162,9 +155,7 @@ func opened(t testing.TB) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel := chromedp.NewContext(alloc)
 	t.Cleanup(cancel)
-	if err := chromedp.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, chromedp.Run(ctx))
 	return ctx
 }
 
@@ -318,18 +309,13 @@ func TestInViewAtOnce(t *testing.T) {
 func TestFollows(t *testing.T) {
 	ctx := opened(t)
 	s, edges := whole(t)
-	m, err := Of(s.st, planOf(edges), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Of(s.st, planOf(edges), nil))(t)
 	revision, over := "1", make(chan bool)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/":
 			m.Revision = revision
-			if err := Write(w, m); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, Write(w, m))
 			revision, m.Title = "2", "renewed"
 		case "/events":
 			w.Header().Set("Content-Type", "text/event-stream")
@@ -372,9 +358,7 @@ func TestFollows(t *testing.T) {
 		t.Errorf("the console has:\n%s", strings.Join(said.lines, "\n"))
 	}
 	// The stream of events ends with the browser, and the server waits for it.
-	if err := chromedp.Cancel(ctx); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, chromedp.Cancel(ctx))
 }
 
 func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
