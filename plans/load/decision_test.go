@@ -22,29 +22,21 @@ func TestDecision(t *testing.T) {
 		{"decision {\n launches = null\n false_pass = null\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8}},
 		{"variable \"most\" { default = 6 }\ndecision {\n launches = { max = var.most }\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 6}},
 	} {
-		res := Bytes("p.hcl", []byte("plan \"p\" {}\n"+c.text+"\n"), planstest.Registry(), Options{})
+		res := loadText("plan \"p\" {}\n" + c.text + "\n")
 		if !res.OK() || *res.Plan.Decision != c.want {
 			t.Errorf("%s\nis %+v\n%s", c.text, res.Plan.Decision, planstest.Text(&res.Findings))
 		}
 	}
-	for name, res := range map[string]*Result{
-		"a broken plan": Bytes("p.hcl", []byte("plan {"), nil, Options{}),
-		"YAML":          Bytes("p.yaml", []byte("plan:\n  p: {}\ndecision:\n  launches: {min: 4}\n"), planstest.Registry(), Options{}),
-	} {
-		if res.Plan.Decision == nil {
-			t.Errorf("%s has no decision", name)
-		}
+	if Bytes("p.hcl", []byte("plan {"), nil, Options{}).Plan.Decision == nil {
+		t.Error("a broken plan has no decision")
 	}
-	res := Bytes("p.yaml", []byte("plan:\n  p: {}\ndecision:\n  false_pass: 0.001\n  launches: {min: 4, max: 6}\n"), planstest.Registry(), Options{})
+	res := loadYAML("plan:\n  p: {}\ndecision:\n  false_pass: 0.001\n  launches: {min: 4, max: 6}\n")
 	if d := res.Plan.Decision; !res.OK() || *d != (plans.Decision{FalsePass: 0.001, FalseFail: 0.05, Min: 4, Max: 6}) {
 		t.Errorf("YAML: %+v\n%s", d, planstest.Text(&res.Findings))
 	}
-}
-
-func TestWhatIsOfferedIsSaid(t *testing.T) {
-	res := Bytes("p.hcl", []byte("plan \"p\" {}\ndecision {\n false_pass = 0.03\n}\n"), planstest.Registry(), Options{})
+	res = loadText("plan \"p\" {}\ndecision {\n false_pass = 0.03\n}\n")
 	if res.OK() || !strings.Contains(res.Diagnostics[0].Detail, "0.01") {
-		t.Errorf("%s", planstest.Text(&res.Findings))
+		t.Errorf("what is offered is not said: %s", planstest.Text(&res.Findings))
 	}
 }
 
@@ -59,8 +51,9 @@ func TestLaunchesOf(t *testing.T) {
 		{"decision {\n launches = { min = 4, max = 6 }\n}", "launches = 12", 4, 12},
 		{"decision {\n launches = { min = 4, max = 6 }\n}", "launches = 3", 3, 3},
 	} {
-		text := strings.Replace(planstest.RulePlan, "workloads = [workload.chat, workload.outs, workload.lens]", "workloads = [workload.chat, workload.outs, workload.lens]\n"+c.benchmark, 1)
-		p := Bytes("p.hcl", []byte(c.decision+"\n"+text), planstest.Registry(), Options{}).Plan
+		const sent = "workloads = [workload.chat, workload.outs, workload.lens]"
+		text := strings.Replace(planstest.RulePlan, sent, sent+"\n"+c.benchmark, 1)
+		p := loadText(c.decision + "\n" + text).Plan
 		if least, most := p.LaunchesOf("first"); least != c.least || most != c.most {
 			t.Errorf("%+v: %d to %d", c, least, most)
 		}

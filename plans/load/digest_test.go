@@ -1,7 +1,6 @@
 package load
 
 import (
-	"fmt"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -29,15 +28,14 @@ func digestOf(t *testing.T, src []byte) string {
 // TestDigestIgnoresFormatting changes layout, comments and the order of blocks at random,
 // and expects the same digest.
 func TestDigestIgnoresFormatting(t *testing.T) {
-	paths, _ := filepath.Glob("testdata/valid/*.hcl")
 	random := rand.New(rand.NewSource(1))
-	for _, path := range paths {
+	for _, path := range fixtures(t, "valid/*.hcl", 1) {
 		src := must.Get(os.ReadFile(path))(t)
 		want := digestOf(t, src)
 		if len(want) != 64 {
 			t.Fatalf("digest %q", want)
 		}
-		for range 20 {
+		for range 6 {
 			variant := respaced(src, random)
 			variant = shuffled(t, variant, random)
 			if got := digestOf(t, variant); got != want {
@@ -155,24 +153,11 @@ func TestDigestFollowsMeaning(t *testing.T) {
 // TestDigestsStay pins the digest of every valid plan here: a digest that moves makes
 // recorded plans look changed.
 func TestDigestsStay(t *testing.T) {
-	var b strings.Builder
-	for _, pattern := range []string{"testdata/valid/*.hcl", "testdata/valid_yaml/*.yaml"} {
-		paths, err := filepath.Glob(pattern)
-		if err != nil || len(paths) == 0 {
-			t.Fatalf("no plans: %v", err)
-		}
-		for _, path := range paths {
-			fmt.Fprintf(&b, "%s %s\n", mustLoad(t, path).Digest(), path)
-		}
+	text := ""
+	for _, path := range append(fixtures(t, "valid/*.hcl", 1), fixtures(t, "valid_yaml/*.yaml", 1)...) {
+		text += mustLoad(t, path).Digest() + " " + path + "\n"
 	}
-	golden := "testdata/digests.golden"
-	if *update {
-		must.Do(t, os.WriteFile(golden, []byte(b.String()), 0o644))
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil || b.String() != string(want) {
-		t.Errorf("digests moved (%v):\n%s\nwant\n%s", err, b.String(), want)
-	}
+	golden(t, "testdata/digests.golden", text)
 }
 
 const (
@@ -210,7 +195,7 @@ func TestIncludedFilesArePartOfThePlan(t *testing.T) {
 		t.Error("the first source is not the plan")
 	}
 	// The files that a plan consists of do not matter to its meaning.
-	whole := Bytes("plan.hcl", []byte(ownPlan+teamEngines+strings.TrimPrefix(teamProtocols, "include = [\"workloads.hcl\"]\n")+teamWorkloads), planstest.Registry(), Options{})
+	whole := loadText(ownPlan + teamEngines + strings.TrimPrefix(teamProtocols, "include = [\"workloads.hcl\"]\n") + teamWorkloads)
 	if whole.Plan.Digest() != res.Plan.Digest() {
 		t.Error("the digest is another one than in a single file")
 	}

@@ -61,9 +61,7 @@ func TestDigestOfChoices(t *testing.T) {
 		if len(changes) > 0 && changed == string(text) {
 			t.Fatalf("%q changes nothing", changes)
 		}
-		path := filepath.Join(t.TempDir(), "plan.hcl")
-		must.Do(t, os.WriteFile(path, []byte(changed), 0o600))
-		return mustLoad(t, path).Digest()
+		return mustLoad(t, filepath.Join(writeFiles(t, map[string]string{"plan.hcl": changed}), "plan.hcl")).Digest()
 	}
 	plain := digest()
 	for name, c := range map[string]struct {
@@ -123,10 +121,9 @@ func TestConfirmationOfCommands(t *testing.T) {
 	}
 }
 
-// claimPlan is planstest.RulePlan with a claim in the first feature.
-func claimPlan(metric, expect string) []byte {
-	block := "    hypothesis {\n      metric  = \"" + metric + "\"\n      expect  = \"" + expect + "\"\n      because = \"of the kernel\"\n    }\n"
-	return []byte(strings.Replace(planstest.RulePlan, `feature "first" {`+"\n", `feature "first" {`+"\n"+block, 1))
+// loadClaim loads planstest.RulePlan with a claim in the first feature.
+func loadClaim(metric, expect, more string) *Result {
+	return loadFirst(fmt.Sprintf("hypothesis {\nmetric = %q\nexpect = %q\nbecause = \"of the kernel\"\n%s}\n", metric, expect, more))
 }
 
 func TestHypothesesAreRules(t *testing.T) {
@@ -150,7 +147,7 @@ func TestHypothesesAreRules(t *testing.T) {
 		{"gpu.power_w", "<= 300", "gpu.power_w <= 300", "log level: gpu.power_w <= 300"},
 		{"engine.crashes", "<= 0", "engine.crashes <= 0", "exact"},
 	} {
-		res := Bytes("p.hcl", claimPlan(c.metric, c.expect), planstest.Registry(), Options{})
+		res := loadClaim(c.metric, c.expect, "")
 		if !res.OK() {
 			t.Errorf("%s %s: %s", c.metric, c.expect, planstest.Text(&res.Findings))
 			continue
@@ -158,9 +155,6 @@ func TestHypothesesAreRules(t *testing.T) {
 		probe := res.Plan.Feature("first").Hypothesis.Probe
 		if probe == nil || probe.Expr != c.rule || planstest.ComparesOf(probe.Cond) != c.claim {
 			t.Errorf("%s %s is %+v", c.metric, c.expect, probe)
-			if probe != nil {
-				t.Log(planstest.ComparesOf(probe.Cond))
-			}
 		}
 	}
 	for _, c := range []struct{ metric, expect, want string }{
@@ -169,7 +163,7 @@ func TestHypothesesAreRules(t *testing.T) {
 		{"chat.tgg", "+1%", "Unknown metric"},
 		{"chat.tg.gain", "+1%", "Hypothesis without a metric"},
 	} {
-		res := Bytes("p.hcl", claimPlan(c.metric, c.expect), planstest.Registry(), Options{})
+		res := loadClaim(c.metric, c.expect, "")
 		if res.OK() || res.Diagnostics[0].Summary != c.want || res.Plan.Feature("first").Hypothesis.Probe != nil {
 			t.Errorf("%s %s: %s", c.metric, c.expect, planstest.Text(&res.Findings))
 		}
@@ -213,8 +207,7 @@ func TestHypothesisKernels(t *testing.T) {
 		"1.5":                           "Wrong type for kernels",
 		`["moe"]`:                       "Wrong type for kernels",
 	} {
-		claim := "hypothesis {\n metric = \"chat.tg\"\n expect = \"+1%\"\n because = \"x\"\n kernels = " + written + "\n}\n"
-		res := Bytes("p.hcl", []byte(strings.Replace(planstest.RulePlan, "feature \"first\" {\n", "feature \"first\" {\n"+claim, 1)), planstest.Registry(), Options{})
+		res := loadClaim("chat.tg", "+1%", "kernels = "+written+"\n")
 		if want == "" {
 			if got := res.Plan.Feature("first").Hypothesis.Kernels; !res.OK() || len(got) != 2 || got["moe"] != 1.5 || got["dense_gemm"] != 2 {
 				t.Errorf("%s: %v\n%s", written, got, planstest.Text(&res.Findings))
@@ -230,15 +223,7 @@ func TestHypothesisKernels(t *testing.T) {
 // TestTrials: accept = [] leaves all criteria to decide, and makes a different plan from
 // one without accept; no other list is a trial.
 func TestTrials(t *testing.T) {
-	plan := func(accept string) *plans.Plan {
-		text := strings.Replace(planstest.RulePlan, "feature \"first\" {\n", "feature \"first\" {\n"+accept, 1)
-		res := Bytes("p.hcl", []byte(text), planstest.Registry(), Options{})
-		if !res.OK() {
-			t.Fatal(planstest.Text(&res.Findings))
-		}
-		return res.Plan
-	}
-	usual, trial := plan(""), plan("accept = []\n")
+	usual, trial := loadFirst("").Plan, loadFirst("accept = []\n").Plan
 	a, b := usual.Feature("first"), trial.Feature("first")
 	if a.Trial || !b.Trial || len(b.Accept) == 0 || len(b.Accept) != len(b.Criteria) {
 		t.Errorf("without accept %v, with [] %v and %q", a.Trial, b.Trial, b.Accept)
@@ -275,13 +260,11 @@ func TestSamplingThatIsNotSent(t *testing.T) {
 	}
 }
 
-// TestNamesOfOtherTools: an attribute with another tool's name is answered with ours, and
-// one that belongs elsewhere with where.
 // TestOneFormOfRules: a criterion and a gate's rule take the same argument, by either name.
 func TestOneFormOfRules(t *testing.T) {
 	text := strings.Replace(planstest.RulePlan, `{ rule = "chat.tg.gain >= 0.1" }`, `{ expr = "chat.tg.gain >= 10%" }`, 1)
 	text = strings.Replace(text, "phase \"one\" {\n", "phase \"one\" {\n  gate {\n    rule \"g\" { rule = \"chat.tg.gain >= -3%\" }\n    rule \"h\" { expr = \"chat.tg.gain >= -3%\" }\n  }\n", 1)
-	res := Bytes("p.hcl", []byte(text), planstest.Registry(), Options{})
+	res := loadText(text)
 	if !res.OK() {
 		t.Fatal(planstest.Text(&res.Findings))
 	}
@@ -293,6 +276,8 @@ func TestOneFormOfRules(t *testing.T) {
 	}
 }
 
+// TestNamesOfOtherTools: an attribute with another tool's name is answered with ours, and
+// one that belongs elsewhere with where.
 func TestNamesOfOtherTools(t *testing.T) {
 	for body, want := range map[string]string{
 		"workload \"w\" {\n pp = 1\n}\n":         `Did you mean "prompt_tokens"?`,
@@ -311,10 +296,7 @@ func TestNamesOfOtherTools(t *testing.T) {
 // TestTextsOfFeatures: what people write beside a feature is read and decides nothing,
 // and a feature is replaced by another one that exists.
 func TestTextsOfFeatures(t *testing.T) {
-	plan := func(texts string) []byte {
-		return []byte(strings.Replace(planstest.RulePlan, "feature \"first\" {\n", "feature \"first\" {\n"+texts, 1))
-	}
-	res := Bytes("p.hcl", plan("notes = [\"one\", \"two\"]\n improve = [\"three\"]\n blocked_by = [\"upstream #1\"]\n superseded_by = feature.second\n"), planstest.Registry(), Options{})
+	res := loadFirst("notes = [\"one\", \"two\"]\n improve = [\"three\"]\n blocked_by = [\"upstream #1\"]\n superseded_by = feature.second\n")
 	if !res.OK() {
 		t.Fatal(planstest.Text(&res.Findings))
 	}
@@ -322,8 +304,7 @@ func TestTextsOfFeatures(t *testing.T) {
 	if got := strings.Join(slices.Concat(f.Notes, f.Improve, f.BlockedBy, []string{f.SupersededBy}), ", "); got != "one, two, three, upstream #1, second" {
 		t.Error(got)
 	}
-	bare := Bytes("p.hcl", plan(""), planstest.Registry(), Options{})
-	if res.Plan.Digest() != bare.Plan.Digest() || len(res.Plan.Differences(bare.Plan)) > 0 {
+	if bare := loadFirst("").Plan; res.Plan.Digest() != bare.Digest() || len(res.Plan.Differences(bare)) > 0 {
 		t.Error("what people write beside a feature makes it another plan")
 	}
 	for texts, want := range map[string]string{
@@ -331,7 +312,7 @@ func TestTextsOfFeatures(t *testing.T) {
 		"superseded_by = feature.nobody\n": "Unknown feature",
 		"notes = \"one\"\n":                "Wrong type for notes",
 	} {
-		if res := Bytes("p.hcl", plan(texts), planstest.Registry(), Options{}); res.OK() || res.Diagnostics[0].Summary != want {
+		if res := loadFirst(texts); res.OK() || res.Diagnostics[0].Summary != want {
 			t.Errorf("%s: %s, want %s", texts, planstest.Text(&res.Findings), want)
 		}
 	}

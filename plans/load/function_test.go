@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/planstest"
 )
@@ -18,6 +19,10 @@ func TestFunctions(t *testing.T) {
 		"sub/deep.txt": "deep",
 		"quotes.tmpl":  "say \"hi\" (${x}\n",
 	})
+	load := func(expr string, env map[string]string) *Result {
+		src := "plan \"p\" {\n  summary = \"${" + expr + "}\"\n}\n"
+		return Bytes(filepath.Join(dir, "plan.hcl"), []byte(src), planstest.Registry(), Options{Env: fakeEnv(env)})
+	}
 	for expr, want := range map[string]string{
 		`abs(-3) + max([1, 5]...) + min(2, 9) + floor(1.9) + ceil(1.1)`:          "13",
 		`pow(2, 10) + log(8, 2) + signum(-5) + parseint("ff", 16)`:               "1281",
@@ -57,8 +62,7 @@ func TestFunctions(t *testing.T) {
 		`strrev("abc")`:                                                          "cba",
 		`indent(2, "a\nb")`:                                                      "a\n  b",
 	} {
-		src := "plan \"p\" {\n  summary = \"${" + expr + "}\"\n}\n"
-		res := Bytes(filepath.Join(dir, "plan.hcl"), []byte(src), planstest.Registry(), Options{Env: fakeEnv(map[string]string{"SET_VARIABLE": "from outside"})})
+		res := load(expr, map[string]string{"SET_VARIABLE": "from outside"})
 		if !res.OK() || res.Plan.Summary != want {
 			t.Errorf("%s: got %q, want %q\n%s", expr, res.Plan.Summary, want, planstest.Text(&res.Findings))
 		}
@@ -70,8 +74,7 @@ func TestFunctions(t *testing.T) {
 		`timestamp()`:           "would differ at every load",
 		`getenv("x")`:           "use env",
 	} {
-		src := "plan \"p\" {\n  summary = \"${" + expr + "}\"\n}\n"
-		res := Bytes(filepath.Join(dir, "plan.hcl"), []byte(src), planstest.Registry(), Options{Env: fakeEnv(nil)})
+		res := load(expr, nil)
 		if text := strings.Join(strings.Fields(planstest.Text(&res.Findings)), " "); res.OK() || !strings.Contains(strings.ToLower(text), strings.ToLower(want)) {
 			t.Errorf("%s: no %q in\n%s", expr, want, text)
 		}
@@ -85,7 +88,7 @@ func TestFilesOutsideAreNotRead(t *testing.T) {
 	for link, target := range map[string]string{
 		"link.txt": filepath.Join(outside, "secret.txt"), "folder": outside, "fine.txt": "in.txt",
 	} {
-		symlink(t, target, filepath.Join(dir, link))
+		must.Do(t, os.Symlink(target, filepath.Join(dir, link)))
 	}
 	for path, want := range map[string]string{
 		"link.txt": "", "folder/secret.txt": "", "fine.txt": "inside", filepath.Join(dir, "in.txt"): "",
@@ -104,12 +107,5 @@ func TestEveryFunctionIsDescribed(t *testing.T) {
 		if f.Description() == "" {
 			t.Errorf("%s has no description", name)
 		}
-	}
-}
-
-func symlink(t *testing.T, target, link string) {
-	t.Helper()
-	if err := os.Symlink(target, link); err != nil {
-		t.Skip("no symbolic links here: ", err)
 	}
 }

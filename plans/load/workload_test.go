@@ -10,20 +10,34 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
-// workloadIn loads one workload of a plan, which must be valid.
-func workloadIn(t *testing.T, body string) *plans.Workload {
+// planOf loads a plan of one workload, which must be valid.
+func planOf(t *testing.T, body string) *plans.Plan {
 	t.Helper()
 	res := Bytes("testdata/valid/plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+body+"\n}\n"), planstest.Registry(), Options{})
 	if !res.OK() {
 		t.Fatalf("%s\n%s", body, planstest.Text(&res.Findings))
 	}
-	return res.Plan.Workloads[0]
+	return res.Plan
+}
+
+// checkCells compares what cells of workloads are.
+func checkCells(t *testing.T, wants map[string]string, of func(plans.Cell) string) {
+	t.Helper()
+	for body, want := range wants {
+		var got []string
+		for _, c := range planOf(t, body).Workloads[0].Cells() {
+			got = append(got, of(c))
+		}
+		if s := strings.Join(got, " | "); s != want {
+			t.Errorf("%s\ngot  %s\nwant %s", body, s, want)
+		}
+	}
 }
 
 const lengths8 = "prompt_tokens = 8\noutput_tokens = 8\n"
 
 func TestCellsOfAllDimensions(t *testing.T) {
-	for body, want := range map[string]string{
+	checkCells(t, map[string]string{
 		lengths8: "w=pp8 tg8",
 		"prompt_tokens = [8, 16]\noutput_tokens = [4]\ndepth = [0, 64]\nconcurrency = [1, 2]": "w.p8.o4.d0.c1=pp8 tg4, c1 | w.p8.o4.d0.c2=pp8 tg4, c2 | " +
 			"w.p8.o4.d64.c1=pp8 tg4 @ d64, c1 | w.p8.o4.d64.c2=pp8 tg4 @ d64, c2 | w.p16.o4.d0.c1=pp16 tg4, c1 | w.p16.o4.d0.c2=pp16 tg4, c2 | " +
@@ -34,45 +48,30 @@ func TestCellsOfAllDimensions(t *testing.T) {
 		lengths8 + "rate = 2\nmax_concurrency = 4":                                               "w=pp8 tg8, 2 req/s",
 		"output_tokens = 8\nprompt_lengths {\ndistribution = \"uniform\"\nmin = 10\nmax = 21\n}": "w=pp~15.5 tg8",
 		"dataset {\nfile = \"prompts.jsonl\"\n}\nwarmup = 0":                                     "w=pp* tg*",
-	} {
-		var got []string
-		for _, c := range workloadIn(t, body).Cells() {
-			got = append(got, c.Address+"="+c.Label)
-		}
-		if s := strings.Join(got, " | "); s != want {
-			t.Errorf("%s\ngot  %s\nwant %s", body, s, want)
-		}
-	}
+		"prompt_tokens = 8\noutput_tokens = [4]":                                                 "w.o4=pp8 tg4",
+	}, func(c plans.Cell) string { return c.Address + "=" + c.Label })
 }
 
 // TestRequestsOfCells: the measured and the warmup requests of each cell.
 func TestRequestsOfCells(t *testing.T) {
-	for body, want := range map[string]string{
-		lengths8:                                                           "[10+3]",
-		lengths8 + "concurrency = [1, 2, 3, 16]":                           "[10+3 10+3 12+3 64+16]",
-		lengths8 + "concurrency = 16\nrequests = 20":                       "[20+16]",
-		lengths8 + "concurrency = 16\nwarmup = 0":                          "[64+0]",
-		lengths8 + "concurrency = 4\nduration = \"1m\"":                    "[800+4]",
-		lengths8 + "rate = [0.1, 2.5]":                                     "[10+3 150+3]",
-		lengths8 + "rate = 10\nduration = \"10s\"":                         "[166+3]",
-		lengths8 + "rate = 10\nduration = \"10s\"\nrequests = 50":          "[50+3]",
-		lengths8 + "rate = 100000\nmax_concurrency = 64":                   "[1000000+3]",
-		"dataset {\nfile = \"prompts.jsonl\"\n}":                           "[1+3]",
-		"dataset {\nfile = \"prompts.jsonl\"\n}\nrequests = 2\nwarmup = 2": "[2+2]",
-	} {
-		var got []string
-		for _, c := range workloadIn(t, body).Cells() {
-			got = append(got, fmt.Sprintf("%d+%d", c.Requests, c.Warmup))
-		}
-		if s := fmt.Sprint(got); s != want {
-			t.Errorf("%s\ngot  %s\nwant %s", body, s, want)
-		}
-	}
+	checkCells(t, map[string]string{
+		lengths8:                                                           "10+3",
+		lengths8 + "concurrency = [1, 2, 3, 16]":                           "10+3 | 10+3 | 12+3 | 64+16",
+		lengths8 + "concurrency = 16\nrequests = 20":                       "20+16",
+		lengths8 + "concurrency = 16\nwarmup = 0":                          "64+0",
+		lengths8 + "concurrency = 4\nduration = \"1m\"":                    "800+4",
+		lengths8 + "rate = [0.1, 2.5]":                                     "10+3 | 150+3",
+		lengths8 + "rate = 10\nduration = \"10s\"":                         "166+3",
+		lengths8 + "rate = 10\nduration = \"10s\"\nrequests = 50":          "50+3",
+		lengths8 + "rate = 100000\nmax_concurrency = 64":                   "1000000+3",
+		"dataset {\nfile = \"prompts.jsonl\"\n}":                           "1+3",
+		"dataset {\nfile = \"prompts.jsonl\"\n}\nrequests = 2\nwarmup = 2": "2+2",
+	}, func(c plans.Cell) string { return fmt.Sprintf("%d+%d", c.Requests, c.Warmup) })
 }
 
 // TestNewWorkloadIsThatOfAPlan: the defaults are the same without a plan.
 func TestNewWorkloadIsThatOfAPlan(t *testing.T) {
-	want := workloadIn(t, lengths8)
+	want := planOf(t, lengths8).Workloads[0]
 	got := plans.NewWorkload("w")
 	got.PromptTokens, got.OutputTokens, got.Range = []int{8}, []int{8}, want.Range
 	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
@@ -82,37 +81,25 @@ func TestNewWorkloadIsThatOfAPlan(t *testing.T) {
 
 // TestDatasetIsPartOfTheDigest: by its content, not by its path.
 func TestDatasetIsPartOfTheDigest(t *testing.T) {
-	body := "output_tokens = 4\nwarmup = 0\nrequests = 1\ndataset {\nfile = \"%s\"\n}"
-	load := func(file string) string {
-		src := "plan \"p\" {}\nworkload \"w\" {\n" + fmt.Sprintf(body, file) + "\n}\n"
-		res := Bytes("testdata/valid/plan.hcl", []byte(src), planstest.Registry(), Options{})
-		if !res.OK() {
-			t.Fatal(planstest.Text(&res.Findings))
-		}
-		return res.Plan.Digest()
+	digest := func(file string) string {
+		return planOf(t, "output_tokens = 4\nwarmup = 0\nrequests = 1\ndataset {\nfile = \""+file+"\"\n}").Digest()
 	}
-	if load("prompts.jsonl") != load("../valid/prompts.jsonl") {
+	if digest("prompts.jsonl") != digest("../valid/prompts.jsonl") {
 		t.Error("the way to the file counts")
 	}
-	if load("prompts.jsonl") == load("../other.jsonl") {
+	if digest("prompts.jsonl") == digest("../other.jsonl") {
 		t.Error("the content does not count")
 	}
 }
 
 // TestHugeNumbersOfCells: a few characters must not keep the machine busy.
 func TestHugeNumbersOfCells(t *testing.T) {
-	list := func(n int) string {
-		var all []string
-		for i := range n {
-			all = append(all, fmt.Sprint(i+1))
-		}
-		return "[" + strings.Join(all, ", ") + "]"
-	}
+	list := strings.Trim(numbered(64, func(i int) string { return fmt.Sprintf("%d, ", i) }), ", ")
 	body := ""
 	for _, name := range []string{"prompt_tokens", "output_tokens", "depth", "concurrency", "rate"} {
-		body += name + " = " + list(64) + "\n"
+		body += name + " = [" + list + "]\n"
 	}
-	res := Bytes("plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+body+"}\n"), planstest.Registry(), Options{})
+	res := loadText("plan \"p\" {}\nworkload \"w\" {\n" + body + "}\n")
 	if got := summaries(res); !strings.Contains(got, "Too many cells") || len(res.Plan.Workloads[0].Cells()) > 1 {
 		t.Errorf("%s, %d cells", got, len(res.Plan.Workloads[0].Cells()))
 	}
