@@ -162,6 +162,10 @@ func TestHypothesesAreRules(t *testing.T) {
 		{"chat.tg", "-250%", "Comparison can never hold"},
 		{"chat.tgg", "+1%", "Unknown metric"},
 		{"chat.tg.gain", "+1%", "Hypothesis without a metric"},
+		{"levels.kernels", "+1%", "Hypothesis without a metric"},
+		{"knob.moe", "+1%", "Hypothesis without a metric"},
+		{"outs.tg", "+1%", "Which cell?"},
+		{"target.a.chat.b", "+1%", "Unknown target"},
 	} {
 		res := loadClaim(c.metric, c.expect, "")
 		if res.OK() || res.Diagnostics[0].Summary != c.want || res.Plan.Feature("first").Hypothesis.Probe != nil {
@@ -311,6 +315,7 @@ func TestTextsOfFeatures(t *testing.T) {
 		"superseded_by = feature.first\n":  "Feature supersedes itself",
 		"superseded_by = feature.nobody\n": "Unknown feature",
 		"notes = \"one\"\n":                "Wrong type for notes",
+		"builds_on = \"accepted\"\n":       "Not a reference",
 	} {
 		if res := loadFirst(texts); res.OK() || res.Diagnostics[0].Summary != want {
 			t.Errorf("%s: %s, want %s", texts, planstest.Text(&res.Findings), want)

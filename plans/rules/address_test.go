@@ -39,6 +39,16 @@ func (r ruleSet) compile(src, place string) (*plans.Cond, []*rules.Error) {
 	return r.ns.Compile(src, r.places[place])
 }
 
+// sound compiles a rule that has no mistakes.
+func (r ruleSet) sound(t *testing.T, src, place string) *plans.Cond {
+	t.Helper()
+	p, errs := r.compile(src, place)
+	if len(errs) > 0 {
+		t.Fatalf("%s: %s: %s", src, errs[0].Summary, errs[0].Detail)
+	}
+	return p
+}
+
 // mistakes are the errors, each with the text that it points at.
 func mistakes(src string, errs []*rules.Error) string {
 	var list []string
@@ -53,20 +63,25 @@ func mistakes(src string, errs []*rules.Error) string {
 	return strings.Join(list, "; ")
 }
 
-func describeInput(in *plans.Input) string {
-	s := string(in.Kind)
-	for _, part := range []string{in.Feature, in.Cell, in.Metric, in.Stat, string(in.Relation)} {
-		if part != "" {
-			s += " " + part
+// inputs describes what a rule reads.
+func inputs(p *plans.Cond) string {
+	var list []string
+	for _, in := range p.Inputs() {
+		s := string(in.Kind)
+		for _, part := range []string{in.Feature, in.Cell, in.Metric, in.Stat, string(in.Relation)} {
+			if part != "" {
+				s += " " + part
+			}
 		}
+		if in.Against == plans.Root {
+			s += " of the root"
+		}
+		if in.Name != "" {
+			s += " " + in.Name
+		}
+		list = append(list, fmt.Sprintf("%s [%s %s]", s, in.Type, in.Unit))
 	}
-	if in.Against == plans.Root {
-		s += " of the root"
-	}
-	if in.Name != "" {
-		s += " " + in.Name
-	}
-	return fmt.Sprintf("%s [%s %s]", s, in.Type, in.Unit)
+	return strings.Join(list, "; ")
 }
 
 func TestAddresses(t *testing.T) {
@@ -108,12 +123,7 @@ func TestAddresses(t *testing.T) {
 		{"three", `feature["second"].outs.tg32.gain`, "metric second outs.o32 tg median gain [number ]"},
 		{"three", "feature.first.engine.startup_s", "metric first startup_s median [number s]"},
 	} {
-		p, errs := r.compile(c.address+" > 1", c.place)
-		if len(errs) > 0 {
-			t.Errorf("%s: %s: %s", c.address, errs[0].Summary, errs[0].Detail)
-			continue
-		}
-		if got := describeInput(p.Inputs()[0]); got != c.want {
+		if got := inputs(r.sound(t, c.address+" > 1", c.place)); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.address, got, c.want)
 		}
 	}
@@ -122,12 +132,8 @@ func TestAddresses(t *testing.T) {
 // TestColumns: without a report block columns are what rules, hypotheses and targets read, each once,
 // as the plan spells it and as each row has it.
 func TestColumns(t *testing.T) {
-	res := load.Bytes("rules.hcl", []byte(planstest.RulePlan), planstest.Registry(), load.Options{})
-	if !res.OK() {
-		t.Fatal(planstest.Text(&res.Findings))
-	}
 	var got []string
-	for _, c := range res.Plan.Reads {
+	for _, c := range load.Bytes("rules.hcl", []byte(planstest.RulePlan), planstest.Registry(), load.Options{}).Plan.Reads {
 		if c.Input.Relation != plans.Own || c.Input.Against != plans.Parent {
 			t.Errorf("%s is compared with something", c.Path)
 		}
@@ -145,29 +151,13 @@ func TestAddressesThatAreNoNumbers(t *testing.T) {
 		{"three", "levels.smoke in ['pass', 'inconclusive']", "level fourth smoke [word ]"},
 		{"three", `feature["third"].verdict != 'fail'`, "feature third verdict [word ]"},
 		{"three", `feature["third"].accepted`, "feature third accepted [bool ]"},
-		{"three", `not feature["third"].accepted == true`, ""},
 		{"three", `feature["third"].decided == true`, "feature third decided [bool ]"},
 		{"criterion", "knob.moe == 'routed' and chat.tg > 1", "knob first moe [word ]; metric first chat tg median [number tok/s]"},
 		{"criterion", "chat.tg >= target.llamacpp.chat.tg", "metric first chat tg median [number tok/s]; target llamacpp [number tok/s]"},
 		{"criterion", "chat.tg.gain > 0.1 and chat.tg.gain < 0.5 or chat.tg > 5", "metric first chat tg median gain [number ]; metric first chat tg median [number tok/s]"},
 	} {
-		p, errs := r.compile(c.rule, c.place)
-		if c.want == "" {
-			if len(errs) == 0 {
-				t.Errorf("%s compiles", c.rule)
-			}
-			continue
-		}
-		if len(errs) > 0 {
-			t.Errorf("%s: %s: %s", c.rule, errs[0].Summary, errs[0].Detail)
-			continue
-		}
-		var got []string
-		for _, in := range p.Inputs() {
-			got = append(got, describeInput(in))
-		}
-		if s := strings.Join(got, "; "); s != c.want {
-			t.Errorf("%s: got %q, want %q", c.rule, s, c.want)
+		if got := inputs(r.sound(t, c.rule, c.place)); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.rule, got, c.want)
 		}
 	}
 }
@@ -242,21 +232,6 @@ func TestAddressesThatDoNotExist(t *testing.T) {
 		}
 		if got := mistakes(c.address+" > 1", errs); !strings.Contains(got, fmt.Sprintf("%q", strings.TrimSuffix(c.address, "]"))) {
 			t.Errorf("%s: points elsewhere: %s", c.address, got)
-		}
-	}
-}
-
-// TestWordsOfVerdicts: a level or a feature is never waived, so no rule may wait for it.
-func TestWordsOfVerdicts(t *testing.T) {
-	r := newRules(t)
-	for _, c := range []struct{ rule, place, says string }{
-		{"levels.kernels == 'waived'", "criterion", "levels.kernels is one of pass, inconclusive, fail, never \"waived\". Only gates are waived"},
-		{`feature["first"].verdict in ['pass', 'waived']`, "three", "is one of pass, inconclusive, fail, never \"waived\". Only gates are waived"},
-		{"levels.kernels != 'error'", "criterion", "never \"error\". A verdict of invalid or error is not evidence"},
-	} {
-		_, errs := r.compile(c.rule, c.place)
-		if len(errs) != 1 || errs[0].Code != "unknown-word" || !strings.Contains(errs[0].Detail, c.says) {
-			t.Errorf("%s: %+v, want %s", c.rule, errs, c.says)
 		}
 	}
 }
@@ -336,19 +311,13 @@ func TestAddressesOfCells(t *testing.T) {
 		"random.tg > 5":                          "random tg median tok/s",
 	} {
 		res := withRule(t, rule, "")
-		var got, detail string
-		for _, d := range res.Diagnostics.Errs() {
-			got += "error " + strings.TrimPrefix(d.Error(), "../load/testdata/valid/plan.hcl:")
+		detail := ""
+		for _, d := range mistakesOnly(res) {
+			detail += d.Summary + ": " + d.Detail
 		}
-		for _, d := range res.Diagnostics {
-			if d.Severity == 1 {
-				detail += d.Summary + ": " + d.Detail
-			}
-		}
-		if got == "" {
+		if detail == "" {
 			in := res.Plan.Phases[0].Features[0].Criteria[2].Inputs()[0]
-			got = fmt.Sprint(in.Cell, " ", in.Metric, " ", in.Stat, " ", in.Unit)
-			if got != want {
+			if got := fmt.Sprint(in.Cell, " ", in.Metric, " ", in.Stat, " ", in.Unit); got != want {
 				t.Errorf("%s: got %q, want %q", rule, got, want)
 			}
 			continue
@@ -382,27 +351,14 @@ func TestSensibleNumbersOfNewScopes(t *testing.T) {
 		res := withRule(t, rule, "full")
 		var got []string
 		for _, d := range res.Diagnostics {
-			if d.Subject.Start.Line == lineOf(res.Source, rule) {
+			before, _, _ := strings.Cut(string(res.Source), rule)
+			if d.Subject.Start.Line == 1+strings.Count(before, "\n") {
 				got = append(got, d.Summary)
 			}
 		}
 		if strings.Join(got, "; ") != want {
 			t.Errorf("%s: got %q, want %q\n%s", rule, got, want, planstest.Text(&res.Findings))
 		}
-	}
-}
-
-// lineOf is the line of the plan on which a rule is.
-func lineOf(src []byte, rule string) int {
-	before, _, _ := strings.Cut(string(src), rule)
-	return 1 + strings.Count(before, "\n")
-}
-
-func TestReferenceInQuotes(t *testing.T) {
-	text := strings.Replace(planstest.RulePlan, "feature \"first\" {\n", "feature \"first\" {\n    builds_on = \"accepted\"\n", 1)
-	res := load.Bytes("plan.hcl", []byte(text), planstest.Registry(), load.Options{})
-	if len(res.Diagnostics) == 0 || !strings.Contains(res.Diagnostics[0].Detail, "Write accepted, without quotes.") {
-		t.Errorf("%s", planstest.Text(&res.Findings))
 	}
 }
 
@@ -418,35 +374,26 @@ func TestRulesThatAreRefused(t *testing.T) {
 		{"knob.moe == 'routed'", `Rule reads nothing at "knob.moe == 'routed'"`},
 		{"'pass' in ['pass']", `Comparison reads nothing at "'pass' in ["`},
 		{"chat.tg >= chat.tg.median", `Compared with itself at "chat.tg >= chat.tg.median"`},
-		{"chat.tg >= chat.tg", `Compared with itself at "chat.tg >= chat.tg"`},
 		// Not a yes or no.
-		{"chat.tg.gain", `Not a yes or no at "chat.tg.gain"`},
 		{"2 * chat.tg.gain", `Not a yes or no at "2 * chat.tg.gain"`},
 		{"levels.kernels", `Not a yes or no at "levels.kernels"`},
 		{"chat.tg > 1 and chat.ttft", `Not a yes or no at "chat.ttft"`},
 		{"'yes'", `Not a yes or no at "'yes'"`},
-		{"0.1", `Not a yes or no at "0.1"`},
 		// Types and units.
 		{"chat.tg == 'fast'", `Cannot compare at "chat.tg == 'fast'"`},
 		{"levels.kernels == 1", `Cannot compare at "levels.kernels == 1"`},
-		{"levels.kernels == true", `Cannot compare at "levels.kernels == true"`},
 		{"levels.kernels >= 'pass'", `Words have no order at "levels.kernels >= 'pass'"`},
 		{"levels.kernels * 2 > 0", `Wrong type in a rule at "levels.kernels * 2"`},
 		{"chat.tg > chat.ttft", `Units do not match at "chat.tg > chat.ttft"`},
-		{"chat.ttft < engine.startup_s", `Units do not match at "chat.ttft < engine.startup_s"`},
 		{"chat.tg.gain >= target.llamacpp.chat.tg", `Units do not match at "chat.tg.gain >= target.llamacpp.chat.tg"`},
-		{"chat.tg.n > chat.tg.n_requests", `Units do not match at "chat.tg.n > chat.tg.n_requests"`},
 		{"chat.tg != 5", `Always different at "chat.tg != 5"`},
 		{"levels.smoke == levels.kernels", `Compare with a word at "levels.smoke == levels.kernels"`},
 		// Words.
 		{"levels.kernels == 'passed'", `Unknown word at "'passed'"`},
-		{"levels.kernels != 'failed'", `Unknown word at "'failed'"`},
 		{"levels.kernels != 'invalid'", `Unknown word at "'invalid'"`},
-		{"levels.kernels == 'waived'", `Unknown word at "'waived'"`},
 		{"'Pass' == levels.kernels", `Unknown word at "'Pass'"`},
 		{"levels.kernels in ['pass', 'ok', 'good']", `Unknown word at "'ok'"; Unknown word at "'good'"`},
 		{"knob.moe == 'router' and chat.tg > 1", `Unknown word at "'router'"`},
-		{"levels.kernels == ''", `Unknown word at "''"`},
 		// Lists.
 		{"levels.kernels in []", `Not a list at "["`},
 		{"levels.kernels in 'pass'", `Not a list at "'pass'"`},
@@ -468,14 +415,10 @@ func TestRulesThatAreRefused(t *testing.T) {
 		{"chat.tg > 1 ? true : false", `Not allowed in a rule at "chat.tg > 1 ? true : false"`},
 		{"chat.tg > nil", `Not allowed in a rule at "nil"`},
 		{"all([], # > 5)", `Not allowed in a rule at "all"`},
-		{"any([1], {true})", `Not allowed in a rule at "any"`},
-		{"median([]) > 0", `Not allowed in a rule at "median"`},
 		{"chat.tg() > 1", `Not allowed in a rule at "chat.tg"`},
 		{"'x'.tg > 1", `Not an address at "'x'"`},
 		{"(chat.tg).gain > 1", ``},
 		{"levels.kernels matches '.*'", `Not allowed in a rule at "levels.kernels matches '.*'"`},
-		{"levels.kernels contains 'a'", `Not allowed in a rule at "levels.kernels contains 'a'"`},
-		{"levels.kernels startsWith 'p'", `Not allowed in a rule at "levels.kernels startsWith 'p'"`},
 		{"chat.tg % 2 == 0", `Not allowed in a rule at "chat.tg % 2"`},
 		{"chat.tg ** 2 > 0", `Not allowed in a rule at "chat.tg ** 2"`},
 		{"{a: 1}.a > 0", `Not an address at "{"`},
@@ -486,7 +429,6 @@ func TestRulesThatAreRefused(t *testing.T) {
 		// Comparisons where values belong.
 		{"not chat.tg.gain >= 0.1", `Not allowed in a rule at "not chat.tg.gain"`},
 		{"(chat.tg > 1) == true", `Not allowed in a rule at "chat.tg > 1"`},
-		{"chat.tg == 1 == true", `Not allowed in a rule at "chat.tg == 1"`},
 		// Arithmetic other than a number times a value.
 		{"chat.tg > 1 + 2", `Arithmetic in a rule at "1 + 2"`},
 		{"chat.tg / chat.tg.base > 1 and chat.tg.delta > -(2 * 3)", `Arithmetic in a rule at "chat.tg / chat.tg.base"; Arithmetic in a rule at "2 * 3"`},
@@ -494,14 +436,8 @@ func TestRulesThatAreRefused(t *testing.T) {
 		// Every mistake is found at once.
 		{"chat.tgg > 1 and levels.kernel == 'pass' or quality.x < 1", `Unknown metric at "chat.tgg"; Level not in the protocol at "levels.kernel"; Unknown address at "quality.x"`},
 	} {
-		p, errs := r.compile(c.rule, "criterion")
-		got := mistakes(c.rule, errs)
-		switch {
-		case c.want == "" && len(errs) == 0:
-			if p == nil || len(p.Inputs()) == 0 {
-				t.Errorf("%s: an empty program", c.rule)
-			}
-		case c.want != "" && got != c.want:
+		_, errs := r.compile(c.rule, "criterion")
+		if got := mistakes(c.rule, errs); got != c.want {
 			t.Errorf("%s\nwant %s\ngot  %s", c.rule, c.want, got)
 		}
 		for _, e := range errs {

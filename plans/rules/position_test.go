@@ -70,48 +70,6 @@ func TestMistakesAreShownWhereTheyStand(t *testing.T) {
 	}
 }
 
-func TestPlaceOfARule(t *testing.T) {
-	const want = `Error: Unknown metric
-
-  on plan.hcl line 58, in phase "one":
-  58:   rule = "chat.ttf <= 0.5 or chat.tg.gain >= 0.1"
-
-"ttf" is not a metric of a workload. Did you mean "ttft"?
-[unknown-metric at plan.hcl:58:11]
-
-`
-	if got := planstest.Text(&loadRule(`  rule = "chat.ttf <= 0.5 or chat.tg.gain >= 0.1"`).Findings); got != want && got != strings.Replace(want, `"ttft"`, `"ttfr"`, 1) {
-		t.Errorf("got\n%s", got)
-	}
-}
-
-func TestHypothesesNameAMetric(t *testing.T) {
-	for metric, want := range map[string]string{
-		"chat.tg": "", "chat.tg32": "", "engine.startup_s": "", "chat.ttft.p99": "",
-		"chat.tgg":        "Unknown metric",
-		"outs.tg":         "Which cell?",
-		"levels.kernels":  "Hypothesis without a metric",
-		"chat.tg.gain":    "Hypothesis without a metric",
-		"chat.tg.base":    "Hypothesis without a metric",
-		"knob.moe":        "Hypothesis without a metric",
-		"target.a.chat.b": "Unknown target",
-	} {
-		res := loadRule(`rule = "chat.tg.gain >= 0.1"
-}
-hypothesis {
-  metric  = "` + metric + `"
-  expect  = "+10%"
-  because = "it should"`)
-		got := ""
-		for _, d := range mistakesOnly(res) {
-			got += d.Summary
-		}
-		if got != want {
-			t.Errorf("%s: got %q, want %q", metric, got, want)
-		}
-	}
-}
-
 // sides shows a leaf by its texts, its unit, and whether it is under a not.
 func sides(p *plans.Cond) string {
 	var list []string
@@ -139,64 +97,14 @@ func TestLeaves(t *testing.T) {
 		{"chat.tg >= 1.05 * target.llamacpp.chat.tg", "chat.tg >= 1.05 * target.llamacpp.chat.tg {tok/s|tok/s}"},
 		{"chat.tg.cv <= 0.05 && engine.crashes == 0", "chat.tg.cv <= 0.05 {ratio|}; engine.crashes == 0 {count|}"},
 	} {
-		p, errs := r.compile(c.rule, "criterion")
-		if len(errs) > 0 {
-			t.Errorf("%s: %v", c.rule, errs)
-			continue
-		}
-		if got := sides(p); got != c.want {
+		if got := sides(r.sound(t, c.rule, "criterion")); got != c.want {
 			t.Errorf("%s\ngot  %s\nwant %s", c.rule, got, c.want)
 		}
 	}
 }
 
-func TestRulesHold(t *testing.T) {
-	r := newRules(t)
-	for _, c := range []struct {
-		rule string
-		want bool
-	}{
-		{"chat.tg >= 10 and chat.pp < 15", true},
-		{"chat.tg >= 10 and not (chat.pp < 20)", false},
-		{"-2 * chat.tg <= -20 and chat.pp * 2 > 1.5", true},
-		{"10 <= chat.tg < 12 <= chat.pp <= 12.0", true},
-		{"chat.tg > 9223372036854775807", false},
-		{"engine.crashes in [1, 10] and levels.smoke not in ['fail', 'inconclusive']", true},
-		{"engine.crashes not in [10]", false},
-		{"levels.smoke != 'pass' || engine.crashes == 10", true},
-	} {
-		p, errs := r.compile(c.rule, "criterion")
-		if len(errs) > 0 {
-			t.Errorf("%s: %v", c.rule, errs)
-			continue
-		}
-		values := func(in *plans.Input) any {
-			switch {
-			case in.Type == plans.WordInput:
-				return "pass"
-			case in.Metric == "pp":
-				return 12.0
-			}
-			return 10.0
-		}
-		if got := logicHolds(t, p, values); got != c.want {
-			t.Errorf("%s is %v", c.rule, got)
-		}
-		for _, l := range p.Compares() {
-			for _, o := range []plans.Operand{l.Left, l.Right} {
-				if v, err := o.Value(values); err != nil || v == nil {
-					t.Errorf("%s: %s is %v (%v)", c.rule, o.Text, v, err)
-				}
-			}
-		}
-	}
-}
-
 func TestProductsAreFinite(t *testing.T) {
-	p, errs := newRules(t).compile("1e300 * chat.pp < 1", "criterion")
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
+	p := newRules(t).sound(t, "1e300 * chat.pp < 1", "criterion")
 	for _, x := range []float64{1e10, math.NaN(), math.Inf(1)} {
 		if _, err := p.Compares()[0].Left.Value(func(*plans.Input) any { return x }); err == nil || !strings.Contains(err.Error(), "not a finite number") {
 			t.Errorf("of %v: %v", x, err)
