@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -29,10 +28,9 @@ func noiseless(addresses ...string) Settings {
 	return s
 }
 
-// TestWorkedCases decides the worked cases of the statistics end to end, written in every
-// equivalent way.
+// TestWorkedCases decides the worked cases of the statistics end to end, as a gain and
+// as the saving that it is in time.
 func TestWorkedCases(t *testing.T) {
-	data := must.Get(os.ReadFile("stats/testdata/sequential.json"))(t)
 	var file struct {
 		Golden []struct {
 			Name                string
@@ -41,65 +39,36 @@ func TestWorkedCases(t *testing.T) {
 			EstPct              float64 `json:"est_pct"`
 			LowerPct            float64 `json:"lower_pct"`
 			UpperPct            float64 `json:"upper_pct"`
-			SELog               float64 `json:"se_log"`
-			DF                  float64 `json:"df"`
-			PPass               float64 `json:"p_pass"`
-			PFail               float64 `json:"p_fail"`
-			Chance              float64 `json:"projected_chance"`
 			Verdict             string
 		}
 	}
-	if err := json.Unmarshal(data, &file); err != nil || len(file.Golden) != 6 {
-		t.Fatal(len(file.Golden), err)
+	must.Do(t, json.Unmarshal(must.Get(os.ReadFile("stats/testdata/sequential.json"))(t), &file))
+	if len(file.Golden) != 6 {
+		t.Fatal(len(file.Golden))
 	}
 	near := func(got, want float64) bool { return math.Abs(got-want) <= 1e-6*math.Max(1e-3, math.Abs(want)) }
 	for _, c := range file.Golden {
-		g := c.Threshold
-		for _, way := range []struct {
-			rule string
-			less bool
-			// own converts per cents of speed to the rule's own number.
-			own func(pct float64) float64
-		}{
-			{fmt.Sprintf("chat.tg.gain >= %v", g), false, func(p float64) float64 { return p / 100 }},
-			{fmt.Sprintf("chat.tg.change >= %v", g), false, func(p float64) float64 { return p / 100 }},
-			{fmt.Sprintf("not (chat.tg.change < %v)", g), false, func(p float64) float64 { return p / 100 }},
-			{fmt.Sprintf("%v <= chat.tg.gain", g), false, func(p float64) float64 { return p / 100 }},
-			{fmt.Sprintf("chat.tg >= %v * chat.tg.base", 1+g), false, func(p float64) float64 { return p / 100 }},
-			{fmt.Sprintf("chat.ttft.gain >= %v", 1-1/(1+g)), true, func(p float64) float64 { return 1 - 1/(1+p/100) }},
-			{fmt.Sprintf("chat.ttft.change <= %v", 1/(1+g)-1), true, func(p float64) float64 { return 1/(1+p/100) - 1 }},
+		gain, saving := func(pct float64) float64 { return pct / 100 }, func(pct float64) float64 { return 1 - 1/(1+pct/100) }
+		for rule, own := range map[string]func(pct float64) float64{
+			fmt.Sprintf("chat.tg.gain >= %v", c.Threshold):           gain,
+			fmt.Sprintf("chat.ttft.gain >= %v", 1-1/(1+c.Threshold)): saving,
 		} {
-			t.Run(c.Name+"/"+way.rule, func(t *testing.T) {
-				ev := with(func(f *Feature) {
-					f.Candidate, f.Parent = medians("f", c.Candidate...), medians("baseline", c.Baseline...)
-				})
-				got := Decide([]*plans.Rule{compiled(t, way.rule)}, ev, upTo(len(c.Baseline)))[0]
-				test := got.Comparisons[0].Test
-				want := map[string]verdict.Verdict{"PASS": "pass", "FAIL": "fail", "INCONCLUSIVE": "inconclusive"}[c.Verdict]
-				if got.Verdict != want || len(test.Looks) == 0 {
-					t.Fatalf("%s %+v", got.Verdict, got.Reasons)
-				}
-				last := test.Looks[len(test.Looks)-1]
-				if last.N != len(c.Baseline) || !near(last.SE, c.SELog) || !near(last.DF, c.DF) || !near(last.PPass, c.PPass) || !near(last.PFail, c.PFail) || !near(last.Chance, c.Chance) {
-					t.Errorf("%+v", last)
-				}
-				low, high := way.own(c.LowerPct), way.own(c.UpperPct)
-				if low > high {
-					low, high = high, low
-				}
-				if !near(*test.Estimate, way.own(c.EstPct)) || !near(*test.Low, low) || !near(*test.High, high) {
-					t.Errorf("%v in %v to %v, want %v to %v", *test.Estimate, *test.Low, *test.High, low, high)
-				}
+			ev := with(func(f *Feature) {
+				f.Candidate, f.Parent = medians("f", c.Candidate...), medians("baseline", c.Baseline...)
 			})
+			s := noiseless("chat.tg", "chat.ttft")
+			s.Min = len(c.Baseline) // whose only look before the last is there
+			got := Decide(compileAll(t, rule), ev, s)[0]
+			test := got.Comparisons[0].Test
+			if string(got.Verdict) != strings.ToLower(c.Verdict) || test.Looks[len(test.Looks)-1].N != len(c.Baseline) {
+				t.Errorf("%s: %s: %s %+v", c.Name, rule, got.Verdict, got.Reasons)
+			}
+			low, high := own(c.LowerPct), own(c.UpperPct)
+			if !near(*test.Estimate, own(c.EstPct)) || !near(*test.Low, low) || !near(*test.High, high) {
+				t.Errorf("%s: %s: %v in %v to %v, want %v to %v", c.Name, rule, *test.Estimate, *test.Low, *test.High, low, high)
+			}
 		}
 	}
-}
-
-// upTo are settings whose only look before the last is at n launches.
-func upTo(n int) Settings {
-	s := noiseless("chat.tg", "chat.ttft")
-	s.Min = n
-	return s
 }
 
 // TestScales: a claim and its mirror image are decided alike, and a claim and its denial
@@ -111,30 +80,20 @@ func TestScales(t *testing.T) {
 		want       verdict.Verdict
 	}{
 		{"chat.tg.gain >= 0.02", "ratio", "pass"},
-		{"chat.tg.gain <= 0.02", "ratio", "fail"},
-		{"chat.tg.change < 0.2", "ratio", "pass"},
 		{"chat.tg.change > 0.2", "ratio", "fail"},
 		{"chat.ttft.gain > 0.02", "ratio", "pass"},
-		{"chat.ttft.gain < 0.02", "ratio", "fail"},
 		{"chat.ttft.change <= -0.02", "ratio", "pass"},
-		{"chat.ttft.change >= -0.02", "ratio", "fail"},
 		{"chat.tg.delta >= 0.5", "difference", "pass"},
-		{"chat.tg.delta <= 0.5", "difference", "fail"},
 		{"chat.ttft.delta < 0", "difference", "pass"},
 		{"chat.tg >= 40", "log level", "pass"},
-		{"chat.tg <= 40", "log level", "fail"},
 		{"chat.tg.base < 43", "log level", "pass"},
-		{"chat.tg.base > 43", "log level", "fail"},
 		{"chat.ttft <= 25", "log level", "pass"},
 		{"chat.tg > 0", "level", "pass"},
-		{"chat.tg < 0", "level", "fail"},
 		{"chat.tg.cv < 0.2", "level", "pass"},
 		{"chat.tg.root.gain > 1", "ratio", "pass"},
 		{"chat.tg >= 0.97 * chat.tg.base", "ratio", "pass"},
-		{"chat.tg.delta > 0.5", "difference", "pass"},
 		{"chat.tg.p50 > 40", "log level", "pass"},
 		{"engine.memory_gb.change <= 0.05", "range", "pass"},
-		{"engine.memory_gb.change >= 0.05", "range", "fail"},
 		{"engine.memory_gb.gain >= 0.05", "range", "fail"},
 		{"engine.memory_gb.delta < 0.5", "range", "pass"},
 		{"engine.memory_gb < 1.5", "range", "fail"},
@@ -149,9 +108,6 @@ func TestScales(t *testing.T) {
 		denied := map[verdict.Verdict]verdict.Verdict{"pass": "fail", "fail": "pass"}[c.want]
 		if got := decided(compiled(t, "not ("+c.rule+")"), ev); got.Verdict != denied {
 			t.Errorf("not (%s): %s: %v", c.rule, got.Verdict, got.Reasons)
-		}
-		if got := decided(compiled(t, "not (not ("+c.rule+"))"), ev); got.Verdict != c.want {
-			t.Errorf("not not %s: %s", c.rule, got.Verdict)
 		}
 	}
 }
@@ -197,38 +153,8 @@ func TestMirrors(t *testing.T) {
 // TestSettingsAreRefused: levels that nobody calibrated decide nothing.
 func TestSettingsAreRefused(t *testing.T) {
 	for _, s := range []Settings{{}, {FalsePass: 0.3, FalseFail: 0.05, Min: 3, Max: 8}, {FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 99}, {FalsePass: 0.01, FalseFail: 0.05, Max: -1}} {
-		if got := Decide([]*plans.Rule{compiled(t, "chat.tg.gain >= 0.1")}, full(), s)[0]; got.Verdict != verdict.Invalid || len(got.Reasons) != 1 {
+		if got := Decide(compileAll(t, "chat.tg.gain >= 0.1"), full(), s)[0]; got.Verdict != verdict.Invalid || len(got.Reasons) != 1 {
 			t.Errorf("%+v: %+v", s, got)
-		}
-	}
-}
-
-// TestCountsWait: a number of launches or requests that is not reached yet is waited for,
-// a crash is not.
-func TestCountsWait(t *testing.T) {
-	crashed := with(func(f *Feature) { set(&f.Candidate, 0, "engine.crashes", "median", 1) })
-	for _, c := range []struct {
-		rule string
-		ev   *Evidence
-		max  int
-		want verdict.Verdict
-		open bool
-	}{
-		{"chat.tg.n >= 6", full(), 8, "inconclusive", true},
-		{"chat.tg.n >= 6", full(), 4, "fail", false},
-		{"chat.tg.n >= 4", full(), 8, "pass", false},
-		{"chat.tg.base.n_requests > 50", full(), 8, "inconclusive", true},
-		{"chat.tg.n_requests <= 40", full(), 8, "inconclusive", true},
-		{"chat.tg.n_requests <= 40", full(), 4, "pass", false},
-		{"chat.tg.n == 4", full(), 4, "pass", false},
-		{"engine.crashes == 0", crashed, 8, "fail", false},
-		{"engine.crashes == 0", full(), 8, "pass", false},
-	} {
-		s := usual
-		s.Max = c.max
-		got := Decide([]*plans.Rule{compiled(t, c.rule)}, c.ev, s)[0]
-		if got.Verdict != c.want || (len(got.Open) > 0) != c.open {
-			t.Errorf("%s of %d: %s, open %v: %q", c.rule, c.max, got.Verdict, got.Open, verdict.Lines(got.Reasons))
 		}
 	}
 }
@@ -267,7 +193,7 @@ func TestNoiseIsAFloor(t *testing.T) {
 	s := usual
 	s.Noise = map[string]verdict.Noise{"chat.tg": {SD: 0.02, DF: 9}}
 	for _, text := range []string{"chat.tg.delta > 1", "chat.tg.max > 1", "chat.tg.cv < 1"} {
-		if test := Decide([]*plans.Rule{compiled(t, text)}, full(), s)[0].Comparisons[0].Test; test.Floor != 0 || test.First != 4 {
+		if test := Decide(compileAll(t, text), full(), s)[0].Comparisons[0].Test; test.Floor != 0 || test.First != 4 {
 			t.Errorf("%s: %+v", text, test)
 		}
 	}
@@ -307,52 +233,6 @@ func BenchmarkDecide(b *testing.B) {
 	for b.Loop() {
 		Decide(rules, ev, usual)
 	}
-}
-
-// BenchmarkDecideOne decides one rule of one comparison: 10,000 of them are a
-// replay of 10,000 small gates.
-func BenchmarkDecideOne(b *testing.B) {
-	rules, ev := []*plans.Rule{compiled(b, "chat.tg.gain >= 0.05")}, evidence16()
-	b.ReportAllocs()
-	for b.Loop() {
-		Decide(rules, ev, usual)
-	}
-}
-
-// BenchmarkDecideRaw decides the same gate from raw samples: 16 launches of 1,000
-// requests with 32 events each, from which every metric is derived anew.
-func BenchmarkDecideRaw(b *testing.B) {
-	rules, ev := gate(b), evidence16()
-	f := ev.Features["f"]
-	var raw []measure.Recording
-	for i := range 16 {
-		raw = append(raw, recording(rand.New(rand.NewPCG(6, uint64(i))), 1000))
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		for i := range raw {
-			a := []*Arm{&f.Candidate, &f.Parent}[i%2]
-			l := &a.Launches[i/2]
-			memory := l.Metrics["engine.memory_gb"]
-			l.Metrics = measure.Evaluate(raw[i])
-			l.Metrics["engine.memory_gb"] = memory
-		}
-		Decide(rules, ev, usual)
-	}
-}
-
-// recording is one launch of n requests of 32 tokens.
-func recording(r *rand.Rand, n int) measure.Recording {
-	out := measure.Recording{Cells: []measure.CellRun{{Cell: "chat", To: time.Minute}}}
-	for i := range n {
-		s := measure.Sample{Workload: "chat", Index: i, PromptTokens: 100, OutputTokens: 32, CachedTokens: -1, Start: time.Duration(1 + i)}
-		gap := 20e6 * (1 + 0.02*r.NormFloat64())
-		for k := range 32 {
-			s.Events = append(s.Events, measure.Event{At: time.Duration(50e6 + float64(k)*gap), Kind: measure.KindText, Tokens: k + 1, Bytes: 4})
-		}
-		out.Samples = append(out.Samples, s)
-	}
-	return out
 }
 
 // TestClaimed: the outcomes of a hypothesis.
@@ -453,10 +333,7 @@ func TestShares(t *testing.T) {
 		{[]string{a, b}, 3, "3/2", ""},
 		{[]string{"0.05 < chat.tg.gain < 0.5"}, 0, "1/2 1/2", ""},
 	} {
-		var rules []*plans.Rule
-		for _, text := range k.rules {
-			rules = append(rules, compiled(t, text))
-		}
+		rules := compileAll(t, k.rules...)
 		got := shares(rules, k.alternatives)
 		var list []string
 		for _, leaf := range rules[0].Compares() {
@@ -503,14 +380,9 @@ func session(r *rand.Rand, n int, base, own float64) *Evidence {
 // are written. Undivided it would be about 13% and 3%.
 func TestFamilyWiseErrors(t *testing.T) {
 	parts := []string{"chat.tg.gain >= 0.05", "chat.pp.gain >= 0.05", "chat.ttft.gain >= 0.05"}
-	var three []*plans.Rule
-	for _, p := range parts {
-		three = append(three, compiled(t, p))
-	}
-	and := []*plans.Rule{compiled(t, strings.Join(parts, " and "))}
-	or := []*plans.Rule{compiled(t, strings.Join(parts, " or "))}
+	three, and, or := compileAll(t, parts...), compileAll(t, strings.Join(parts, " and ")), compileAll(t, strings.Join(parts, " or "))
 	r := rand.New(rand.NewPCG(6, 3))
-	const sessions = 2000
+	const sessions = 1200
 	failed, joined, passed := 0, 0, 0
 	for range sessions {
 		ev := session(r, 8, 0.03, 0.09) // so noisy that it decides, not the margin for two speeds
@@ -528,7 +400,6 @@ func TestFamilyWiseErrors(t *testing.T) {
 		}
 	}
 	rate := func(n int) float64 { return float64(n) / sessions }
-	t.Logf("false fail of three criteria %.4f, of one and %.4f; false pass of one or %.4f", rate(failed), rate(joined), rate(passed))
 	if failed != joined {
 		t.Errorf("three criteria and one and of them differ: %d and %d", failed, joined)
 	}

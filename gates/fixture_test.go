@@ -87,6 +87,14 @@ func compiled(t testing.TB, text string) *plans.Rule {
 	return res.Plan.Phases[0].Gate.Rules[0]
 }
 
+func compileAll(t testing.TB, texts ...string) (rules []*plans.Rule) {
+	t.Helper()
+	for _, text := range texts {
+		rules = append(rules, compiled(t, text))
+	}
+	return rules
+}
+
 // medians is an arm with one launch for each value of tg; ttft is its inverse,
 // output_tokens always 16.
 func medians(name string, values ...float64) Arm {
@@ -145,6 +153,23 @@ func set(a *Arm, launch int, metric, stat string, v float64) {
 }
 
 func drop(a *Arm, launch int, metric string) { delete(a.Launches[launch].Metrics, metric) }
+
+// giving is full evidence whose launches have one more metric: that of arm "f" or
+// "baseline", launch i from 0.
+func giving(metric string, of func(arm string, i int) measure.Summary) *Evidence {
+	return with(func(f *Feature) {
+		for _, a := range []*Arm{&f.Candidate, &f.Parent} {
+			for i, l := range a.Launches {
+				l.Metrics[metric] = of(a.Name, i)
+			}
+		}
+	})
+}
+
+// always gives every launch the same value.
+func always(v float64, unit string) func(string, int) measure.Summary {
+	return func(string, int) measure.Summary { return launchSummary(v, unit) }
+}
 
 // usual are the defaults of a plan, without recorded launch noise: the first look is at 4
 // launches per arm.

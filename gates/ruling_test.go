@@ -164,33 +164,6 @@ func TestOpenOfRules(t *testing.T) {
 	}
 }
 
-// TestLatched: launches after a decision do not change it.
-func TestLatched(t *testing.T) {
-	r := rand.New(rand.NewPCG(6, 2))
-	for range 100 {
-		own, base := make([]float64, 8), make([]float64, 8)
-		for i := range own {
-			own[i], base[i] = 33+r.NormFloat64(), 31+r.NormFloat64()/2
-		}
-		rule := compiledOnce(t, []string{"chat.tg.gain >= 0.01", "chat.tg <= 33.5", "chat.ttft.delta <= -1"}[r.IntN(3)])
-		var first verdict.Rule
-		for n := 1; n <= 8; n++ {
-			got := decided(rule, with(func(f *Feature) { f.Candidate, f.Parent = medians("f", own[:n]...), medians("baseline", base[:n]...) }))
-			test := got.Comparisons[0].Test
-			if first.Verdict != "" {
-				was := first.Comparisons[0].Test
-				if got.Verdict != first.Verdict || test.Stop != was.Stop || len(test.Looks) != len(was.Looks) || !got.Reasons[0].Equal(first.Reasons[0]) || len(got.Open) > 0 {
-					t.Fatalf("%s came out as %q, and with %d launches as %q", rule.Expr, verdict.Lines(first.Reasons), n, verdict.Lines(got.Reasons))
-				}
-			} else if test.Stop != verdict.StopOpen {
-				first = got
-			} else if len(got.Open) != 1 || n == 8 {
-				t.Fatalf("%s is not open after %d: %q", rule.Expr, n, verdict.Lines(got.Reasons))
-			}
-		}
-	}
-}
-
 // compiledOnce caches compiled rules for the tests that make many decisions.
 func compiledOnce(t testing.TB, text string) *plans.Rule {
 	t.Helper()

