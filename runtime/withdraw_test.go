@@ -48,6 +48,18 @@ func retract(t *testing.T, g *Graph, m *memory, id string) (withdrawn []string) 
 	return withdrawn
 }
 
+// rested is what a first run of steps that pass left: its journal, the runner, and what the
+// next run starts.
+func rested(t *testing.T, g *Graph, launches map[string][]string) (*memory, *Runner, *[]string) {
+	t.Helper()
+	m, started := newMemory(), new([]string)
+	r := runnerOf(g, m, resting(started, launches))
+	r.Now = func() time.Time { return noon }
+	execute(t, r)
+	*started = nil
+	return m, r, started
+}
+
 // TestRetract: whichever node is retracted, the next run decides nothing that
 // rests on it, measures nothing, and does not end well; a person who asks for the
 // node gets it all back without other measurements.
@@ -56,30 +68,26 @@ func TestRetract(t *testing.T) {
 	for _, c := range []struct {
 		node      string
 		withdrawn string
-		rerun     []string
 		measured  string
 	}{
-		{"baseline", "feature.one phase.a feature.two phase.b", []string{"baseline"}, "baseline"},
-		{"feature.one.qualify", "feature.one phase.a feature.two phase.b", []string{"feature.one.qualify"}, "feature.one.qualify"},
-		{"feature.one.benchmark", "feature.one phase.a feature.two phase.b", []string{"feature.one.benchmark"}, "feature.one.benchmark"},
-		{"feature.one", "phase.a feature.two phase.b", []string{"feature.one"}, ""},
-		{"phase.a", "feature.two phase.b", []string{"phase.a"}, ""},
-		{"phase.b.step.exec.tag", "feature.two phase.b", []string{"phase.b.step.exec.tag"}, "phase.b.step.exec.tag"},
-		{"feature.two", "phase.b", []string{"feature.two"}, ""},
-		{"phase.b", "", []string{"phase.b"}, ""},
+		{"baseline", "feature.one phase.a feature.two phase.b", "baseline"},
+		{"feature.one.qualify", "feature.one phase.a feature.two phase.b", "feature.one.qualify"},
+		{"feature.one.benchmark", "feature.one phase.a feature.two phase.b", "feature.one.benchmark"},
+		{"feature.one", "phase.a feature.two phase.b", ""},
+		{"phase.a", "feature.two phase.b", ""},
+		{"phase.b.step.exec.tag", "feature.two phase.b", "phase.b.step.exec.tag"},
+		{"feature.two", "phase.b", ""},
+		{"phase.b", "", ""},
 	} {
-		m := newMemory()
-		var started []string
-		r := runnerOf(g, m, resting(&started, nil))
-		execute(t, r)
+		m, r, started := rested(t, g, nil)
 		if got := strings.Join(retract(t, g, m, c.node), " "); got != c.withdrawn {
 			t.Errorf("%s: withdrawn with it are %q, want %q", c.node, got, c.withdrawn)
 		}
 		for round := range 2 {
-			started = nil
+			*started = nil
 			res := execute(t, r)
-			if len(started) > 0 {
-				t.Errorf("%s: run %d started %q", c.node, round, started)
+			if len(*started) > 0 {
+				t.Errorf("%s: run %d started %q", c.node, round, *started)
 			}
 			if v := Summarise(res.Result).Verdict; v != verdict.Invalid {
 				t.Errorf("%s: run %d is %s, want invalid", c.node, round, v)
@@ -90,14 +98,14 @@ func TestRetract(t *testing.T) {
 				}
 			}
 		}
-		r.Rerun = func(n *Node) bool { return n.ID == c.rerun[0] }
-		started = nil
+		r.Rerun = func(n *Node) bool { return n.ID == c.node }
+		*started = nil
 		res := execute(t, r)
 		if v := Summarise(res.Result).Verdict; v != verdict.Pass {
 			t.Errorf("%s: asked for again, the run is %s (%v)", c.node, v, res.Locked)
 		}
 		var measured []string
-		for _, id := range started {
+		for _, id := range *started {
 			if !DecidesAlone(g.Node(id).Kind) {
 				measured = append(measured, id)
 			}
@@ -115,37 +123,20 @@ func TestRetract(t *testing.T) {
 // same phase too, and on which they do not; whether or not anything but the
 // feature itself was recorded as withdrawn.
 func TestRetractWithinPhase(t *testing.T) {
-	feature := func(name string, on plans.BuildsOn) *plans.Feature {
-		return &plans.Feature{Name: name, Phase: "a", Protocol: "p", BuildsOn: on}
-	}
-	g, err := NewGraph(&plans.Plan{
-		Baseline:  &plans.Baseline{},
-		Protocols: []*plans.Protocol{{Name: "p", Levels: []*plans.Block{{Kind: "benchmark"}}}},
-		Phases: []*plans.Phase{{Name: "a", Gate: &plans.Gate{}, Features: []*plans.Feature{
-			feature("one", plans.BuildsOn{Kind: plans.OnBaseline}),
-			feature("beside", plans.BuildsOn{Kind: plans.OnBaseline}),
-			feature("above", plans.BuildsOn{Kind: plans.OnFeature, Feature: "one"}),
-			feature("stacked", plans.BuildsOn{Kind: plans.OnAccepted}),
-		}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := planOf(feature("one"), feature("beside"), feature("above", on("one")), feature("stacked", onAccepted))
+	p.Phases[0].Gate = &plans.Gate{}
+	g := must.Get(NewGraph(p))(t)
 	for _, alone := range []bool{false, true} {
-		m := newMemory()
-		var started []string
-		r := runnerOf(g, m, resting(&started, nil))
-		execute(t, r)
+		m, r, started := rested(t, g, nil)
 		if alone {
 			_ = m.Append(&ledger.Record{Decision: m.Latest("feature.one").Withdraw(ledger.Retraction{Node: "feature.one", Reason: "wrong prompts", By: "kim"})})
 		} else if got := strings.Join(retract(t, g, m, "feature.one"), " "); got != "feature.above feature.stacked phase.a" {
 			t.Errorf("withdrawn are %q", got)
 		}
 		preview := must.Get(r.Reconcile())(t)
-		started = nil
 		res := execute(t, r)
-		if len(started) > 0 {
-			t.Errorf("alone %v: started %q", alone, started)
+		if len(*started) > 0 {
+			t.Errorf("alone %v: started %q", alone, *started)
 		}
 		wantVerdict(t, res, "feature.beside", verdict.Pass)
 		wantVerdict(t, res, "phase.a", verdict.Invalid)
@@ -173,11 +164,7 @@ var byKim = verdict.Say("retraction.node", "{subject} was retracted by {by}{caus
 // and not a feature that was measured on what was retracted.
 func TestWaivedGateOfRetracted(t *testing.T) {
 	g := ports(t)
-	m := newMemory()
-	var started []string
-	r := runnerOf(g, m, resting(&started, nil))
-	r.Now = func() time.Time { return noon }
-	execute(t, r)
+	m, r, _ := rested(t, g, nil)
 	retract(t, g, m, "feature.one")
 	m.waivers = map[string]*ledger.Waiver{"phase.a": waiverOf(m, "phase.a")}
 	res := execute(t, r)
@@ -188,6 +175,16 @@ func TestWaivedGateOfRetracted(t *testing.T) {
 		if got := res.Locked[id]; !got.Equal(byKim) {
 			t.Errorf("%s is locked because %+v", id, got)
 		}
+	}
+	// The gate alone: the second phase builds on what its feature accepted.
+	m, r, _ = rested(t, g, nil)
+	retract(t, g, m, "phase.a")
+	m.waivers = map[string]*ledger.Waiver{"phase.a": waiverOf(m, "phase.a")}
+	res = execute(t, r)
+	wantVerdict(t, res, "phase.a", verdict.Invalid)
+	wantVerdict(t, res, "phase.b", verdict.Pass)
+	if v := Summarise(res.Result).Verdict; v != verdict.Waived {
+		t.Errorf("the run is %s", v)
 	}
 }
 
@@ -232,11 +229,8 @@ func TestRetractedStays(t *testing.T) {
 		"asked for, and once more": {{old, "feature.f", verdict.Pass}, {old, "bench", verdict.Pass}},
 	} {
 		g := graphOf(t, node("bench", KindBenchmark), node("feature.f", KindFeature, Need{"bench", Settled}))
-		m := newMemory()
-		var started []string
 		launches := map[string][]string{"feature.f": append([]string{"q-1"}, old...), "bench": old}
-		r := runnerOf(g, m, resting(&started, launches))
-		execute(t, r)
+		m, r, started := rested(t, g, launches)
 		retract(t, g, m, "feature.f")
 		for i, c := range rounds {
 			launches["feature.f"], launches["bench"] = c.launches, c.launches
@@ -246,9 +240,9 @@ func TestRetractedStays(t *testing.T) {
 			if d := res.Outcomes["feature.f"]; d.Verdict != c.want || d.Retracted() != (c.want == verdict.Invalid) {
 				t.Errorf("%s, round %d: %+v", name, i, d)
 			}
-			r.Rerun, started = nil, nil
-			if execute(t, r); len(started) > 0 {
-				t.Errorf("%s, round %d: started %q again", name, i, started)
+			r.Rerun, *started = nil, nil
+			if execute(t, r); len(*started) > 0 {
+				t.Errorf("%s, round %d: started %q again", name, i, *started)
 			}
 		}
 		// What the runner makes is what the ledger takes.
@@ -295,25 +289,5 @@ func TestRetractedCandidateStays(t *testing.T) {
 		if got.Retracted() != c.stays || (got.Verdict == verdict.Invalid) != c.stays {
 			t.Errorf("%s: %+v", c.name, got)
 		}
-	}
-}
-
-// TestWaivedRetraction: a person may go on although what a gate rests on was
-// retracted, and the gate says so.
-func TestWaivedRetraction(t *testing.T) {
-	g := ports(t)
-	m := newMemory()
-	var started []string
-	r := runnerOf(g, m, resting(&started, nil))
-	r.Now = func() time.Time { return noon }
-	execute(t, r)
-	// The gate alone: the second phase builds on what its feature accepted.
-	retract(t, g, m, "phase.a")
-	m.waivers = map[string]*ledger.Waiver{"phase.a": waiverOf(m, "phase.a")}
-	res := execute(t, r)
-	wantVerdict(t, res, "phase.a", verdict.Invalid)
-	wantVerdict(t, res, "phase.b", verdict.Pass)
-	if v := Summarise(res.Result).Verdict; v != verdict.Waived {
-		t.Errorf("the run is %s", v)
 	}
 }

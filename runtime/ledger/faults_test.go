@@ -58,8 +58,7 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, _, _ := create(t, small()...)
-			l := must.Get(Open(path, nil))(t)
-			defer l.Close()
+			l := opened(t, path)
 			good, root := l.file, l.Root()
 			fault := c.fault
 			fault.file = good
@@ -95,8 +94,7 @@ func TestFaults(t *testing.T) {
 // TestCheckpointFails: what cannot be put into the checkpoint is not recorded.
 func TestCheckpointFails(t *testing.T) {
 	path, data, _ := create(t, small()...)
-	l := must.Get(Open(path, nil))(t)
-	defer l.Close()
+	l := opened(t, path)
 	for _, inTheWay := range []string{checkpointPath(path) + ".new", checkpointPath(path)} {
 		must.Do(t, errors.Join(os.RemoveAll(inTheWay), os.MkdirAll(inTheWay+"/x", 0o755)))
 		if err := l.Append(decision("r1", "n", 1)); err == nil || !strings.Contains(err.Error(), "1 record not recorded") {
@@ -115,10 +113,8 @@ func TestCheckpointFails(t *testing.T) {
 
 func TestForeignWriterIsNoticed(t *testing.T) {
 	path, _, _ := create(t)
-	a := must.Get(Open(path, nil))(t)
-	defer a.Close()
-	b := must.Get(Open(path, nil))(t)
-	defer b.Close()
+	a := opened(t, path)
+	b := opened(t, path)
 	must.Do(t, a.Append(runStart("a")))
 	if err := b.Append(runStart("b")); err == nil || !strings.Contains(err.Error(), "another process") {
 		t.Errorf("got %v", err)

@@ -52,8 +52,7 @@ func small() []*Record {
 func create(t testing.TB, recs ...*Record) (path string, data []byte, sizes []int64) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "ledger")
-	l := must.Get(Open(path, nil))(t)
-	defer l.Close()
+	l := opened(t, path)
 	sizes = append(sizes, l.size)
 	for _, r := range recs {
 		must.Do(t, l.Append(r))
@@ -66,6 +65,20 @@ func create(t testing.TB, recs ...*Record) (path string, data []byte, sizes []in
 func write(t testing.TB, path string, data []byte) {
 	t.Helper()
 	must.Do(t, os.WriteFile(path, data, 0o644))
+}
+
+// opened is a ledger that the test's end closes.
+func opened(t testing.TB, path string) *Ledger {
+	t.Helper()
+	l := must.Get(Open(path, nil))(t)
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// ofCheckpoint is the checkpoint of a ledger.
+func ofCheckpoint(t testing.TB, path string) []byte {
+	t.Helper()
+	return must.Get(os.ReadFile(checkpointPath(path)))(t)
 }
 
 func nodes(n int) []*Record {

@@ -160,21 +160,3 @@ func TestOverruledRecords(t *testing.T) {
 		l.Close()
 	}
 }
-
-// TestWaiverTimes: times become UTC, as everywhere.
-func TestWaiverTimes(t *testing.T) {
-	r := waiver(1)
-	r.Waiver.Expires = r.Waiver.Expires.In(time.FixedZone("", 3600))
-	_, seen, err := encode(r)
-	if err != nil || seen.Waiver.Expires.Location() != time.UTC || !seen.Waiver.Expires.Equal(r.Waiver.Expires) {
-		t.Errorf("%v, %v", seen.Waiver.Expires, err)
-	}
-}
-
-func TestVerifyCountsOverruled(t *testing.T) {
-	path, _, _ := create(t, overruled()...)
-	rep, err := Verify(path)
-	if err != nil || rep.Waivers != 1 || rep.Retractions != 1 || rep.Decisions != 4 {
-		t.Errorf("%+v, %v", rep, err)
-	}
-}

@@ -16,7 +16,7 @@ func TestCutAtEveryByte(t *testing.T) {
 	// Small, since each cut costs some fsyncs.
 	recs := []*Record{runStart("r"), {Type: "decision", Time: noon, Run: "r", Decision: &Decision{Node: "n", Kind: "gate", Attempt: 1, Verdict: "fail"}}, end("r")}
 	path, data, sizes := create(t, recs...)
-	text := must.Get(os.ReadFile(checkpointPath(path)))(t)
+	text := ofCheckpoint(t, path)
 	for cut := range data {
 		write(t, path, data[:cut])
 		write(t, checkpointPath(path), text)
@@ -70,9 +70,9 @@ func TestCutAtEveryByte(t *testing.T) {
 // A power cut may leave anything in place of what was written, where nobody was told of it.
 func TestHoles(t *testing.T) {
 	path, data, sizes := create(t, append(small(), nodes(40)...)...)
-	whole := must.Get(os.ReadFile(checkpointPath(path)))(t)
+	whole := ofCheckpoint(t, path)
 	first, _, _ := create(t, small()...)
-	behind := must.Get(os.ReadFile(checkpointPath(first)))(t)
+	behind := ofCheckpoint(t, first)
 	acknowledged := sizes[4] // the forty were one batch that was cut
 	for name, spoil := range map[string]func(b []byte){
 		"hole":          func(b []byte) { clear(b[8*512 : 9*512]) },
@@ -89,8 +89,7 @@ func TestHoles(t *testing.T) {
 				t.Fatalf("got %v, want damage", err)
 			}
 			write(t, checkpointPath(path), behind)
-			l := must.Get(Open(path, nil))(t)
-			defer l.Close()
+			l := opened(t, path)
 			if l.Len() < 4 || len(l.Notices()) != 1 {
 				t.Errorf("%d records, notices %q", l.Len(), l.Notices())
 			}

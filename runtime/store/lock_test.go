@@ -52,13 +52,25 @@ func child(t *testing.T, role, dir string) (*exec.Cmd, *bufio.Reader) {
 	return cmd, bufio.NewReader(out)
 }
 
-func TestLockDiesWithItsHolder(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), ".mxflow")
-	child, out := child(t, "lock", dir)
+// locked is a process that holds the lock.
+func locked(t *testing.T, dir string) *exec.Cmd {
+	t.Helper()
+	cmd, out := child(t, "lock", dir)
 	if line, err := out.ReadString('\n'); line != "locked\n" {
 		t.Fatalf("the other process says %q, %v", line, err)
 	}
+	return cmd
+}
 
+func kill(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	must.Do(t, cmd.Process.Kill())
+	cmd.Wait()
+}
+
+func TestLockDiesWithItsHolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), ".mxflow")
+	child := locked(t, dir)
 	_, err := Lock(dir)
 	var held *HeldError
 	if !errors.As(err, &held) || held.Holder == nil || held.Holder.PID != child.Process.Pid {
@@ -73,8 +85,7 @@ func TestLockDiesWithItsHolder(t *testing.T) {
 	must.Get(os.Create(filepath.Join(dir, "ledger")))(t)
 	openReadOnly(t, dir)
 
-	must.Do(t, child.Process.Kill())
-	child.Wait()
+	kill(t, child)
 	if b, _ := os.ReadFile(filepath.Join(dir, "lock")); len(b) == 0 {
 		t.Error("the dead holder's file is empty, so this shows nothing")
 	}
@@ -121,15 +132,11 @@ func TestAtWork(t *testing.T) {
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("looking made the directory")
 	}
-	other, out := child(t, "lock", dir)
-	if line, err := out.ReadString('\n'); line != "locked\n" {
-		t.Fatalf("the other process says %q, %v", line, err)
-	}
+	other := locked(t, dir)
 	if by := look(true); by == nil || by.PID != other.Process.Pid || by.Started.IsZero() {
 		t.Errorf("it is held by %+v", by)
 	}
-	must.Do(t, other.Process.Kill())
-	other.Wait()
+	kill(t, other)
 	if by := look(false); by != nil {
 		t.Errorf("it is held by the dead %+v", by)
 	}
