@@ -49,17 +49,21 @@ func (s *story) end(run string) {
 
 // launches are one arm of a session, one for each value of tg.
 func (s *story) launches(session, variant string, knobs map[string]string, tg ...float64) (ids []string) {
-	for i, v := range tg {
-		id := fmt.Sprintf("%s.%s.%d", session, variant, i+1)
-		s.add(&ledger.Record{Type: "launch", Run: "r1", Launch: &ledger.Launch{
-			ID: id, Session: session, Purpose: "benchmark", Node: "feature.x.benchmark", Variant: variant, VariantKey: fmt.Sprint(knobs),
-			Block: "embedded.tiny", Knobs: knobs, Ordinal: i + 1, Order: i + 1, Started: s.at, OK: true,
-			Cells:   []measure.CellRun{{Cell: "chat", Prompt: 32, Output: 8, Concurrency: 1}},
-			Metrics: map[string]measure.Summary{"chat.tg": {Unit: "tok/s", Better: measure.Higher, N: 10, Stats: map[string]float64{"median": v}}},
-		}})
-		ids = append(ids, id)
+	for _, v := range tg {
+		ids = append(ids, s.launch(session, variant, len(ids)+1, knobs, sentChat, tgLaunch(v).Metrics))
 	}
 	return ids
+}
+
+var sentChat = measure.CellRun{Cell: "chat", Prompt: 32, Output: 8, Concurrency: 1}
+
+func (s *story) launch(session, variant string, n int, knobs map[string]string, cell measure.CellRun, metrics map[string]measure.Summary) string {
+	id := fmt.Sprintf("%s.%s.%d", session, variant, n)
+	s.add(&ledger.Record{Type: "launch", Run: "r1", Launch: &ledger.Launch{
+		ID: id, Session: session, Purpose: "benchmark", Node: "feature.x.benchmark", Variant: variant, VariantKey: fmt.Sprint(knobs),
+		Block: "embedded.tiny", Knobs: knobs, Ordinal: n, Order: n, Started: s.at, OK: true, Cells: []measure.CellRun{cell}, Metrics: metrics,
+	}})
+	return id
 }
 
 // measured are launches on which something was decided.

@@ -149,25 +149,23 @@ func TestBoundsAreOfTheSameRelation(t *testing.T) {
 func TestBoundsAreOfTheSameUnit(t *testing.T) {
 	delta, ratio, level, low := -0.4, -0.0066, 59.6, -0.012
 	values, base := []float64{59.5, 59.7}, []float64{60, 60}
-	for name, test := range map[string]*verdict.Test{
-		"ratio": {Form: verdict.Ratio, Values: values, Base: base, Low: &low, Estimate: &ratio, Looks: []verdict.Look{{N: 2}}},
-		"range": {Form: verdict.Range, Values: values, Base: base, Low: &low, Relation: "change"},
-		"level": {Form: verdict.LogLevel, Values: values, Low: &low, Estimate: &level, Looks: []verdict.Look{{N: 2}}},
+	for want, test := range map[string]*verdict.Test{
+		"chat.tg.delta -0.4 of a ratio":             {Form: verdict.Ratio, Values: values, Base: base, Low: &low, Estimate: &ratio, Looks: []verdict.Look{{N: 2}}},
+		"chat.tg.delta -0.4 of a range":             {Form: verdict.Range, Values: values, Base: base, Low: &low, Relation: "change"},
+		"chat.tg.delta -0.4 of a level":             {Form: verdict.LogLevel, Values: values, Low: &low, Estimate: &level, Looks: []verdict.Look{{N: 2}}},
+		"chat.tg.delta -0.4 from -0.012 of its own": {Form: verdict.Difference, Values: values, Base: base, Low: &low},
 	} {
 		r := ledger.Rule{
 			Decides: true, Comparisons: []ledger.Comparison{{Text: "chat.tg >= 0.97 * chat.tg.base", Test: test}},
 			Inputs: []ledger.Input{{Path: "chat.tg.delta", Unit: "tok/s", Value: &delta, N: 2, BaseN: 2, PerLaunch: values, BasePerLaunch: base}},
 		}
-		if g := gainsOf(&ledger.Decision{Rules: []ledger.Rule{r}})[0]; shown(g) != "chat.tg.delta -0.4" || g.Unit != "tok/s" || g.Launches != 2 || g.Against != 2 {
-			t.Errorf("%s: %+v", name, g)
+		if test.Form == verdict.Difference {
+			r.Comparisons[0].Text = "chat.tg.delta >= -3"
 		}
-	}
-	r := ledger.Rule{
-		Decides: true, Comparisons: []ledger.Comparison{{Text: "chat.tg.delta >= -3", Test: &verdict.Test{Form: verdict.Difference, Values: values, Base: base, Low: &low}}},
-		Inputs: []ledger.Input{{Path: "chat.tg.delta", Unit: "tok/s", Value: &delta, N: 2, BaseN: 2, PerLaunch: values, BasePerLaunch: base}},
-	}
-	if g := gainsOf(&ledger.Decision{Rules: []ledger.Rule{r}})[0]; g.Low == nil || *g.Low != low {
-		t.Errorf("a difference is bounded by its test: %+v", g)
+		g := gainsOf(&ledger.Decision{Rules: []ledger.Rule{r}})[0]
+		if got, _, _ := strings.Cut(want, " of "); shown(g) != got || g.Unit != "tok/s" || g.Launches != 2 || g.Against != 2 {
+			t.Errorf("%s: %+v", want, g)
+		}
 	}
 }
 

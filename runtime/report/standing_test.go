@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -9,9 +8,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 var failed = verdict.New(code.Outcome).On("baseline").Is(verdict.Fail)
@@ -98,44 +95,40 @@ func TestRows(t *testing.T) {
 // TestOverruled: a waiver and a retraction stand beside what was decided, never
 // in its place, and one that does not hold any more is shown as such.
 func TestOverruled(t *testing.T) {
-	now := time.Now().UTC()
-	s := must.Get(store.Open(t.TempDir()))(t)
-	defer s.Close()
+	now, s := time.Now().UTC(), newStory(t)
+	s.at = now.Add(-time.Hour)
 	decided := func(node, kind string, v verdict.Verdict) *ledger.Decision {
-		return &ledger.Decision{Node: node, Kind: kind, Phase: strings.TrimPrefix(node, "phase."), MeasureKey: "m", DecisionKey: "d", Attempt: 1, Verdict: v, Reasons: []verdict.Reason{verdict.Say("broken",
-			"{error}",
-			verdict.Text("error", "decode: slower"))}}
+		return &ledger.Decision{
+			Node: node, Kind: kind, Phase: strings.TrimPrefix(node, "phase."), MeasureKey: "m", DecisionKey: "d", Attempt: 1, Verdict: v,
+			Reasons: []verdict.Reason{verdict.Say("broken", "{error}", verdict.Text("error", "decode: slower"))},
+		}
 	}
-	record := func(r ledger.Record) {
-		r.Time, r.Run = now.Add(-time.Hour), "r1"
-		must.Do(t, s.Append(&r))
-	}
+	decide := func(d *ledger.Decision) { s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: d}) }
 	waive := func(node string, until time.Time) {
-		record(ledger.Record{Type: "waiver", Waiver: &ledger.Waiver{Node: node, Attempt: 1, Verdict: verdict.Fail, Reason: "known", By: "kim", Expires: until}})
+		s.add(&ledger.Record{Type: "waiver", Run: "r1", Waiver: &ledger.Waiver{Node: node, Attempt: 1, Verdict: verdict.Fail, Reason: "known", By: "kim", Expires: until}})
 	}
-	record(ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "p"}})
+	s.begin("r1")
 	f := decided("feature.f", "feature", verdict.Pass)
 	f.Feature, f.Accepted, f.Rules = "f", true, []ledger.Rule{{Name: "decode", Expr: "chat.tg.gain > 0", Verdict: verdict.Pass, Decides: true}}
 	for _, d := range []*ledger.Decision{decided("phase.holds", "gate", verdict.Fail), decided("phase.ended", "gate", verdict.Fail), decided("phase.plain", "gate", verdict.Fail), f} {
-		record(ledger.Record{Type: "decision", Decision: d})
+		decide(d)
 	}
 	waive("phase.holds", now.Add(time.Hour))
 	waive("phase.ended", now.Add(-time.Minute))
 	gone := f.Withdraw(ledger.Retraction{Node: "feature.f", Reason: "cached prompts", By: "lee"})
-	record(ledger.Record{Type: "decision", Decision: gone})
+	decide(gone)
 	// A later apply decides it again over the same launches.
-	record(ledger.Record{Type: "decision", Decision: gone.Withdraw(*gone.Retraction)})
+	decide(gone.Withdraw(*gone.Retraction))
 
 	var states []string
-	for _, o := range OverruledNow(s, now) {
+	for _, o := range OverruledNow(s.st, now) {
 		states = append(states, o.Node+" "+o.Word()+" "+o.State)
 	}
 	want := "phase.holds fail, waived waived|phase.ended fail waiver expired|feature.f invalid retracted"
 	if got := strings.Join(states, "|"); got != want {
 		t.Errorf("overruled are\n%s\nwant\n%s", got, want)
 	}
-	var page bytes.Buffer
-	must.Do(t, Markdown(&page, s, nil))
+	page := markdown(t, s)
 	for _, want := range []string{
 		"| holds | **fail, waived** | waived by kim until ", "known<br>decode: slower |",
 		"| ended | **fail** | waiver by kim expired ",
@@ -143,8 +136,8 @@ func TestOverruled(t *testing.T) {
 		"## f: invalid", "retracted by lee: cached prompts. The following was pass, accepted (attempt 1).",
 		"| decode | – | `chat.tg.gain > 0` | – | pass |",
 	} {
-		if !strings.Contains(page.String(), want) {
-			t.Errorf("the page has no %q:\n%s", want, page.String())
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %q:\n%s", want, page)
 		}
 	}
 }

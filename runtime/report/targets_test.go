@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -45,21 +44,13 @@ func TestContests(t *testing.T) {
 			o.Address, o.Why = "", verdict.Say("broken", "{error}", verdict.Text("error", "no rule says"))
 		}), []float64{99, 98}, Open + ": no rule says"},
 		"sent something else": {other(func(o *ledger.Target) { o.Sent = &ledger.Sent{Prompt: 64, Output: 8, Concurrency: 1} }), []float64{99, 98, 97}, Open + ": launch s-9.baseline.1 was sent pp32 tg8 in chat"},
-		"not a number":        {target, []float64{99, math.Inf(1)}, Open + ": chat.tg: a value is not a finite number"},
 		"zero":                {target, []float64{0, 1, 2}, Open},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
 			s.begin("r1", c.target)
 			s.add(baselineOf(set()))
-			if !math.IsInf(c.values[len(c.values)-1], 1) {
-				s.measured("s-9", "baseline", set(), c.values...)
-			} else {
-				one := Contest{Target: c.target, Standing: Open}
-				one.decide(&Arm{Launches: []*ledger.Launch{tgLaunch(99), tgLaunch(math.Inf(1))}}, nil)
-				check(t, one, c.want)
-				return
-			}
+			s.measured("s-9", "baseline", set(), c.values...)
 			all := Contests(s.st)
 			if len(all) != 1 || all[0].Variant != "baseline" {
 				t.Fatal(all)
@@ -67,6 +58,9 @@ func TestContests(t *testing.T) {
 			check(t, all[0], c.want)
 		})
 	}
+	one := Contest{Target: target, Standing: Open}
+	one.decide(&Arm{Launches: []*ledger.Launch{tgLaunch(99), tgLaunch(math.Inf(1))}}, nil)
+	check(t, one, Open+": chat.tg: a value is not a finite number")
 }
 
 func check(t *testing.T, c Contest, want string) {
@@ -143,12 +137,9 @@ func TestNewestThatMeasuredIt(t *testing.T) {
 	s.add(baselineOf(set()))
 	s.measured("s-1", "baseline", set(), 20, 20.4, 20.1)
 	for i, v := range []float64{12, 12.1} {
-		s.add(&ledger.Record{Type: "launch", Run: "r1", Launch: &ledger.Launch{
-			ID: fmt.Sprintf("s-2.baseline.%d", i+1), Session: "s-2", Purpose: "benchmark", Node: "feature.y.benchmark", Variant: "baseline",
-			Block: "embedded.tiny", Knobs: set(), Ordinal: i + 1, Order: i + 1, Started: s.at, OK: true,
-			Cells:   []measure.CellRun{{Cell: "deep"}},
-			Metrics: map[string]measure.Summary{"deep.tg": {Unit: "tok/s", N: 10, Stats: map[string]float64{"median": v}}},
-		}})
+		s.launch("s-2", "baseline", i+1, set(), measure.CellRun{Cell: "deep"}, map[string]measure.Summary{
+			"deep.tg": {Unit: "tok/s", N: 10, Stats: map[string]float64{"median": v}},
+		})
 	}
 	s.stand("s-2", "baseline", []string{"s-2.baseline.1", "s-2.baseline.2"})
 	all := Contests(s.st)
@@ -169,12 +160,7 @@ func TestNewestThatSentIt(t *testing.T) {
 	s.begin("r1", target)
 	s.add(baselineOf(set()))
 	s.measured("s-1", "baseline", set(), 99, 98)
-	s.add(&ledger.Record{Type: "launch", Run: "r1", Launch: &ledger.Launch{
-		ID: "s-2.baseline.1", Session: "s-2", Purpose: "benchmark", Node: "feature.y.benchmark", Variant: "baseline",
-		Block: "embedded.tiny", Knobs: set(), Ordinal: 1, Order: 1, Started: s.at, OK: true,
-		Cells: []measure.CellRun{{Cell: "chat", Prompt: 32, Output: 8, Concurrency: 1}},
-	}})
-	s.stand("s-2", "baseline", []string{"s-2.baseline.1"})
+	s.stand("s-2", "baseline", []string{s.launch("s-2", "baseline", 1, set(), sentChat, nil)})
 	all := Contests(s.st)
 	if len(all) != 1 || all[0].Session != "s-2" || all[0].Standing != Open || all[0].Note.Kind != "target.launch_lacks" || all[0].Note.Subject != "s-2.baseline.1" || all[0].Note.Values["address"].Text != "chat.tg" {
 		t.Fatalf("%+v", all)

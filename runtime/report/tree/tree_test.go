@@ -134,27 +134,17 @@ func TestFiles(t *testing.T) {
 			}
 		}
 	}
+	if n := agree(t, text); n != 3 {
+		t.Errorf("%d features", n)
+	}
 	again, err := Files(p, st, nil)
 	if err != nil || fmt.Sprint(again) != fmt.Sprint(files) {
 		t.Errorf("made again it is another: %v", err)
 	}
 }
 
-// TestPagesAgree: what BENCHMARK_RESULTS.md has of a feature is on the feature's page, to the
-// digit.
-func TestPagesAgree(t *testing.T) {
-	p, st := made(t, 3, 8)
-	files := must.Get(Files(p, st, nil))(t)
-	pages := map[string]string{}
-	for _, f := range files {
-		pages[f.Path] = f.Text
-	}
-	if n := agree(t, pages); n != 3 {
-		t.Errorf("%d features", n)
-	}
-}
-
-// agree compares the first metric of each feature, and says of how many.
+// agree compares what BENCHMARK_RESULTS.md has of each feature with the feature's page, to the
+// digit, and says of how many.
 func agree(t *testing.T, pages map[string]string) (features int) {
 	t.Helper()
 	for line := range strings.Lines(pages[results]) {
@@ -180,15 +170,12 @@ func BenchmarkTree(b *testing.B) {
 			must.Do(b, report.Markdown(io.Discard, st, nil))
 		}
 	})
-	b.Run("tree", func(b *testing.B) { benchmarkTree(b, p, st) })
-}
-
-func benchmarkTree(b *testing.B, p *plans.Plan, st *store.Store) {
-	dir := b.TempDir()
-	for b.Loop() {
-		files := must.Get(Files(p, st, nil))(b)
-		must.Get(Write(dir, files, true))(b)
-	}
+	b.Run("tree", func(b *testing.B) {
+		dir := b.TempDir()
+		for b.Loop() {
+			must.Get(Write(dir, must.Get(Files(p, st, nil))(b), true))(b)
+		}
+	})
 }
 
 const page = "# Page\n\nNumbers.\n\n<!-- keep notes -->\n<!-- /keep -->\n"
