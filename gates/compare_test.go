@@ -9,6 +9,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // contender is one whose launches have these values of chat.tg and chat.ttft.
@@ -66,9 +67,7 @@ func TestCompare(t *testing.T) {
 	for _, c := range rows[0].Cells {
 		order = append(order, c.Address)
 	}
-	if got := strings.Join(order, " "); got != "chat.tg chat.ttft engine.startup_s" {
-		t.Errorf("columns %s", got)
-	}
+	must.Equal(t, "columns", strings.Join(order, " "), "chat.tg chat.ttft engine.startup_s")
 	// Nothing varies: a ratio without an interval, not an invented one.
 	if c := cell(t, rows[0], "engine.startup_s"); c.Low != nil || c.Speedup == nil || c.SpeedupLow != nil {
 		t.Errorf("%+v", c)
@@ -322,7 +321,7 @@ func TestEffectsOfBrokenCells(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	rows[0].Verdict = verdict.Invalid
-	if all := Effects(rows, combined); all != nil {
-		t.Errorf("without the reference: %+v", all)
+	if got := Effects(rows, combined); got != nil {
+		t.Errorf("%v: %v", "without the reference", got)
 	}
 }

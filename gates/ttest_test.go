@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -188,9 +189,7 @@ func TestResolution(t *testing.T) {
 		{"tok/s", false, []float64{1}, 1e-9},
 		{"tok/s", false, []float64{0.1}, 1e-9},
 	} {
-		if got := resolution(c.unit, c.whole, c.values); got != c.want {
-			t.Errorf("%v %s: %v, want %v", c.values, c.unit, got, c.want)
-		}
+		must.Equal(t, fmt.Sprint(c.values, " ", c.unit), resolution(c.unit, c.whole, c.values), c.want)
 	}
 }
 
@@ -211,9 +210,7 @@ func TestWholeByName(t *testing.T) {
 		{plans.Input{Cell: plans.CommandKind, Metric: "output_tokens", Stat: "median"}, false},
 		{plans.Input{Cell: "chat", Metric: "crashes", Stat: "median"}, false},
 	} {
-		if got := wholeByName(&c.in); got != c.want {
-			t.Errorf("%s of %q, %s: %v", c.in.Metric, c.in.Cell, c.in.Stat, got)
-		}
+		must.Equal(t, fmt.Sprint(c.in.Metric, " ", c.in.Cell, " ", c.in.Stat), wholeByName(&c.in), c.want)
 	}
 }
 

@@ -181,9 +181,7 @@ func wantVerdict(t *testing.T, res *executed, id string, want verdict.Verdict) {
 	if d == nil {
 		t.Fatalf("%s has no outcome (locked: %+v), want %s", id, res.Locked[id], want)
 	}
-	if d.Verdict != want {
-		t.Errorf("%s is %s (%v), want %s", id, d.Verdict, d.Reasons, want)
-	}
+	must.Equal(t, fmt.Sprint(id, " ", d.Reasons), d.Verdict, want)
 }
 
 func chainOf(n int, kind Kind) []*Node {

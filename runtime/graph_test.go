@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -63,9 +65,7 @@ func TestGraphsOfFeatures(t *testing.T) {
 		must.Do(t, os.WriteFile(golden, []byte(text.String()), 0o644))
 	}
 	want := must.Get(os.ReadFile(golden))(t)
-	if got := text.String(); got != string(want) {
-		t.Errorf("graphs differ from %s; run with -update and look at the difference.\n%s", golden, got)
-	}
+	must.Equal(t, golden, text.String(), string(want))
 }
 
 // TestSiblingsMakeNoCycle: what waits for its siblings never waits for itself,
@@ -129,15 +129,11 @@ func TestTheBaselineWaitsForWhatAllFeaturesWaitFor(t *testing.T) {
 func TestCandidateOf(t *testing.T) {
 	for _, name := range []string{"gemm", "spec[v1.2]", "gemm@production", "size[x.first]"} {
 		for _, id := range []string{FeatureID(name), QualifyID(name), BenchmarkID(name), FirstID(name)} {
-			if got := CandidateOf(id); got != name {
-				t.Errorf("%s is about %q, wanted %q", id, got, name)
-			}
+			must.Equal(t, id, CandidateOf(id), name)
 		}
 	}
 	for _, id := range []string{BaselineID, PhaseID("feature.x"), StepID("one", "exec", "gemm")} {
-		if got := CandidateOf(id); got != "" {
-			t.Errorf("%s is about the candidate %q", id, got)
-		}
+		must.Equal(t, id, CandidateOf(id), "")
 	}
 }
 
@@ -230,9 +226,7 @@ func TestSiblings(t *testing.T) {
 				}
 			}
 		}
-		if got := strings.Join(groups, "|"); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
+		must.Equal(t, name, strings.Join(groups, "|"), c.want)
 		for _, f := range c.features {
 			for _, other := range f.Confirm {
 				if got := g.Siblings(other); len(got) != 1 || got[0] != other {
@@ -247,5 +241,119 @@ func TestSiblings(t *testing.T) {
 	lost := feature("lost", func(f *plans.Feature) { f.Phase = "nowhere" })
 	if got := (&Graph{}).Siblings(lost); len(got) != 1 || got[0] != lost {
 		t.Errorf("a feature outside of the plan has the siblings %v", got)
+	}
+}
+
+// TestTargetNodes: what is named, and what that rests on; not the siblings that a
+// benchmark only waits for.
+func TestTargetNodes(t *testing.T) {
+	g := must.Get(NewGraph(planOf(feature("x", choosing("1", "2")), feature("y"), feature("z", on("y")))))(t)
+	y := []string{BaselineID, BenchmarkID("y"), FeatureID("y"), QualifyID("y")}
+	for name, want := range map[string][]string{
+		"baseline":       {BaselineID},
+		QualifyID("y"):   {BaselineID, QualifyID("y")},
+		"y":              y,
+		BenchmarkID("y"): {BaselineID, BenchmarkID("y"), QualifyID("y")},
+		"z":              append([]string{BenchmarkID("z"), FeatureID("z"), QualifyID("z")}, y...),
+		"x[2]":           {BaselineID, BenchmarkID("x[2]"), QualifyID("x[2]")},
+		"x": {
+			BaselineID, FeatureID("x"), BenchmarkID("x[1]"), BenchmarkID("x[2]"), QualifyID("x[1]"), QualifyID("x[2]"),
+		},
+		"nothing": nil,
+		"":        nil,
+	} {
+		target, unknown := TargetNodes(g, []string{name})
+		var got []string
+		for _, n := range g.Nodes {
+			if target(n) {
+				got = append(got, n.ID)
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) || (want == nil) != (len(unknown) == 1) {
+			t.Errorf("%q: %q and unknown %q, want %q", name, got, unknown, want)
+		}
+	}
+	if target, unknown := TargetNodes(g, nil); target != nil || unknown != nil {
+		t.Error("naming nothing leaves something out")
+	}
+}
+
+// TestTarget: what is left out is not run, keeps what is recorded of it, and a gate
+// that is left out is no pass.
+func TestTarget(t *testing.T) {
+	g := graphOf(t,
+		node(BaselineID, KindQualify), node("a", KindBenchmark, Need{BaselineID, Passed}), node("b", KindBenchmark, Need{BaselineID, Passed}),
+		node("gate", KindGate, Need{"a", Settled}, Need{"b", Settled}),
+	)
+	named := func(name string) func(*Node) bool {
+		target, _ := TargetNodes(g, []string{name})
+		return target
+	}
+	journal, steps := newMemory(), &verdicts{of: map[string]verdict.Verdict{"b": verdict.Fail}}
+	for _, step := range []struct {
+		target  string
+		started []string
+		want    verdict.Verdict
+		left    []string
+	}{
+		{"a", []string{BaselineID, "a"}, verdict.Inconclusive, []string{"b", "gate"}},
+		{BaselineID, nil, verdict.Inconclusive, []string{"b", "gate"}},
+		{"b", []string{"b"}, verdict.Fail, []string{"gate"}},
+		{"gate", nil, verdict.Pass, nil},
+		{"a", nil, verdict.Pass, nil},
+	} {
+		steps.started = nil
+		r := runnerOf(g, journal, steps.step)
+		r.Target = named(step.target)
+		preview := must.Get(r.Reconcile())(t)
+		res := execute(t, r)
+		var left []string
+		for i, n := range g.Nodes {
+			if res.Locked[n.ID].Kind != preview[i].Locked.Kind {
+				t.Errorf("--target %s: %s is %q, and the preview said %q", step.target, n.ID, res.Locked[n.ID].Kind, preview[i].Locked.Kind)
+			}
+			if res.Locked[n.ID].Kind == code.NotTargeted.Kind {
+				left = append(left, n.ID)
+			}
+		}
+		if got := Summarise(res.Result).Verdict; got != step.want || !slices.Equal(steps.started, step.started) || !slices.Equal(left, step.left) {
+			t.Errorf("--target %s: %s, ran %q, left out %q, want %+v", step.target, got, steps.started, left, step)
+		}
+	}
+}
+
+// TestRerunNodes: a name stands for what it names and nothing else; an empty one, as
+// an unset variable of a script gives it, names nothing.
+func TestRerunNodes(t *testing.T) {
+	p := planOf(feature("x", choosing("1", "2")), feature("y"))
+	g := must.Get(NewGraph(p))(t)
+	var all []string
+	for _, n := range g.Nodes {
+		all = append(all, n.ID)
+	}
+	for name, want := range map[string][]string{
+		"all":       all,
+		"baseline":  {"baseline"},
+		"y":         {QualifyID("y"), BenchmarkID("y"), FeatureID("y")},
+		"x[2]":      {QualifyID("x[2]"), BenchmarkID("x[2]")},
+		"feature.y": {"feature.y"},
+		"":          nil,
+		"phase.":    nil,
+		"z":         nil,
+	} {
+		forced, unknown := RerunNodes(g, []string{name})
+		var got []string
+		for _, n := range g.Nodes {
+			if forced(n) {
+				got = append(got, n.ID)
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) || (want == nil) != (len(unknown) == 1) {
+			t.Errorf("%q: %q and unknown %q, want %q", name, got, unknown, want)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -41,9 +42,7 @@ func TestUnlocking(t *testing.T) {
 		v := &verdicts{of: map[string]verdict.Verdict{"a": c.verdict}}
 		g := graphOf(t, node("a", KindStep), node("b", KindStep, Need{"a", c.mode}), node("c", KindStep, Need{"b", Passed}))
 		res := execute(t, runnerOf(g, newMemory(), v.step))
-		if got := res.Outcomes["b"] != nil; got != c.runs {
-			t.Errorf("a is %s, need %d: b ran is %v, want %v", c.verdict, c.mode, got, c.runs)
-		}
+		must.Equal(t, fmt.Sprint(c.verdict, " ", c.mode), res.Outcomes["b"] != nil, c.runs)
 		if locked := verdict.New(code.Outcome).On("a").Is(c.verdict); !c.runs && !res.Locked["c"].Equal(locked) {
 			t.Errorf("c is locked because %+v, want the root cause a", res.Locked["c"])
 		}
@@ -261,9 +260,7 @@ func TestPreviewSaysOnWhatItDepends(t *testing.T) {
 	v := &verdicts{of: map[string]verdict.Verdict{}}
 	preview := must.Get(runnerOf(g, newMemory(), v.step).Reconcile())(t)
 	for i, want := range []string{"", "phase.a passes", "phase.a is decided"} {
-		if got := preview[i].If; got != want {
-			t.Errorf("%s: if %q, want %q", preview[i].Node.ID, got, want)
-		}
+		must.Equal(t, preview[i].Node.ID, preview[i].If, want)
 	}
 }
 

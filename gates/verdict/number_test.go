@@ -1,8 +1,11 @@
 package verdict
 
 import (
+	"fmt"
 	"math"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func TestNumbers(t *testing.T) {
@@ -33,9 +36,7 @@ func TestNumbers(t *testing.T) {
 		{31.59, "ratio", "+3159.0%"},
 		{1e9, "ratio", "+1.0e+11%"},
 	} {
-		if got := Number(c.f, c.unit); got != c.want {
-			t.Errorf("%v %s: got %q, want %q", c.f, c.unit, got, c.want)
-		}
+		must.Equal(t, fmt.Sprint(c.f, " ", c.unit), Number(c.f, c.unit), c.want)
 	}
 	for _, c := range []struct {
 		a, b float64
@@ -51,30 +52,22 @@ func TestNumbers(t *testing.T) {
 		{100, math.Nextafter(100, 101), "tok/s", "100 tok/s and 100 tok/s"},
 	} {
 		a, b := FormatDistinct(c.a, c.b, c.unit)
-		if got := a + " and " + b; got != c.want {
-			t.Errorf("got %s, want %s", got, c.want)
-		}
+		must.Equal(t, "got", a+" and "+b, c.want)
 	}
 }
 
 func TestPlusMinus(t *testing.T) {
 	for std, want := range map[float64]string{0: "57.85 ± 0", 1234.5: "57.85 ± 1234", 99.4: "57.85 ± 99", 0.2134: "57.85 ± 0.21", 0.0123: "57.85 ± 0.012"} {
-		if got := PlusMinus(57.854, std); got != want {
-			t.Errorf("%v: %q, want %q", std, got, want)
-		}
+		must.Equal(t, std, PlusMinus(57.854, std), want)
 	}
 }
 
 func TestInterval(t *testing.T) {
 	low, high := 0.98, 1.0567
 	for unit, want := range map[string]string{"times": "1.02× [0.98, 1.06]", "tok/s": "1.02 tok/s [0.98, 1.057]", "ratio": "+102.0% [+98.0%, +105.7%]"} {
-		if got := Interval(1.02, &low, &high, unit); got != want {
-			t.Errorf("%s: %q, want %q", unit, got, want)
-		}
+		must.Equal(t, unit, Interval(1.02, &low, &high, unit), want)
 	}
-	if got := Interval(1.02, nil, &high, "ms"); got != "1.02 ms" {
-		t.Errorf("without bounds: %q", got)
-	}
+	must.Equal(t, "without bounds", Interval(1.02, nil, &high, "ms"), "1.02 ms")
 }
 
 func TestP(t *testing.T) {
@@ -93,12 +86,8 @@ func TestP(t *testing.T) {
 		{1, "> 0.999", "p > 0.999"},
 		{math.NaN(), "NaN", "p = NaN"},
 	} {
-		if got := P(c.p); got != c.want {
-			t.Errorf("%v: %q, want %q", c.p, got, c.want)
-		}
-		if got := PIs(c.p); got != c.is {
-			t.Errorf("%v: %q, want %q", c.p, got, c.is)
-		}
+		must.Equal(t, c.p, P(c.p), c.want)
+		must.Equal(t, c.p, PIs(c.p), c.is)
 	}
 }
 
@@ -106,9 +95,7 @@ func TestPLevel(t *testing.T) {
 	for level, want := range map[float64]string{
 		0.002: "0.002", 0.015: "0.015", 0.005: "0.005", 0.015 / 4: "0.00375", 0.015 / 8: "0.001875", 0.002 / 3: "0.0006667", 0.0395: "0.0395", 0.002 / 160: "0.0000125", 0: "0",
 	} {
-		if got := PLevel(level); got != want {
-			t.Errorf("%v: %q, want %q", level, got, want)
-		}
+		must.Equal(t, level, PLevel(level), want)
 	}
 }
 
@@ -133,17 +120,13 @@ func TestPercent(t *testing.T) {
 		{-1.2, 1, "-120.0% (2.2 times as much)"},
 		{-53.739, 1, "-5373.9% (54.7 times as much)"},
 	} {
-		if got := Percent(c.x, c.decimals); got != c.want {
-			t.Errorf("%v with %d decimals: %q, want %q", c.x, c.decimals, got, c.want)
-		}
+		must.Equal(t, fmt.Sprint(c.x, " ", c.decimals), Percent(c.x, c.decimals), c.want)
 	}
 }
 
 func TestExact(t *testing.T) {
 	for text, want := range map[string]string{"+10.0%": "+10%", "-0.50%": "-0.5%", "+100%": "+100%", "+1.0e+11%": "+1.0e+11%", "10.0 GB": "10.0 GB", "pass": "pass"} {
-		if got := bare(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		must.Equal(t, text, bare(text), want)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // TestText: the forms in which a text has its values.
@@ -46,9 +47,7 @@ func TestText(t *testing.T) {
 		if !strings.Contains(text, "{causes") {
 			want += ": out of memory"
 		}
-		if got := r.String(); got != want {
-			t.Errorf("%s:\ngot  %q\nwant %q", text, got, want)
-		}
+		must.Equal(t, text, r.String(), want)
 		data, err := json.Marshal(r)
 		var back Reason
 		if err != nil || json.Unmarshal(data, &back) != nil || back.String() != want {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/planstest"
@@ -18,9 +19,7 @@ func TestWarningsPointAtTheComparison(t *testing.T) {
 		{`  rule = "chat.tg.gain >= ${10}"`, "58:11-32 Implausible for the unit"},
 	} {
 		res := load.Bytes("plan.hcl", planstest.RulePlanWith(c.attribute), planstest.Registry(), load.Options{})
-		if got := places(res); got != c.want {
-			t.Errorf("%s\ngot  %s\nwant %s", c.attribute, got, c.want)
-		}
+		must.Equal(t, c.attribute, places(res), c.want)
 	}
 }
 
@@ -118,9 +117,7 @@ func TestPassesOnlyWhenWorse(t *testing.T) {
 		"not (chat.ttft.gain > -0.05)", "not (chat.ttft.gain < -0.05)", "chat.tg.gain >= 0.1 or chat.ttft.gain <= -0.05", "engine.memory_gb.delta >= 0",
 		"chat.ttft <= 1.1 * chat.ttft.base", "chat.ttft >= 30", "chat.tg.gain >= 0",
 	} {
-		if said := warnings(t, rule, "only-when-worse"); said != "" {
-			t.Errorf("%s: %q", rule, said)
-		}
+		must.Equal(t, rule, warnings(t, rule, "only-when-worse"), "")
 	}
 }
 

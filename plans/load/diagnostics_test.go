@@ -235,9 +235,7 @@ func TestCodesOfTheParsers(t *testing.T) {
 		"Attribute redefined":       "attribute-twice",
 		"Unclosed index brackets":   "invalid-syntax",
 	} {
-		if got := lang.CodeOf(&hcl.Diagnostic{Summary: summary}); got != want {
-			t.Errorf("%s: %s; want %s", summary, got, want)
-		}
+		must.Equal(t, summary, lang.CodeOf(&hcl.Diagnostic{Summary: summary}), want)
 	}
 	if got := lang.CodeOf(&hcl.Diagnostic{Summary: "Invalid operand", Expression: hcl.StaticExpr(cty.True, hcl.Range{})}); got != "invalid-expression" {
 		t.Errorf("what the evaluator finds has %s", got)

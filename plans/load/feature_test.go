@@ -35,9 +35,7 @@ speculation[long] map[cache:on spec:long]  [decode]
 speculation@embedded.large map[cache:on] embedded.large [decode]
 speculation@vllm.large map[cache:on] vllm.large [memory]
 speculation@other map[cache:on] vllm.other [decode]`
-	if text := strings.Join(got, "\n"); text != want {
-		t.Errorf("got\n%s\nwant\n%s", text, want)
-	}
+	must.Equal(t, "features", strings.Join(got, "\n"), want)
 	if n := len(f.Confirm[1].Criteria); n != 1 {
 		t.Errorf("%d criteria are repeated, not the one named", n)
 	}
@@ -258,9 +256,7 @@ func TestStepsOfTwoKinds(t *testing.T) {
 func TestSamplingThatIsNotSent(t *testing.T) {
 	for written, warns := range map[string]bool{"top_p = 0": false, "top_k = 0": false, "min_p = 0": false, "top_p = 0\n top_k = 5": true, "min_p = 0.1": true} {
 		res := loadText("plan \"p\" {}\nworkload \"w\" {\n prompt_tokens = 1\n output_tokens = 1\n " + written + "\n}\n")
-		if got := strings.Contains(planstest.Text(&res.Findings), "Sampling has no effect"); got != warns {
-			t.Errorf("%s: warns %v", written, got)
-		}
+		must.Equal(t, written, strings.Contains(planstest.Text(&res.Findings), "Sampling has no effect"), warns)
 	}
 }
 
@@ -320,5 +316,239 @@ func TestTextsOfFeatures(t *testing.T) {
 		if res := loadFirst(texts); res.OK() || res.Diagnostics[0].Summary != want {
 			t.Errorf("%s: %s, want %s", texts, planstest.Text(&res.Findings), want)
 		}
+	}
+}
+
+func TestDecision(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want plans.Decision
+	}{
+		{"", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8}},
+		{"decision {}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8}},
+		{"decision {\n false_pass = 0.001\n false_fail = 0.1\n launches = { min = 4, max = 12 }\n}", plans.Decision{FalsePass: 0.001, FalseFail: 0.1, Min: 4, Max: 12}},
+		{"decision {\n launches = { max = 6 }\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 6}},
+		{"decision {\n launches = { max = 1 }\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 1, Max: 1}},
+		{"decision {\n launches = { min = 10 }\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 10, Max: 10}},
+		{"decision {\n launches = null\n false_pass = null\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8}},
+		{"variable \"most\" { default = 6 }\ndecision {\n launches = { max = var.most }\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 6}},
+	} {
+		res := loadText("plan \"p\" {}\n" + c.text + "\n")
+		if !res.OK() || *res.Plan.Decision != c.want {
+			t.Errorf("%s\nis %+v\n%s", c.text, res.Plan.Decision, planstest.Text(&res.Findings))
+		}
+	}
+	if Bytes("p.hcl", []byte("plan {"), nil, Options{}).Plan.Decision == nil {
+		t.Error("a broken plan has no decision")
+	}
+	res := loadYAML("plan:\n  p: {}\ndecision:\n  false_pass: 0.001\n  launches: {min: 4, max: 6}\n")
+	if d := res.Plan.Decision; !res.OK() || *d != (plans.Decision{FalsePass: 0.001, FalseFail: 0.05, Min: 4, Max: 6}) {
+		t.Errorf("YAML: %+v\n%s", d, planstest.Text(&res.Findings))
+	}
+	res = loadText("plan \"p\" {}\ndecision {\n false_pass = 0.03\n}\n")
+	if res.OK() || !strings.Contains(res.Diagnostics[0].Detail, "0.01") {
+		t.Errorf("what is offered is not said: %s", planstest.Text(&res.Findings))
+	}
+}
+
+func TestLaunchesOf(t *testing.T) {
+	for _, c := range []struct {
+		decision, benchmark string
+		least, most         int
+	}{
+		{"", "", 2, 5}, // the registry of these tests has a default of 5
+		{"", "launches = 8", 2, 8},
+		{"", "launches = 1", 1, 1},
+		{"decision {\n launches = { min = 4, max = 6 }\n}", "launches = 12", 4, 12},
+		{"decision {\n launches = { min = 4, max = 6 }\n}", "launches = 3", 3, 3},
+	} {
+		const sent = "workloads = [workload.chat, workload.outs, workload.lens]"
+		text := strings.Replace(planstest.RulePlan, sent, sent+"\n"+c.benchmark, 1)
+		p := loadText(c.decision + "\n" + text).Plan
+		if least, most := p.LaunchesOf("first"); least != c.least || most != c.most {
+			t.Errorf("%+v: %d to %d", c, least, most)
+		}
+	}
+	reg := planstest.Registry()
+	bench := reg.Levels["benchmark"]
+	bench.Attrs[2].Default = nil
+	reg.Levels["benchmark"] = bench
+	p := Bytes("p.hcl", []byte("decision {\n launches = { min = 4, max = 6 }\n}\n"+planstest.RulePlan), reg, Options{}).Plan
+	if least, most := p.LaunchesOf("first"); least != 4 || most != 6 {
+		t.Errorf("without launches: %d to %d", least, most)
+	}
+	for _, name := range []string{"first[routed]", "first@production"} {
+		if least, most := p.LaunchesOf(name); least != 4 || most != 6 {
+			t.Errorf("of %s: %d to %d", name, least, most)
+		}
+	}
+	if least, most := p.LaunchesOf("nobody"); least != 0 || most != 0 {
+		t.Errorf("of nobody: %d to %d", least, most)
+	}
+}
+
+func TestCompileRule(t *testing.T) {
+	res := Bytes("rules.hcl", []byte(planstest.RulePlan), planstest.Registry(), Options{})
+	before := planstest.Text(&res.Findings)
+	for _, c := range []struct{ src, feature, wrong string }{
+		{"chat.tg.gain >= 0.1", "first", ""},
+		{"chat.tg.gain >= 0.1", "", "Whose value?"},
+		{`feature["fourth"].chat.tg >= 1`, "", ""},
+		{`feature["fourth"].accepted`, "", ""},
+		{"chat.ttft.p99 <= 500", "first", ""},
+		{"levels.kernels", "second", "Not a yes or no"},
+		{"1 + 1", "", "Arithmetic in a rule"},
+		{"", "", "Empty rule"},
+		{strings.Repeat("(", 200), "", "Rule nested too deeply"},
+		{strings.Repeat("x", 20000), "", "Rule too long"},
+		{"\x00", "", "Invalid rule"},
+		{"\xff", "", "Invalid rule"},
+	} {
+		rule, diags := res.CompileRule(c.src, c.feature)
+		got := ""
+		for _, d := range diags {
+			got += d.Summary
+		}
+		if (c.wrong == "") != (got == "") || !strings.Contains(got, c.wrong) || (rule.Cond == nil) != (got != "") {
+			t.Errorf("%.40s: %q, want %q; program %t", c.src, got, c.wrong, rule.Cond != nil)
+		}
+	}
+	if planstest.Text(&res.Findings) != before {
+		t.Errorf("the plan's own diagnostics are now\n%s", planstest.Text(&res.Findings))
+	}
+}
+
+const observedPlan = `plan "observed" {}
+engine "embedded" "tiny" {
+  observe "tactic" {
+    type = "string"
+  }
+}
+knob "moe" {
+  default = "all"
+  changes = CHANGES
+  value "all" {
+    must_see { log = ["*all*"] }
+  }
+  value "routed" {
+    must_see { observed = MUST }
+  }
+}
+workload "chat" {
+  prompt_tokens = 64
+  output_tokens = 16
+}
+protocol "standard" {
+  level "benchmark" {
+    workloads = [workload.chat]
+  }
+}
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.standard
+}
+phase "one" {
+  feature "f" {
+    set = { moe = "routed" }
+    criterion "c" { rule = "RULE" }
+  }
+}
+`
+
+func observedRegistry() *plans.Registry {
+	r := planstest.Registry()
+	r.Engines["embedded"] = plans.EngineKind{Observed: []plans.Observed{
+		{Name: "attention", Type: "string"},
+		{Name: "cuda_graphs", Type: "bool"},
+		{Name: "kv_capacity_tokens", Type: "number", Unit: "tokens"},
+		{Name: "weights_gb", Type: "number", Unit: "GiB"},
+		{Name: "fallbacks", Type: "count"},
+	}}
+	r.EngineParts = map[string]plans.Part{"observe": {
+		Schema: plans.Schema{Attrs: []plans.Attr{{Name: "type", Type: plans.String}}}, Label: "its name", Times: plans.AnyTimes,
+		Observes: func(b *plans.Block) []plans.Observed {
+			ty, _ := b.Attrs["type"].(string)
+			return []plans.Observed{{Name: b.Name, Type: ty}}
+		},
+	}}
+	return r
+}
+
+func loadObserved(rule, must, changes string) *Result {
+	text := strings.NewReplacer("RULE", rule, "MUST", must, "CHANGES", changes).Replace(observedPlan)
+	return Bytes("plan.hcl", []byte(text), observedRegistry(), Options{})
+}
+
+func TestRulesReadObservations(t *testing.T) {
+	for rule, want := range map[string]plans.Input{
+		"engine.observed.attention == 'FLASHINFER'":         {Kind: plans.InputObserved, Name: "attention", Type: plans.WordInput},
+		"engine.observed.tactic in ['a', 'b']":              {Kind: plans.InputObserved, Name: "tactic", Type: plans.WordInput},
+		"engine.observed.cuda_graphs":                       {Kind: plans.InputObserved, Name: "cuda_graphs", Type: plans.BoolInput},
+		"engine.observed.cuda_graphs == false":              {Kind: plans.InputObserved, Name: "cuda_graphs", Type: plans.BoolInput},
+		"engine.observed.kv_capacity_tokens >= 100000":      {Kind: plans.InputMetric, Metric: "observed.kv_capacity_tokens", Stat: "median", Unit: "tokens", Type: plans.NumberInput},
+		"engine.observed.kv_capacity_tokens.change > -0.05": {Kind: plans.InputMetric, Metric: "observed.kv_capacity_tokens", Stat: "median", Relation: plans.Change, Type: plans.NumberInput},
+		"engine.observed.fallbacks.delta <= 0":              {Kind: plans.InputMetric, Metric: "observed.fallbacks", Stat: "median", Relation: plans.Delta, Type: plans.NumberInput},
+		"engine.observed.kv_capacity_tokens.base > 1000":    {Kind: plans.InputMetric, Metric: "observed.kv_capacity_tokens", Stat: "median", Relation: plans.Base, Unit: "tokens", Type: plans.NumberInput},
+		"engine.kv_capacity_tokens.gain >= 0":               {Kind: plans.InputMetric, Metric: "kv_capacity_tokens", Stat: "median", Relation: plans.Gain, Better: "higher", Type: plans.NumberInput},
+	} {
+		res := loadObserved(rule, `{ attention = "x" }`, "[]")
+		if !res.OK() {
+			t.Errorf("%s: %s", rule, planstest.Text(&res.Findings))
+			continue
+		}
+		in := *res.Plan.Phases[0].Features[0].Criteria[0].Inputs()[0]
+		in.Path, in.Feature, in.Of = "", "", ""
+		must.Equal(t, rule, in, want)
+	}
+}
+
+func TestObservationsThatAreRefused(t *testing.T) {
+	good := "engine.observed.cuda_graphs"
+	for _, c := range []struct{ rule, must, changes, want string }{
+		{"engine.observed.atention == 'x'", "{}", "[]", `Did you mean "attention"?`},
+		{"engine.observed == 'x'", "{}", "[]", "Write engine.observed.<name>"},
+		{"engine.observed.attention.base == 'x'", "{}", "[]", "has no members"},
+		{"engine.observed.attention >= 'x'", "{}", "[]", "Words have no order"},
+		{"engine.observed.attention == 3", "{}", "[]", "Cannot compare"},
+		{"engine.observed.attention", "{}", "[]", "Not a yes or no"},
+		{"engine.observed.cuda_graphs == 'x'", "{}", "[]", "Cannot compare"},
+		{"engine.observed.kv_capacity_tokens.gain > 0", "{}", "[]", "No better direction"},
+		{"engine.observed.kv_capacity_tokens > engine.startup_s", "{}", "[]", "Units do not match"},
+		{"engine.observed.kv_capacity_tokens.p99 > 1", "{}", "[]", "One value per launch"},
+		// The catalogue's unit is GB.
+		{"engine.weights_gb < 70", "{}", "[]", "Not observed"},
+		{good, `{ atention = "x" }`, "[]", `Did you mean "attention"?`},
+		{good, `{ attention = true }`, "[]", "attention must be a string, not"},
+		{good, `{ cuda_graphs = "true" }`, "[]", "cuda_graphs must be a bool, not"},
+		{good, `{ attention = ["a"] }`, "[]", "takes one value"},
+		{good, `"x"`, "[]", "Wrong type for observed"},
+		{good, `{ attention = "x" }`, `["atention"]`, `Did you mean "attention"?`},
+		{good, `{ attention = "x" }`, `"attention"`, "Wrong type for changes"},
+	} {
+		res := loadObserved(c.rule, c.must, c.changes)
+		if text := strings.Join(strings.Fields(planstest.Text(&res.Findings)), " "); res.OK() || !strings.Contains(text, c.want) {
+			t.Errorf("%s, %s, %s: want %q, got:\n%s", c.rule, c.must, c.changes, c.want, text)
+		}
+	}
+}
+
+// Observations count as evidence, and what knobs change is part of the plan's meaning.
+func TestObservedEvidence(t *testing.T) {
+	rule := "engine.observed.cuda_graphs"
+	a, b := loadObserved(rule, `{ attention = "x" }`, `["tactic", "attention"]`), loadObserved(rule, `{ attention = "x" }`, `["attention", "tactic"]`)
+	if !a.OK() || !b.OK() {
+		t.Fatal(planstest.Text(&a.Findings), planstest.Text(&b.Findings))
+	}
+	if a.Plan.Digest() != b.Plan.Digest() {
+		t.Error("the order of changes counts")
+	}
+	for _, other := range []*Result{loadObserved(rule, `{ attention = "y" }`, `["attention", "tactic"]`), loadObserved(rule, `{ attention = "x" }`, `["attention"]`)} {
+		if a.Plan.Digest() == other.Plan.Digest() {
+			t.Error("evidence or changes do not count")
+		}
+	}
+	v := a.Plan.Knobs[0].Value("routed")
+	if v.MustSee.Empty() || v.MustSee.Observed["attention"] != "x" || !v.MustNotSee.Empty() {
+		t.Errorf("evidence %+v, %+v", v.MustSee, v.MustNotSee)
 	}
 }

@@ -145,9 +145,7 @@ func TestBlocksDecodeIntoStructs(t *testing.T) {
 	if time.Duration(exec.Timeout) != 30*time.Second || len(exec.Command) != 4 || len(exec.Env) != 1 {
 		t.Errorf("%+v", exec)
 	}
-	if got := p.Protocol("quick").Level("benchmark").Attrs["launches"]; got != 5.0 {
-		t.Errorf("default is %v (%T)", got, got)
-	}
+	must.Equal(t, "default is", p.Protocol("quick").Level("benchmark").Attrs["launches"], 5.0)
 	bad := &plans.Block{Kind: "exec", Attrs: map[string]any{"timeout": "soon"}}
 	if err := bad.Decode(&exec); err == nil {
 		t.Error("a duration that is none was decoded")

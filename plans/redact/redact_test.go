@@ -11,15 +11,15 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // check compares what is left of texts.
 func check(t *testing.T, r *Redactor, texts map[string]string) {
 	t.Helper()
 	for text, want := range texts {
-		if got := r.Text(text); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
+		must.Equal(t, text, r.Text(text), want)
 	}
 }
 
@@ -182,9 +182,7 @@ func TestNothingToRedact(t *testing.T) {
 	}
 	r.Clean(sample())
 	New([]string{"hunter2"}).Clean(nil)
-	if got := New([]string{"hunter2"}).Any(nil); got != nil {
-		t.Errorf("nil becomes %v", got)
-	}
+	must.Equal(t, "nil becomes", New([]string{"hunter2"}).Any(nil), nil)
 }
 
 func TestMarksCanTellSecretsApart(t *testing.T) {
@@ -226,9 +224,7 @@ func TestFormsOfOtherLanguages(t *testing.T) {
 		`p%c3%a4%22%c3%9f%2f%f0%9f%98%80%20%7f%e2%80%a8%3ck%3e%21`,
 		`p%C3%A4%22%C3%9F%2F%F0%9F%98%80%20%7F%E2%80%A8%3Ck%3E!`,
 	} {
-		if got := r.Text("a " + form + " b"); got != "a "+Mark+" b" {
-			t.Errorf("%s: %s", form, got)
-		}
+		must.Equal(t, form, r.Text("a "+form+" b"), "a "+Mark+" b")
 	}
 }
 
@@ -271,13 +267,9 @@ func TestCutLeavesNoHalfOfASecret(t *testing.T) {
 			}
 		}
 	}
-	if got := r.Cut("aä€", 3); got != "aä" {
-		t.Errorf("a character was split: %q", got)
-	}
+	must.Equal(t, "a character was split", r.Cut("aä€", 3), "aä")
 	var none *Redactor
-	if got := none.Cut("aä€", 5) + none.WithoutCutStart("x"); got != "aäx" {
-		t.Errorf("without secrets: %q", got)
-	}
+	must.Equal(t, "without secrets", none.Cut("aä€", 5)+none.WithoutCutStart("x"), "aäx")
 }
 
 // shows reports whether a text contains four characters of a secret.

@@ -2,13 +2,19 @@ package rules_test
 
 import (
 	"fmt"
+	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/planstest"
 	"github.com/mxflow/mxflow/plans/rules"
@@ -123,9 +129,7 @@ func TestAddresses(t *testing.T) {
 		{"three", `feature["second"].outs.tg32.gain`, "metric second outs.o32 tg median gain [number ]"},
 		{"three", "feature.first.engine.startup_s", "metric first startup_s median [number s]"},
 	} {
-		if got := inputs(r.sound(t, c.address+" > 1", c.place)); got != c.want {
-			t.Errorf("%s: got %q, want %q", c.address, got, c.want)
-		}
+		must.Equal(t, c.address, inputs(r.sound(t, c.address+" > 1", c.place)), c.want)
 	}
 }
 
@@ -139,9 +143,7 @@ func TestColumns(t *testing.T) {
 		}
 		got = append(got, fmt.Sprintf("%s=%s.%s", c.Path, c.Input.LaunchAddress(), c.Input.Stat))
 	}
-	if want := "chat.tg=chat.tg.median chat.pp=chat.pp.median"; strings.Join(got, " ") != want {
-		t.Errorf("columns are %s", strings.Join(got, " "))
-	}
+	must.Equal(t, "columns are", "chat.tg=chat.tg.median chat.pp=chat.pp.median", strings.Join(got, " "))
 }
 
 func TestAddressesThatAreNoNumbers(t *testing.T) {
@@ -156,9 +158,7 @@ func TestAddressesThatAreNoNumbers(t *testing.T) {
 		{"criterion", "chat.tg >= target.llamacpp.chat.tg", "metric first chat tg median [number tok/s]; target llamacpp [number tok/s]"},
 		{"criterion", "chat.tg.gain > 0.1 and chat.tg.gain < 0.5 or chat.tg > 5", "metric first chat tg median gain [number ]; metric first chat tg median [number tok/s]"},
 	} {
-		if got := inputs(r.sound(t, c.rule, c.place)); got != c.want {
-			t.Errorf("%s: got %q, want %q", c.rule, got, c.want)
-		}
+		must.Equal(t, c.rule, inputs(r.sound(t, c.rule, c.place)), c.want)
 	}
 }
 
@@ -251,9 +251,7 @@ func TestGatesReadWhatIsDecidedBefore(t *testing.T) {
 	for place, visible := range map[string]string{"one": "first", "two": "first second third", "three": "first second third fourth", "empty": "first second third fourth"} {
 		for _, f := range strings.Fields("first second third fourth") {
 			_, errs := r.compile(fmt.Sprintf("feature[%q].decided", f), place)
-			if ok := len(errs) == 0; ok != strings.Contains(visible, f) {
-				t.Errorf("gate of %s, feature %s: visible %v", place, f, ok)
-			}
+			must.Equal(t, fmt.Sprint(place, " ", f), len(errs) == 0, strings.Contains(visible, f))
 		}
 	}
 }
@@ -317,9 +315,7 @@ func TestAddressesOfCells(t *testing.T) {
 		}
 		if detail == "" {
 			in := res.Plan.Phases[0].Features[0].Criteria[2].Inputs()[0]
-			if got := fmt.Sprint(in.Cell, " ", in.Metric, " ", in.Stat, " ", in.Unit); got != want {
-				t.Errorf("%s: got %q, want %q", rule, got, want)
-			}
+			must.Equal(t, rule, fmt.Sprint(in.Cell, " ", in.Metric, " ", in.Stat, " ", in.Unit), want)
 			continue
 		}
 		summary, words, _ := strings.Cut(strings.TrimPrefix(want, "error "), ": ")
@@ -437,9 +433,7 @@ func TestRulesThatAreRefused(t *testing.T) {
 		{"chat.tgg > 1 and levels.kernel == 'pass' or quality.x < 1", `Unknown metric at "chat.tgg"; Level not in the protocol at "levels.kernel"; Unknown address at "quality.x"`},
 	} {
 		_, errs := r.compile(c.rule, "criterion")
-		if got := mistakes(c.rule, errs); got != c.want {
-			t.Errorf("%s\nwant %s\ngot  %s", c.rule, c.want, got)
-		}
+		must.Equal(t, c.rule, mistakes(c.rule, errs), c.want)
 		for _, e := range errs {
 			if e.Detail == "" || !strings.HasSuffix(strings.TrimSpace(e.Detail), ".") && !strings.HasSuffix(e.Detail, "?") {
 				t.Errorf("%s: %s says %q", c.rule, e.Summary, e.Detail)
@@ -507,6 +501,161 @@ func TestHostileRulesEndSoon(t *testing.T) {
 		}
 		if len(errs) == 0 {
 			t.Errorf("%.40s… compiles", rule)
+		}
+	}
+}
+
+func loadRule(attribute string) *load.Result {
+	return load.Bytes("plan.hcl", planstest.RulePlanWith(attribute), planstest.Registry(), load.Options{})
+}
+
+// mistakesOnly drops the warnings: planstest.RulePlan declares things that are not used.
+func mistakesOnly(res *load.Result) (list lang.Diagnostics) {
+	for _, d := range res.Diagnostics {
+		if d.Severity == hcl.DiagError {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// ruleLine is the line of planstest.RulePlan on which the attribute of loadRule begins.
+var ruleLine = strings.Count(planstest.RulePlan[:strings.Index(planstest.RulePlan, "criterion")], "\n") + 2
+
+func TestMistakesAreShownWhereTheyStand(t *testing.T) {
+	if ruleLine != 58 {
+		t.Fatalf("the fixture has moved to line %d", ruleLine)
+	}
+	for _, c := range []struct{ attribute, want string }{
+		{`  rule = "chat.tgg >= 0.1"`, "58:11-19 Unknown metric"},
+		{`  rule = "chat.tg.gain >= 0.1 and levels.kernel == 'pass'"`, "58:35-48 Level not in the protocol"},
+		{`  rule = "'äöü€' == levels.kernels"`, "58:11-17 Unknown word"},
+		{`  rule = "chat.tg.gain ≥ 0.1"`, "58:24-25 Invalid rule"},
+		{`  rule = "chat.tg.gain >= 0.1 and"`, "58:33-34 Invalid rule"},
+		{`  rule = "a.b > 1 and c.d > 1"`, "58:11-14 Unknown name in a rule; 58:23-26 Unknown name in a rule"},
+		// Escapes, ${ } and indentation may be in between.
+		{`  rule = "levels.kernels == \"psas\""`, "58:29-37 Unknown word"},
+		{`  rule = "levels.kernels == '\u0070sas' and chat.tgg > 1"`, "58:29-40 Unknown word; 58:45-53 Unknown metric"},
+		{`  rule = "chat.tgg >= ${0.1}"`, "58:11-19 Unknown metric"},
+		{`  rule = "0.1 <= ${"chat"}.tgg"`, "58:18-31 Unknown metric"},
+		{`  rule = "${1 / 10} <= chat.tgg and ${2} < chat.tgf"`, "58:24-32 Unknown metric; 58:44-52 Unknown metric"},
+		{"  rule = <<-EOT\n    chat.tg > 1\n      and chat.tgg > 1\n  EOT", "60:11-19 Unknown metric"},
+		{"  rule = <<EOT\nchat.tg > 1\n  and chat.tgg > 1\nEOT", "60:7-15 Unknown metric"},
+		{"  rule = <<EOT\nchat.tg > 1 and\n  levels.kernels == ${\"'psas'\"}\nEOT", "60:21-32 Unknown word"},
+		{"  rule = <<-EOT\n    chat.tg > 1 and\n    chat.pp > 1\n  EOT", ""},
+		{"  rule = <<-EOT\n    chat.tgg > 1\n  EOT", "59:5-13 Unknown metric"},
+		// ${ and %{ are the plan's, and # is a comment of neither.
+		{`  rule = "chat.tg.gain >= $${0.1}"`, "58:29-30 Invalid rule"},
+		{`  rule = "chat.tg.gain >= %%{0.1}"`, "58:27-29 Invalid rule"},
+		{`  rule = "chat.tg.gain >= ${1 / 10}"`, ""},
+		{`  rule = "chat.tg.gain >= 0.1 # or so"`, "58:31-32 Invalid rule"},
+	} {
+		res := loadRule(c.attribute)
+		var got []string
+		for _, d := range mistakesOnly(res) {
+			got = append(got, fmt.Sprintf("%d:%d-%d %s", d.Subject.Start.Line, d.Subject.Start.Column, d.Subject.End.Column, d.Summary))
+		}
+		if s := strings.Join(got, "; "); s != c.want {
+			t.Errorf("%s\ngot  %s\nwant %s\n%s", c.attribute, s, c.want, planstest.Text(&res.Findings))
+		}
+	}
+}
+
+// sides shows a leaf by its texts, its unit, and whether it is under a not.
+func sides(p *plans.Cond) string {
+	var list []string
+	for _, l := range p.Compares() {
+		s := l.Text + " {" + l.Left.Unit + "|" + l.Right.Unit + "}"
+		if l.Negated {
+			s = "not " + s
+		}
+		list = append(list, s)
+	}
+	return strings.Join(list, "; ")
+}
+
+func TestLeaves(t *testing.T) {
+	r := newRules(t)
+	for _, c := range []struct{ rule, want string }{
+		{"chat.tg.gain>=0.10", "chat.tg.gain >= 0.10 {ratio|}"},
+		{"  levels.kernels   ==  'pass' ", "levels.kernels == 'pass' {|}"},
+		{`levels.kernels in ["pass",'inconclusive']`, `levels.kernels in ["pass", 'inconclusive'] {|}`},
+		{"levels.kernels not in ['fail']", "not levels.kernels in ['fail'] {|}"},
+		{"not (chat.tg < 1 or not (chat.tg > 0x10))", "not chat.tg < 1 {tok/s|}; chat.tg > 0x10 {tok/s|}"},
+		{"0.1 < chat.tg.gain <= 5_0", "0.1 < chat.tg.gain {|ratio}; chat.tg.gain <= 5_0 {ratio|}"},
+		{"0 < 2*(chat.tg) < 9", "0 < 2 * chat.tg {|tok/s}; 2 * chat.tg < 9 {tok/s|}"},
+		{"chat.tg.gain*-2 < +1 /* a comment */", "chat.tg.gain * -2 < +1 {ratio|}"},
+		{"chat.tg >= 1.05 * target.llamacpp.chat.tg", "chat.tg >= 1.05 * target.llamacpp.chat.tg {tok/s|tok/s}"},
+		{"chat.tg.cv <= 0.05 && engine.crashes == 0", "chat.tg.cv <= 0.05 {ratio|}; engine.crashes == 0 {count|}"},
+	} {
+		must.Equal(t, c.rule, sides(r.sound(t, c.rule, "criterion")), c.want)
+	}
+}
+
+func TestProductsAreFinite(t *testing.T) {
+	p := newRules(t).sound(t, "1e300 * chat.pp < 1", "criterion")
+	for _, x := range []float64{1e10, math.NaN(), math.Inf(1)} {
+		if _, err := p.Compares()[0].Left.Value(func(*plans.Input) any { return x }); err == nil || !strings.Contains(err.Error(), "not a finite number") {
+			t.Errorf("of %v: %v", x, err)
+		}
+	}
+}
+
+// FuzzCompile checks that no text makes the compiler panic, hang or compile something
+// that does not declare what it reads.
+func FuzzCompile(f *testing.F) {
+	for _, rule := range []string{
+		"chat.tg.gain >= 0.10 and levels.kernels == 'pass'",
+		`feature["second"].accepted or not (feature.third.verdict in ["pass", 'fail'])`,
+		"0 < 2 * chat.tg < 1e3 or lens.p128.tg32.root.change != 1",
+		"1 / (chat.tg | abs()) <= 0x1F * -target.llamacpp.chat.tg",
+		"let a = $env; all([chat.tg], # > a?.b ?? nil) ? {a: 1} : [2][0]",
+		"0.97 * chat.tg.base <= chat.tg and not (-3 * chat.ttft < 5) or chat.tg.delta > 1e308 * target.llamacpp.chat.tg",
+		"abs(chat.tg.change) <= 0.02 or chat.tg == 5 or min(chat.pp, chat.tg / 0) in [1, 2] or gpu.memory_gb.gain >= 1",
+		"if chat.tg > 1 { true } else { false }; ::max(1..2)",
+	} {
+		f.Add(rule)
+	}
+	r := newRules(f)
+	f.Fuzz(func(t *testing.T, rule string) {
+		for place := range r.places {
+			start := time.Now()
+			p, errs := r.compile(rule, place)
+			if took := time.Since(start); took > planstest.Hang {
+				t.Fatalf("took %v", took)
+			}
+			if (p == nil) != (len(errs) > 0) {
+				t.Fatalf("program %v, errors %v", p, errs)
+			}
+			for _, e := range errs {
+				if e.Summary == "" || e.Detail == "" {
+					t.Errorf("an error without words: %+v", e)
+				}
+			}
+			if p != nil {
+				checkProgram(t, p, r, place)
+			}
+		}
+	})
+}
+
+// checkProgram compares what a program reads with what it declares.
+func checkProgram(t *testing.T, p *plans.Cond, r ruleSet, place string) {
+	if !slices.ContainsFunc(p.Inputs(), (*plans.Input).Measured) {
+		t.Error("nothing that it reads is measured")
+	}
+	checkLogic(t, p, "")
+	for _, l := range p.Compares() {
+		if l.Metric != nil && (math.IsNaN(l.Threshold) || math.IsInf(l.Threshold, 0) || l.Form == verdict.LogLevel && l.Threshold <= 0) {
+			t.Errorf("%s is decided as %s", l.Text, planstest.CompareText(l))
+		}
+		// A leaf stands for itself: what reasons show can be written as a rule.
+		again, errs := r.compile(l.Text, place)
+		if len(errs) == 1 && errs[0].Summary == "Rule reads nothing" {
+			continue // a knob, beside something measured
+		}
+		if len(errs) > 0 || len(again.Compares()) != 1 || again.Compares()[0].Text != l.Text {
+			t.Errorf("%s cannot be read again: %v", l.Text, errs)
 		}
 	}
 }

@@ -90,9 +90,7 @@ func TestClaims(t *testing.T) {
 		if p != nil {
 			got = planstest.ComparesOf(p)
 		}
-		if got != c.want {
-			t.Errorf("%s\nwant %s\ngot  %s", c.rule, c.want, got)
-		}
+		must.Equal(t, c.rule, got, c.want)
 	}
 }
 
@@ -266,9 +264,7 @@ func TestLogic(t *testing.T) {
 		{"not (1 < chat.tg < 2)", "(!1 < chat.tg or !chat.tg < 2)"},
 		{"levels.smoke not in ['fail'] and !(chat.tg > 1)", "(!levels.smoke in ['fail'] and !chat.tg > 1)"},
 	} {
-		if got := shape(r.sound(t, c.rule, "criterion")); got != c.want {
-			t.Errorf("%s\nwant %s\ngot  %s", c.rule, c.want, got)
-		}
+		must.Equal(t, c.rule, shape(r.sound(t, c.rule, "criterion")), c.want)
 	}
 	got := shape(r.sound(t, `not (feature["first"].accepted or feature["second"].decided) or feature["first"].chat.tg > 1`, "three"))
 	if want := `((!feature["first"].accepted and !feature["second"].decided) or feature["first"].chat.tg > 1)`; got != want {

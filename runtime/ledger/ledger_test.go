@@ -111,9 +111,7 @@ func TestReadWhileWriting(t *testing.T) {
 				}
 				seen = len(s.Records)
 				for i, r := range s.Records {
-					if want := fmt.Sprintf("n%d", i); r.Decision.Node != want {
-						t.Errorf("record %d is about %s", i, r.Decision.Node)
-					}
+					must.Equal(t, i, fmt.Sprintf("n%d", i), r.Decision.Node)
 				}
 			}
 			if seen != 150 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -125,9 +126,7 @@ func TestOverruled(t *testing.T) {
 		states = append(states, o.Node+" "+o.Word()+" "+o.State)
 	}
 	want := "phase.holds fail, waived waived|phase.ended fail waiver expired|feature.f invalid retracted"
-	if got := strings.Join(states, "|"); got != want {
-		t.Errorf("overruled are\n%s\nwant\n%s", got, want)
-	}
+	must.Equal(t, "overruled", strings.Join(states, "|"), want)
 	page := markdown(t, s)
 	for _, want := range []string{
 		"| holds | **fail, waived** | waived by kim until ", "known<br>decode: slower |",

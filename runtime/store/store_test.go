@@ -1,10 +1,13 @@
 package store
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -16,7 +19,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -322,4 +327,236 @@ func TestWaivers(t *testing.T) {
 			t.Errorf("%s: the newest decision is %+v", name, d)
 		}
 	}
+}
+
+// TestMain plays the other process when it is asked to, which goes on until it
+// is killed.
+func TestMain(m *testing.M) {
+	dir := os.Getenv("STORE_TEST_DIR")
+	var err error
+	switch os.Getenv("STORE_TEST_CHILD") {
+	case "lock":
+		err = holdLock(dir)
+	case "append":
+		err = appendForEver(dir)
+	default:
+		os.Exit(m.Run())
+	}
+	fmt.Println(err)
+	os.Exit(1)
+}
+
+func holdLock(dir string) error {
+	if _, err := Lock(dir); err != nil {
+		return err
+	}
+	fmt.Println("locked")
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// child starts this test as the other process and returns what it says.
+func child(t *testing.T, role, dir string) (*exec.Cmd, *bufio.Reader) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "STORE_TEST_CHILD="+role, "STORE_TEST_DIR="+dir)
+	must.Get(cmd.StdinPipe())(t)
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
+	t.Cleanup(func() { cmd.Process.Kill() })
+	return cmd, bufio.NewReader(out)
+}
+
+// locked is a process that holds the lock.
+func locked(t *testing.T, dir string) *exec.Cmd {
+	t.Helper()
+	cmd, out := child(t, "lock", dir)
+	if line, err := out.ReadString('\n'); line != "locked\n" {
+		t.Fatalf("the other process says %q, %v", line, err)
+	}
+	return cmd
+}
+
+func kill(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	must.Do(t, cmd.Process.Kill())
+	cmd.Wait()
+}
+
+func TestLockDiesWithItsHolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), ".mxflow")
+	child := locked(t, dir)
+	_, err := Lock(dir)
+	var held *HeldError
+	if !errors.As(err, &held) || held.Holder == nil || held.Holder.PID != child.Process.Pid {
+		t.Fatalf("got %v", err)
+	}
+	for _, want := range []string{filepath.Join(dir, "lock"), fmt.Sprint(child.Process.Pid), filepath.Base(os.Args[0])} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not say %q", err, want)
+		}
+	}
+	// Readers do not care.
+	must.Get(os.Create(filepath.Join(dir, "ledger")))(t)
+	openReadOnly(t, dir)
+
+	kill(t, child)
+	if b, _ := os.ReadFile(filepath.Join(dir, "lock")); len(b) == 0 {
+		t.Error("the dead holder's file is empty, so this shows nothing")
+	}
+	l, err := Lock(dir)
+	if err != nil {
+		t.Fatalf("the holder is dead: %v", err)
+	}
+	must.Do(t, l.Unlock())
+}
+
+func TestLockWithinAProcess(t *testing.T) {
+	dir := t.TempDir()
+	l := must.Get(Lock(dir))(t)
+	var held *HeldError
+	if _, err := Lock(dir); !errors.As(err, &held) || held.Holder.PID != os.Getpid() {
+		t.Errorf("got %v", err)
+	}
+	must.Do(t, l.Unlock())
+	// What is written in the file is no lock.
+	os.WriteFile(filepath.Join(dir, "lock"), []byte(`{"pid":1,"host":"here"}`), 0o644)
+	l = must.Get(Lock(dir))(t)
+	// A holder that has not signed yet, or whose file is torn.
+	for _, text := range []string{"", `{"pid":`} {
+		os.WriteFile(filepath.Join(dir, "lock"), []byte(text), 0o644)
+		if _, err := Lock(dir); !errors.As(err, &held) || held.Holder != nil || held.Error() == "" {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+	l.Unlock()
+}
+
+// Whoever looks learns who is at work, and that a dead holder's file means nothing.
+func TestAtWork(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), ".mxflow")
+	look := func(want bool) *Holder {
+		t.Helper()
+		held, by, err := AtWork(dir)
+		if err != nil || held != want {
+			t.Fatalf("held %v by %+v, %v; want %v", held, by, err, want)
+		}
+		return by
+	}
+	look(false)
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("looking made the directory")
+	}
+	other := locked(t, dir)
+	if by := look(true); by == nil || by.PID != other.Process.Pid || by.Started.IsZero() {
+		t.Errorf("it is held by %+v", by)
+	}
+	kill(t, other)
+	must.Equal(t, "it is held by the dead", look(false), nil)
+	// One who has not said who it is.
+	l := must.Get(Lock(dir))(t)
+	must.Do(t, os.Truncate(filepath.Join(dir, "lock"), 0))
+	must.Equal(t, "nobody signed, and it is held by", look(true), nil)
+	l.Unlock()
+}
+
+// The lock names the run that its holder is at work on, and never that of a holder
+// who is dead.
+func TestLockNamesTheRun(t *testing.T) {
+	dir := t.TempDir()
+	l := must.Get(Lock(dir))(t)
+	defer l.Unlock()
+	run := func() string {
+		t.Helper()
+		held, by, err := AtWork(dir)
+		switch {
+		case err != nil || !held:
+			t.Fatalf("held %v, %v", held, err)
+		case by == nil:
+			return "nobody"
+		}
+		return by.Run
+	}
+	must.Equal(t, "before it began one, the run is", run(), "")
+	// Shorter and longer than what is there.
+	for _, id := range []string{"20260102T030405-aabbcc", "r", "r-1"} {
+		must.Do(t, l.Begin(id))
+		must.Equal(t, "the run is", run(), id)
+	}
+}
+
+// Whoever looks is in nobody's way.
+func TestLookingIsInNobodysWay(t *testing.T) {
+	dir := t.TempDir()
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if _, _, err := AtWork(dir); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	}()
+	for range 300 {
+		l := must.Get(Lock(dir))(t)
+		must.Do(t, l.Unlock())
+	}
+	close(stop)
+	<-stopped
+}
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+func open(t testing.TB, dir string) *Store {
+	t.Helper()
+	s := must.Get(Open(dir))(t)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func openReadOnly(t testing.TB, dir string) *Store {
+	t.Helper()
+	s := must.Get(OpenReadOnly(dir))(t)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func add(t testing.TB, s *Store, recs ...*ledger.Record) {
+	t.Helper()
+	must.Do(t, s.Append(recs...))
+}
+
+func runStart(run string) *ledger.Record {
+	return &ledger.Record{Type: "run", Time: noon, Run: run, RunStart: &ledger.RunStart{Plan: "p", PlanFile: "p.hcl", Tool: "test"}}
+}
+
+func runEnd(run string) *ledger.Record {
+	return &ledger.Record{Type: "end", Time: noon.Add(time.Hour), Run: run, End: &ledger.End{Verdict: verdict.Fail, Exit: 2, Reason: verdict.New(code.Finished)}}
+}
+
+func launch(run, id, key string, seconds float64, ok bool) *ledger.Record {
+	return &ledger.Record{Type: "launch", Time: noon, Run: run, Launch: &ledger.Launch{
+		ID: id, Session: "s-" + key, Purpose: "benchmark", Node: "baseline", Variant: key, VariantKey: key, Ordinal: 1, Order: 1,
+		Started: noon, Seconds: seconds, OK: ok, Engine: map[string]string{"kind": "embedded"},
+		Metrics: map[string]measure.Summary{"chat.tg": {Unit: "tok/s", Better: "higher", N: 10, Stats: map[string]float64{"mean": 57.85, "median": 57.9}}},
+	}}
+}
+
+func decision(run, node string, attempt int, v verdict.Verdict) *ledger.Record {
+	value, low := 0.12, 0.10
+	return &ledger.Record{Type: "decision", Time: noon, Run: run, Decision: &ledger.Decision{
+		Node: node, Kind: "feature", MeasureKey: "m", DecisionKey: "d", Attempt: attempt, Verdict: v, Because: verdict.Say("first",
+			"first"),
+		Reasons: []verdict.Reason{verdict.Say("broken", "{error}", verdict.Text("error", "chat.tg.gain 12% >= 10%"))},
+		Rules: []ledger.Rule{{
+			Name: "decode", Role: "criterion", Expr: "chat.tg.gain >= 0.10", Source: "p.hcl:3:5", Verdict: v, Decides: true,
+			Inputs: []ledger.Input{{Path: "chat.tg.gain", Value: &value, N: 5, BaseN: 5, Low: &low}},
+		}},
+	}}
 }

@@ -19,3 +19,11 @@ func Do(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+// Equal reports a value that is not as wanted, as in must.Equal(t, name, got, want), and goes on.
+func Equal[T comparable](t testing.TB, of any, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%v:\ngot  %#v\nwant %#v", of, got, want)
+	}
+}

@@ -1,0 +1,194 @@
+package plans
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/internal/testing/must"
+)
+
+// Changes are named as the plan writes them, sensitive values are not shown, and what
+// does not change the digest is not a difference.
+func TestDifferences(t *testing.T) {
+	base := func() *Plan {
+		return &Plan{
+			Name: "p", Hidden: []string{"hunter2hunter2"},
+			Engines:   []*Engine{{Kind: "vllm", Name: "a", Env: map[string]string{"KEY": "hunter2hunter2", "X": "1"}, ReadyTimeout: time.Minute}},
+			Knobs:     []*Knob{{Name: "moe", Default: "a", Values: []*KnobValue{{Name: "a"}, {Name: "b", Args: []string{"--x"}}}}},
+			Workloads: []*Workload{{Name: "chat", OutputTokens: []int{24}, Concurrency: []int{1, 4}}},
+			Protocols: []*Protocol{{Name: "q", Levels: []*Block{{Kind: "smoke", Attrs: map[string]any{"expect": "Paris"}}}}},
+			Phases: []*Phase{{
+				Name: "one", Features: []*Feature{{Name: "f", Set: map[string]string{"moe": "b"}, Criteria: []*Rule{{Name: "fast", Expr: "chat.tg.gain >= 0.1"}}}},
+				Gate: &Gate{Rules: []*Rule{{Name: "ok", Expr: "chat.tg.gain >= 0"}}},
+			}},
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*Plan)
+		want   []Difference
+	}{
+		{"nothing", func(*Plan) {}, nil},
+		{"order", func(p *Plan) { slices.Reverse(p.Knobs[0].Values) }, nil},
+		{"a number", func(p *Plan) { p.Workloads[0].OutputTokens = []int{32} }, []Difference{{"workload.chat.output_tokens", "24", "32"}}},
+		{"a list", func(p *Plan) { p.Workloads[0].Concurrency = []int{1, 8} }, []Difference{{"workload.chat.concurrency", "[1, 4]", "[1, 8]"}}},
+		{"a timeout", func(p *Plan) { p.Engines[0].ReadyTimeout = time.Hour }, []Difference{{"engine.vllm.a.ready_timeout", `"1m0s"`, `"1h0m0s"`}}},
+		{"a secret", func(p *Plan) { p.Engines[0].Env["KEY"] = "other" }, []Difference{{"engine.vllm.a.env.KEY", `"[redacted]"`, `"other"`}}},
+		{"an entry", func(p *Plan) { delete(p.Engines[0].Env, "X") }, []Difference{{"engine.vllm.a.env.X", `"1"`, ""}}},
+		{"a threshold", func(p *Plan) { p.Phases[0].Gate.Rules[0].Expr = "chat.tg.gain >= 1" }, []Difference{{"phase.one.gate.rule.ok.expr", `"chat.tg.gain >= 0"`, `"chat.tg.gain >= 1"`}}},
+		{"a phrase as a name", func(p *Plan) { p.Phases[0].Gate.Rules[0].Name = "not slower" }, []Difference{{`phase.one.gate.rule["not slower"]`, "", "{…}"}, {"phase.one.gate.rule.ok", "{…}", ""}}},
+		{"what a level expects", func(p *Plan) { p.Protocols[0].Levels[0].Attrs["expect"] = "Rome" }, []Difference{{"protocol.q.level.smoke.expect", `"Paris"`, `"Rome"`}}},
+		{"a block", func(p *Plan) { p.Phases[0].Features = nil }, []Difference{{"phase.one.feature.f", "{…}", ""}}},
+		{"what is set", func(p *Plan) { p.Phases[0].Features[0].Set["moe"] = "a" }, []Difference{{"phase.one.feature.f.set.moe", `"b"`, `"a"`}}},
+	} {
+		is := base()
+		c.change(is)
+		if got := is.Differences(base()); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+		if (is.Digest() == base().Digest()) != (len(c.want) == 0) {
+			t.Errorf("%s: the digest says otherwise", c.name)
+		}
+	}
+}
+
+// combining is a plan with knobs a, b and so on, and a matrix of all their values: as many
+// as given, v0 being the baseline's.
+func combining(values ...int) (*Plan, *Matrix) {
+	p, m := &Plan{Baseline: &Baseline{}}, &Matrix{Design: FullDesign, Knobs: map[string][]string{}}
+	for i, n := range values {
+		k := &Knob{Name: string(rune('a' + i)), Default: "v0"}
+		for v := range n {
+			k.Values = append(k.Values, &KnobValue{Name: fmt.Sprint("v", v)})
+		}
+		p.Knobs = append(p.Knobs, k)
+		m.Knobs[k.Name] = k.ValueNames()
+	}
+	return p, m
+}
+
+func cellNames(t *testing.T, p *Plan, m *Matrix) []string {
+	t.Helper()
+	cells := must.Get(p.MatrixCells(m))(t)
+	return Names(cells, func(c MatrixCell) string { return c.Name })
+}
+
+func TestMatrixCells(t *testing.T) {
+	p, m := combining(3, 2)
+	if got := cellNames(t, p, m); !slices.Equal(got, []string{"b=v1", "a=v1", "a=v1+b=v1", "a=v2", "a=v2+b=v1"}) {
+		t.Errorf("full: %v", got)
+	}
+	m.Design = OneAtATime
+	if got := cellNames(t, p, m); !slices.Equal(got, []string{"a=v1", "a=v2", "b=v1"}) {
+		t.Errorf("one at a time: %v", got)
+	}
+	// Without the baseline's value, the first one stands for it.
+	m.Knobs["a"] = []string{"v2", "v1"}
+	if got := cellNames(t, p, m); !slices.Equal(got, []string{"a=v2", "a=v1", "a=v2+b=v1"}) {
+		t.Errorf("one at a time, without the baseline's value: %v", got)
+	}
+	m.Knobs["b"] = nil
+	if got := cellNames(t, p, m); len(got) > 0 {
+		t.Errorf("a knob without values: %v", got)
+	}
+}
+
+func TestExcludeAndInclude(t *testing.T) {
+	for _, d := range []string{FullDesign, OneAtATime} {
+		p, m := combining(3, 3, 2)
+		m.Design = d
+		m.Exclude = []map[string]string{{"a": "v1", "b": "v1"}, {"a": "v2"}, {}}
+		m.Include = []map[string]string{{"a": "v1", "b": "v2", "c": "v1"}, {"a": "v2"}}
+		got := cellNames(t, p, m)
+		for _, name := range got {
+			set, _ := SetOf(name)
+			if set["a"] == "v2" || maps.Equal(set, map[string]string{"a": "v1", "b": "v1"}) || strings.HasPrefix(name, "a=v1+b=v1+") {
+				t.Errorf("%s: %s is excluded", d, name)
+			}
+		}
+		if !slices.Contains(got, "a=v1+b=v2+c=v1") {
+			t.Errorf("%s: what was included is not there: %v", d, got)
+		}
+	}
+}
+
+func TestTooManyCells(t *testing.T) {
+	p, m := combining(slices.Repeat([]int{10}, 9)...)
+	if _, err := p.MatrixCells(m); err == nil || !strings.Contains(err.Error(), "1000000000 cells") {
+		t.Errorf("10^9 cells: %v", err)
+	}
+}
+
+type tagged struct {
+	Name  string        `hcl:"name,label" doc:"Its name."`
+	Later int           `hcl:"later,optional" group:"b" default:"3" unit:"tokens" min:"0" max:"9" doc:"The engine's 'p512' of [\"a\"]."`
+	First string        `hcl:"first" oneof:"one|two" needs:"a word." doc:"A word."`
+	Wait  time.Duration `hcl:"wait,optional" default:"2m" doc:"How long."`
+	List  []int         `hcl:"list,optional" default:"1" doc:"Numbers."`
+	Refs  []string      `hcl:"refs,optional" ref:"phase" doc:"Phases."`
+	Some  string        `hcl:"some,optional" kinds:"a|b" doc:"Of some."`
+	_     struct{}      `hcl:"own,optional" type:"rule" doc:"Read by hand."`
+	Bound *int          // no attribute
+	Range Range
+}
+
+func TestTagsDescribeAttributes(t *testing.T) {
+	var got []string
+	for _, f := range Fields(reflect.TypeFor[tagged]()) {
+		a := f.Attr
+		got = append(got, fmt.Sprintf("%s:%s:%v:%v:%v:%s:%v:%v:%s", a.Name, a.Type, f.Label, a.Required, a.Default, a.Unit, a.MinSet, f.Kinds, a.Doc))
+	}
+	want := []string{
+		"name:string:true:false:<nil>::false:[]:Its name.",
+		"first:string:false:true:<nil>::false:[]:A word.",
+		"wait:duration:false:false:2m::false:[]:How long.",
+		"list:list of integers:false:false:1::false:[]:Numbers.",
+		"refs:list of references:false:false:<nil>::false:[]:Phases.",
+		"some:string:false:false:<nil>::false:[a b]:Of some.",
+		"own:rule:false:false:<nil>::false:[]:Read by hand.",
+		"later:integer:false:false:3:tokens:true:[]:The engine's `p512` of [\"a\"].",
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestFieldsTakePlainData(t *testing.T) {
+	block := tagged{Name: "kept"}
+	Fill(&block)
+	if block.Later != 3 || block.Wait != 2*time.Minute || !reflect.DeepEqual(block.List, []int{1}) || block.Name != "kept" || block.Refs != nil {
+		t.Errorf("%+v", block)
+	}
+	var into struct {
+		Texts []string
+		Map   map[string]string
+		Unset map[string]*string
+		Other []float64
+	}
+	v := reflect.ValueOf(&into).Elem()
+	for i, value := range []any{[]any{"a", "b"}, map[string]any{"k": "v"}, map[string]any{"k": "v", "gone": nil}, []any{}} {
+		Set(v.Field(i), value)
+	}
+	if gone, has := into.Unset["gone"]; !reflect.DeepEqual(into.Texts, []string{"a", "b"}) || into.Map["k"] != "v" || *into.Unset["k"] != "v" || !has || gone != nil || into.Other != nil {
+		t.Errorf("%+v", into)
+	}
+}
+
+// TestBoundsAreTheConstants that other packages count with.
+func TestBoundsAreTheConstants(t *testing.T) {
+	most := map[string]float64{
+		"prompt_tokens": MaxTokens, "output_tokens": MaxTokens, "depth": MaxTokens, "system_tokens": MaxTokens,
+		"requests": MaxRequests, "warmup": MaxRequests, "max_errors": MaxRequests,
+		"concurrency": MaxConcurrency, "max_concurrency": MaxConcurrency, "rate": MaxRate,
+	}
+	for _, a := range Attrs(Workload{}) {
+		if want, has := most[a.Name]; has && a.Max != want || a.Name == "rate" && a.Min != MinRate {
+			t.Errorf("%s is bounded by %v and %v", a.Name, a.Min, a.Max)
+		}
+	}
+}
