@@ -46,8 +46,7 @@ var forbidden = map[string][]string{
 	"engine/measure": {"github.com", "golang.org", "gonum.org"},
 	// The results of other tools are read by programs.
 	"engine/measure/imported": {"github.com/hashicorp", "github.com/expr-lang"},
-	// Deciding is the same wherever it happens: nothing of a machine, a file or a plan's
-	// syntax reaches it.
+	// Deciding is the same wherever it happens: nothing of a machine, a file or a plan's syntax reaches it.
 	"steps/decide": {"github.com/hashicorp/hcl", "github.com/zclconf/go-cty", module + "engine", module + "runtime/store"},
 	"steps/replay": {module + "engine"},
 	// Who checks the record depends on nothing that measured or decided it.
@@ -137,8 +136,7 @@ func ours(names []string) []string {
 	return paths
 }
 
-// TestPagesNameWhatIsThere: tests, files, folders, functions and variables that a page
-// names exist.
+// TestPagesNameWhatIsThere: tests, files, folders, functions and variables that a page names exist.
 func TestPagesNameWhatIsThere(t *testing.T) {
 	code, all, pages := map[string]string{}, "", ""
 	must.Do(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {

@@ -13,9 +13,8 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// stream is how one engine answers, in ms: until the first event, from there to the first
-// token, from there to the second, for each further one at the median and at worst, and
-// until the last. Answers have 32 tokens.
+// stream is how one engine answers, in ms: until the first event, from there to the first token, from there to the
+// second, for each further one at the median and at worst, and until the last. Answers have 32 tokens.
 type stream struct {
 	response, first, second, gap, worst, last float64
 	tokens                                    float64
@@ -172,9 +171,8 @@ func TestMemoryIsSeenByTheMachine(t *testing.T) {
 	}
 }
 
-// TestTwoLaunchesAreNotReliedOn: two launches decide if nothing contradicts them; if only
-// their means do, a third is requested, and whatever is worse elsewhere is reported as
-// unknown.
+// TestTwoLaunchesAreNotReliedOn: two launches decide if nothing contradicts them; if only their means do, a third is
+// requested, and whatever is worse elsewhere is reported as unknown.
 func TestTwoLaunchesAreNotReliedOn(t *testing.T) {
 	faster := func(s *stream) { s.gap, s.worst, s.second, s.last = s.gap/2, s.worst/2, s.second/2, s.last/2 }
 	s := noiseless("chat.tg", "chat.e2e")
@@ -204,8 +202,7 @@ func TestTwoLaunchesAreNotReliedOn(t *testing.T) {
 	}
 }
 
-// TestGotWorse: metrics that got worse and that no rule reads are listed once, the worst
-// first.
+// TestGotWorse: metrics that got worse and that no rule reads are listed once, the worst first.
 func TestGotWorse(t *testing.T) {
 	worse := func(rule string, change func(*stream), more func(*Feature)) (paths []string) {
 		t.Helper()
@@ -260,8 +257,7 @@ func TestGotWorse(t *testing.T) {
 	}
 }
 
-// TestMoved: metrics that changed beyond doubt are listed in either direction, others are
-// not.
+// TestMoved: metrics that changed beyond doubt are listed in either direction, others are not.
 func TestMoved(t *testing.T) {
 	moved := func(change func(*stream), more func(*Feature)) (all []string) {
 		f := beside(rand.New(rand.NewPCG(1, 2)), plain, plain.with(change), 4, 0.002).Features["f"]
@@ -296,9 +292,8 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// TestFindingsOfHonestArms: for two arms that are the same engine, there are no findings
-// in more than 98 of 100 decisions, however launches differ and at whichever look, and
-// findings refute a better engine less often than that.
+// TestFindingsOfHonestArms: for two arms that are the same engine, there are no findings in more than 98 of 100
+// decisions, however launches differ and at whichever look, and findings refute a better engine less often than that.
 func TestFindingsOfHonestArms(t *testing.T) {
 	rule := compileAll(t, "chat.tg.gain > -0.05")
 	gain := compileAll(t, "chat.tg.gain > 0")

@@ -18,8 +18,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// noiseless is launch noise that is recorded but too small to matter, so the first
-// look is at 3 launches.
+// noiseless is launch noise that is recorded but too small to matter, so the first look is at 3 launches.
 func noiseless(addresses ...string) Settings {
 	s := usual
 	s.Noise = map[string]verdict.Noise{}
@@ -203,8 +202,7 @@ func TestNoiseIsAFloor(t *testing.T) {
 	}
 }
 
-// gate is twenty rules: ratios, levels, differences, memory and counts, joined in
-// several ways.
+// gate is twenty rules: ratios, levels, differences, memory and counts, joined in several ways.
 func gate(b *testing.B) []*plans.Rule {
 	var rules []*plans.Rule
 	for i, text := range []string{
@@ -218,16 +216,14 @@ func gate(b *testing.B) []*plans.Rule {
 	return rules
 }
 
-// evidence16 is 8 launches of each arm, close enough to each other that most rules are
-// tested to the last look.
+// evidence16 is 8 launches of each arm, close enough to each other that most rules are tested to the last look.
 func evidence16() *Evidence {
 	ev := session(rand.New(rand.NewPCG(6, 4)), 8, 0.02, 0.02)
 	ev.Features["f"].Levels = full().Features["f"].Levels
 	return ev
 }
 
-// BenchmarkDecide decides a gate of 20 rules over 16 launches from the launches'
-// summaries, as the ledger keeps them.
+// BenchmarkDecide decides a gate of 20 rules over 16 launches from the launches' summaries, as the ledger keeps them.
 func BenchmarkDecide(b *testing.B) {
 	rules, ev := gate(b), evidence16()
 	b.ReportAllocs()
@@ -291,8 +287,7 @@ func TestClaimed(t *testing.T) {
 	}
 }
 
-// TestAlternatives: each of several candidates for one place gets its share of the chance
-// of a false pass.
+// TestAlternatives: each of several candidates for one place gets its share of the chance of a false pass.
 func TestAlternatives(t *testing.T) {
 	s := noiseless("chat.tg")
 	s.Noise["chat.tg"] = verdict.Noise{Gap: 1e-9} // of starts that are known to be alike
@@ -374,9 +369,8 @@ func session(r *rand.Rand, n int, base, own float64) *Evidence {
 	return &Evidence{Features: map[string]*Feature{"f": {Candidate: a, Parent: b, Root: &b}}}
 }
 
-// TestFamilyWiseErrors: three criteria that are all just true fail together in at most 5%
-// of sessions, and three that are all just false pass an or in at most 1%, however they
-// are written. Undivided it would be about 13% and 3%.
+// TestFamilyWiseErrors: three criteria that are all just true fail together in at most 5% of sessions, and three that
+// are all just false pass an or in at most 1%, however they are written. Undivided it would be about 13% and 3%.
 func TestFamilyWiseErrors(t *testing.T) {
 	parts := []string{"chat.tg.gain >= 0.05", "chat.pp.gain >= 0.05", "chat.ttft.gain >= 0.05"}
 	three, and, or := compileAll(t, parts...), compileAll(t, strings.Join(parts, " and ")), compileAll(t, strings.Join(parts, " or "))
@@ -428,9 +422,8 @@ func tree(r *rand.Rand, leaves []*plans.Compare, op string) *plans.Cond {
 	return node
 }
 
-// TestThreeValues: a rule is decided exactly if its result does not depend on its
-// undecided comparisons, and more launches are requested for exactly those comparisons
-// that could still change the result.
+// TestThreeValues: a rule is decided exactly if its result does not depend on its undecided comparisons, and more
+// launches are requested for exactly those comparisons that could still change the result.
 func TestThreeValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 	values := []verdict.Verdict{verdict.Pass, verdict.Fail, verdict.Inconclusive}
@@ -610,8 +603,7 @@ func TestStaleLaunchesDecideNothing(t *testing.T) {
 	}
 }
 
-// In a table of engines the numbers stay, but no row with them passes, nor any row
-// compared with them.
+// In a table of engines the numbers stay, but no row with them passes, nor any row compared with them.
 func TestStaleRowsDecideNothing(t *testing.T) {
 	row := func(name string, running bool) Contender {
 		c := contender(name, []float64{200, 220}, []float64{5, 5})
@@ -731,8 +723,7 @@ func TestTestsExplainThemselves(t *testing.T) {
 	}
 }
 
-// TestHowTestsEnd covers every way in which a test ends, with its sentence and whether
-// more launches are requested.
+// TestHowTestsEnd covers every way in which a test ends, with its sentence and whether more launches are requested.
 func TestHowTestsEnd(t *testing.T) {
 	recorded, quick, two := noiseless("chat.tg"), usual, usual
 	quick.Min, quick.Max = 1, 1

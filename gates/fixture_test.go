@@ -95,8 +95,7 @@ func compileAll(t testing.TB, texts ...string) (rules []*plans.Rule) {
 	return rules
 }
 
-// medians is an arm with one launch for each value of tg; ttft is its inverse,
-// output_tokens always 16.
+// medians is an arm with one launch for each value of tg; ttft is its inverse, output_tokens always 16.
 func medians(name string, values ...float64) Arm {
 	a := Arm{Name: name}
 	for i, v := range values {
@@ -154,8 +153,7 @@ func set(a *Arm, launch int, metric, stat string, v float64) {
 
 func drop(a *Arm, launch int, metric string) { delete(a.Launches[launch].Metrics, metric) }
 
-// giving is full evidence whose launches have one more metric: that of arm "f" or
-// "baseline", launch i from 0.
+// giving is full evidence whose launches have one more metric: that of arm "f" or "baseline", launch i from 0.
 func giving(metric string, of func(arm string, i int) measure.Summary) *Evidence {
 	return with(func(f *Feature) {
 		for _, a := range []*Arm{&f.Candidate, &f.Parent} {
@@ -171,8 +169,7 @@ func always(v float64, unit string) func(string, int) measure.Summary {
 	return func(string, int) measure.Summary { return launchSummary(v, unit) }
 }
 
-// usual are the defaults of a plan, without recorded launch noise: the first look is at 4
-// launches per arm.
+// usual are the defaults of a plan, without recorded launch noise: the first look is at 4 launches per arm.
 var usual = Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8}
 
 // died is the reason that something below a feature broke.

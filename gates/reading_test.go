@@ -169,8 +169,7 @@ func TestEvidenceOfNothing(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	// A target that is not a finite number is refused by the compiler; here one is
-	// forced.
+	// A target that is not a finite number is refused by the compiler; here one is forced.
 	res := loaded("chat.tg < target.other.chat.tg")
 	odd := res.Plan.Phases[0].Gate.Rules[0]
 	odd.Inputs()[1].Number = math.Inf(1)
@@ -240,8 +239,7 @@ func TestWhyNot(t *testing.T) {
 	}
 }
 
-// saying is full evidence whose candidate's launches observed these values; nil is a
-// launch that did not.
+// saying is full evidence whose candidate's launches observed these values; nil is a launch that did not.
 func saying(name string, values ...any) *Evidence {
 	return with(func(f *Feature) {
 		f.Candidate.Launches = f.Candidate.Launches[:len(values)]
@@ -290,8 +288,7 @@ func TestObserved(t *testing.T) {
 	}
 }
 
-// A number is a metric of the launch, with everything that a metric has: an interval, and
-// no verdict from one launch.
+// A number is a metric of the launch, with everything that a metric has: an interval, and no verdict from one launch.
 func TestObservedNumber(t *testing.T) {
 	ev := giving("engine.observed.capacity", func(arm string, i int) measure.Summary {
 		return launchSummary(map[string]float64{"f": 900 + float64(i), "baseline": 1000}[arm], "tokens")
@@ -311,9 +308,8 @@ func TestObservedNumber(t *testing.T) {
 	}
 }
 
-// TestPercentilesOfLaunches: a percentile is one value per launch, tested over launches
-// as medians are, against a number and against its base; a p99 takes 300 requests in
-// every launch.
+// TestPercentilesOfLaunches: a percentile is one value per launch, tested over launches as medians are, against a
+// number and against its base; a p99 takes 300 requests in every launch.
 func TestPercentilesOfLaunches(t *testing.T) {
 	of := func(n int) *Evidence {
 		return giving("chat.ttft", func(arm string, i int) measure.Summary {
@@ -398,8 +394,7 @@ func TestWhatASuiteDoesNotSendIsNoPass(t *testing.T) {
 	}
 }
 
-// TestOneValueALaunchIsRead: of a cell, of the GPUs and of the host, even if it is zero,
-// which has no logarithm.
+// TestOneValueALaunchIsRead: of a cell, of the GPUs and of the host, even if it is zero, which has no logarithm.
 func TestOneValueALaunchIsRead(t *testing.T) {
 	power := giving("gpu.power_w", func(_ string, i int) measure.Summary { return launchSummary(300+float64(i), "W") })
 	total := giving("chat.tg_total", always(100, "tok/s"))
@@ -485,8 +480,7 @@ func TestLacks(t *testing.T) {
 	}
 }
 
-// damages are ways to remove what one input depends on. An input that a damage does not
-// touch keeps its value.
+// damages are ways to remove what one input depends on. An input that a damage does not touch keeps its value.
 var damages = map[string]func(f *Feature, in *plans.Input){
 	"removed": func(f *Feature, in *plans.Input) {
 		switch in.Kind {

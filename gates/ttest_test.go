@@ -78,8 +78,7 @@ func TestBadLaunches(t *testing.T) {
 	}
 }
 
-// TestWholeRanges: memory needs three launches, and a range around the limit stays
-// undecided however many there are.
+// TestWholeRanges: memory needs three launches, and a range around the limit stays undecided however many there are.
 func TestWholeRanges(t *testing.T) {
 	for _, c := range []struct {
 		rule      string
@@ -155,8 +154,7 @@ func TestDriftUndecides(t *testing.T) {
 	}
 }
 
-// TestRangesOfFewLaunches: if no more than two launches are made, memory is never
-// decided, and no more are requested.
+// TestRangesOfFewLaunches: if no more than two launches are made, memory is never decided, and no more are requested.
 func TestRangesOfFewLaunches(t *testing.T) {
 	s := usual
 	s.Max = 2
@@ -169,8 +167,7 @@ func TestRangesOfFewLaunches(t *testing.T) {
 	}
 }
 
-// A count is known to within one; an average of counts, such as tokens per step, is known
-// more precisely.
+// A count is known to within one; an average of counts, such as tokens per step, is known more precisely.
 func TestResolution(t *testing.T) {
 	for _, c := range []struct {
 		unit   string
@@ -300,10 +297,9 @@ func TestPrintedShare(t *testing.T) {
 	}
 }
 
-// TestNoLaterLaunchChangesALook: what a look says follows from the rounds that it is at, so
-// the looks at n launches are the first of those at more, and what they decided stays
-// decided: over random launches, some of which tie, print fewer digits than others, are far
-// off, or ran elsewhere.
+// TestNoLaterLaunchChangesALook: what a look says follows from the rounds that it is at, so the looks at n launches are
+// the first of those at more, and what they decided stays decided: over random launches, some of which tie, print fewer
+// digits than others, are far off, or ran elsewhere.
 func TestNoLaterLaunchChangesALook(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 50))
 	var rules []*plans.Rule
@@ -450,8 +446,7 @@ func TestCountsHoldInEveryLaunch(t *testing.T) {
 	}
 }
 
-// TestCountsFailForGood: one violation is final, whatever launches follow, but one launch
-// alone decides neither way.
+// TestCountsFailForGood: one violation is final, whatever launches follow, but one launch alone decides neither way.
 func TestCountsFailForGood(t *testing.T) {
 	rule := compiled(t, "engine.crashes < 1")
 	counts := []float64{1}

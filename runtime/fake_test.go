@@ -110,8 +110,7 @@ func node(id string, kind Kind, needs ...Need) *Node {
 	return &Node{ID: id, Kind: kind, Needs: needs, PhaseBlock: &plans.Phase{Gate: &plans.Gate{}}, FeatureBlock: &plans.Feature{}}
 }
 
-// verdicts gives each node the verdict that the map names, pass where it names
-// none, and notes the order of starts.
+// verdicts gives each node the verdict that the map names, pass where it names none, and notes the order of starts.
 type verdicts struct {
 	mu      sync.Mutex
 	of      map[string]verdict.Verdict

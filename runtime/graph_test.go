@@ -68,8 +68,7 @@ func TestGraphsOfFeatures(t *testing.T) {
 	must.Equal(t, golden, text.String(), string(want))
 }
 
-// TestSiblingsMakeNoCycle: what waits for its siblings never waits for itself,
-// whoever builds on whom.
+// TestSiblingsMakeNoCycle: what waits for its siblings never waits for itself, whoever builds on whom.
 func TestSiblingsMakeNoCycle(t *testing.T) {
 	p := planOf(
 		feature("a"), feature("b", on("a")), feature("c", on("a"), at(3)), feature("d", onAccepted, at(1), choosing("1", "2")),
@@ -124,8 +123,7 @@ func TestTheBaselineWaitsForWhatAllFeaturesWaitFor(t *testing.T) {
 	}
 }
 
-// The address of every node of a candidate leads back to it, also with dots in its
-// name.
+// The address of every node of a candidate leads back to it, also with dots in its name.
 func TestCandidateOf(t *testing.T) {
 	for _, name := range []string{"gemm", "spec[v1.2]", "gemm@production", "size[x.first]"} {
 		for _, id := range []string{FeatureID(name), QualifyID(name), BenchmarkID(name), FirstID(name)} {
@@ -244,8 +242,7 @@ func TestSiblings(t *testing.T) {
 	}
 }
 
-// TestTargetNodes: what is named, and what that rests on; not the siblings that a
-// benchmark only waits for.
+// TestTargetNodes: what is named, and what that rests on; not the siblings that a benchmark only waits for.
 func TestTargetNodes(t *testing.T) {
 	g := must.Get(NewGraph(planOf(feature("x", choosing("1", "2")), feature("y"), feature("z", on("y")))))(t)
 	y := []string{BaselineID, BenchmarkID("y"), FeatureID("y"), QualifyID("y")}
@@ -280,8 +277,7 @@ func TestTargetNodes(t *testing.T) {
 	}
 }
 
-// TestTarget: what is left out is not run, keeps what is recorded of it, and a gate
-// that is left out is no pass.
+// TestTarget: what is left out is not run, keeps what is recorded of it, and a gate that is left out is no pass.
 func TestTarget(t *testing.T) {
 	g := graphOf(t,
 		node(BaselineID, KindQualify), node("a", KindBenchmark, Need{BaselineID, Passed}), node("b", KindBenchmark, Need{BaselineID, Passed}),

@@ -95,8 +95,7 @@ func TestWaiverUnlocks(t *testing.T) {
 	}
 }
 
-// TestWaiverOfOthers: only what ends a phase can be waived, whatever the journal
-// holds, and an error by nobody.
+// TestWaiverOfOthers: only what ends a phase can be waived, whatever the journal holds, and an error by nobody.
 func TestWaiverOfOthers(t *testing.T) {
 	for _, kind := range []Kind{KindQualify, KindBenchmark, KindFeature, KindStep, KindCriteria} {
 		g := graphOf(t, node("a", kind), node("b", KindPhase, Need{"a", Passed}))
@@ -195,8 +194,7 @@ func ports(t *testing.T) *Graph {
 	return g
 }
 
-// retract withdraws a node as the command does: the node, and of what rests on it
-// all that only decides.
+// retract withdraws a node as the command does: the node, and of what rests on it all that only decides.
 func retract(t *testing.T, g *Graph, m *memory, id string) (withdrawn []string) {
 	t.Helper()
 	r := ledger.Retraction{Node: id, Reason: "wrong prompts", By: "kim"}
@@ -211,8 +209,7 @@ func retract(t *testing.T, g *Graph, m *memory, id string) (withdrawn []string) 
 	return withdrawn
 }
 
-// rested is what a first run of steps that pass left: its journal, the runner, and what the
-// next run starts.
+// rested is what a first run of steps that pass left: its journal, the runner, and what the next run starts.
 func rested(t *testing.T, g *Graph, launches map[string][]string) (*memory, *Runner, *[]string) {
 	t.Helper()
 	m, started := newMemory(), new([]string)
@@ -223,9 +220,8 @@ func rested(t *testing.T, g *Graph, launches map[string][]string) (*memory, *Run
 	return m, r, started
 }
 
-// TestRetract: whichever node is retracted, the next run decides nothing that
-// rests on it, measures nothing, and does not end well; a person who asks for the
-// node gets it all back without other measurements.
+// TestRetract: whichever node is retracted, the next run decides nothing that rests on it, measures nothing, and does
+// not end well; a person who asks for the node gets it all back without other measurements.
 func TestRetract(t *testing.T) {
 	g := ports(t)
 	for _, c := range []struct {
@@ -274,9 +270,8 @@ func TestRetract(t *testing.T) {
 	}
 }
 
-// TestRetractWithinPhase: on which features rest that were built on one, in the
-// same phase too, and on which they do not; whether or not anything but the
-// feature itself was recorded as withdrawn.
+// TestRetractWithinPhase: on which features rest that were built on one, in the same phase too, and on which they do
+// not; whether or not anything but the feature itself was recorded as withdrawn.
 func TestRetractWithinPhase(t *testing.T) {
 	p := planOf(feature("one"), feature("beside"), feature("above", on("one")), feature("stacked", onAccepted))
 	p.Phases[0].Gate = &plans.Gate{}
@@ -341,8 +336,7 @@ func TestWaivedGateOfRetracted(t *testing.T) {
 	must.Equal(t, "the run is", Summarise(res.Result).Verdict, verdict.Waived)
 }
 
-// TestRetractedRejection: what was measured without a feature that was rejected
-// does not rest on it.
+// TestRetractedRejection: what was measured without a feature that was rejected does not rest on it.
 func TestRetractedRejection(t *testing.T) {
 	g := ports(t)
 	m := newMemory()

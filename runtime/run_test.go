@@ -72,8 +72,7 @@ func TestLockedSettles(t *testing.T) {
 	}
 }
 
-// TestUnknownOutcome: no verdict, an unknown word, an error and a panic are all
-// the verdict error.
+// TestUnknownOutcome: no verdict, an unknown word, an error and a panic are all the verdict error.
 func TestUnknownOutcome(t *testing.T) {
 	for name, run := range map[string]func(context.Context, *Scope) (*ledger.Decision, error){
 		"nil":     func(context.Context, *Scope) (*ledger.Decision, error) { return nil, nil },
@@ -142,9 +141,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestRandomGraphs: whatever the graph and the verdicts, every node ends or is locked, one
-// at a time and in the plan's order, none before what it needs, and a second run starts
-// nothing that was decided.
+// TestRandomGraphs: whatever the graph and the verdicts, every node ends or is locked, one at a time and in the plan's
+// order, none before what it needs, and a second run starts nothing that was decided.
 func TestRandomGraphs(t *testing.T) {
 	words := []verdict.Verdict{verdict.Pass, verdict.Pass, verdict.Pass, verdict.Fail, verdict.Inconclusive, verdict.Invalid, verdict.Error}
 	for seed := range uint64(120) {
@@ -249,8 +247,7 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// What waits for a gate to be decided runs whichever way that goes, and the preview
-// may not say that it takes a pass.
+// What waits for a gate to be decided runs whichever way that goes, and the preview may not say that it takes a pass.
 func TestPreviewSaysOnWhatItDepends(t *testing.T) {
 	g := graphOf(t,
 		node("phase.a", KindStep),
@@ -322,8 +319,7 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// TestPart: a phase names its steps and features by what they are, whatever words
-// people named them by.
+// TestPart: a phase names its steps and features by what they are, whatever words people named them by.
 func TestPart(t *testing.T) {
 	step, feature := StepPart(&plans.Block{Kind: "exec", Name: "build: pass"}), FeaturePart(&plans.Feature{Name: "gemm"})
 	below := verdict.New(code.Outcome).On("gemm").Is(verdict.Invalid)

@@ -128,9 +128,8 @@ func TestRung(t *testing.T) {
 	}
 }
 
-// TestRetries: a change without effect that is tried again until it passes, ten times,
-// passes no more often than the bound; without the steps down it would pass five times as
-// often.
+// TestRetries: a change without effect that is tried again until it passes, ten times, passes no more often than the
+// bound; without the steps down it would pass five times as often.
 func TestRetries(t *testing.T) {
 	const falsePass = 0.01
 	bound, _ := Bound(falsePass)
@@ -207,8 +206,7 @@ func TestNothingResolved(t *testing.T) {
 	}
 }
 
-// From tables of the chi-square distribution: its 20% points are 4.594 at 8 and 1.649 at
-// 4 degrees of freedom.
+// From tables of the chi-square distribution: its 20% points are 4.594 at 8 and 1.649 at 4 degrees of freedom.
 func TestNoiseBound(t *testing.T) {
 	near(t, "8", NoiseBound(8), math.Sqrt(8/4.594), 1e-3)
 	near(t, "4", NoiseBound(4), math.Sqrt(4/1.649), 1e-3)

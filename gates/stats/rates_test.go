@@ -21,8 +21,7 @@ func times() int {
 	return 8_000
 }
 
-// agrees checks a simulated rate against another program's: within four standard errors
-// of the difference.
+// agrees checks a simulated rate against another program's: within four standard errors of the difference.
 func agrees(t *testing.T, what string, got, want float64, wantTimes int) {
 	t.Helper()
 	p := (got + want) / 2
@@ -76,8 +75,7 @@ func bimodal(rng *rand.Rand) float64 {
 	return 0.003*rng.NormFloat64() + math.Log(1.08)*float64(rng.IntN(2))
 }
 
-// A change without effect, under a rule that requires 5% more: it passes if chance gives
-// all fast launches to one arm.
+// A change without effect, under a rule that requires 5% more: it passes if chance gives all fast launches to one arm.
 func TestRatesWithBimodalStarts(t *testing.T) {
 	early, late := mustOffer(t, 3, 8, true), mustOffer(t, 3, 8, false)
 	same := scenario{gap: -math.Log(1.05), ratio: 1, noise: bimodal}
@@ -325,9 +323,8 @@ func early(t *testing.T, d Design, sd float64, df int, draw func(rng *rand.Rand,
 
 func mustOfferClear(t *testing.T) Design { return must.Get(Offer(0.01, 0.05, Clear, 8, Clear))(t) }
 
-// The look at two launches before the others: together with all of them, a claim at the
-// threshold keeps to the rates, however much the candidate's launches vary, and however
-// well the record is known.
+// The look at two launches before the others: together with all of them, a claim at the threshold keeps to the rates,
+// however much the candidate's launches vary, and however well the record is known.
 func TestRatesOfTwoLaunches(t *testing.T) {
 	d := mustOfferClear(t)
 	normal := func(sd, own, base float64) func(*rand.Rand, *Question) {
@@ -432,8 +429,7 @@ func TestRatesOfTwoLaunchesOddly(t *testing.T) {
 	}
 }
 
-// If the levels differ, the look at two follows them: it takes the part of the rate that
-// the later looks leave.
+// If the levels differ, the look at two follows them: it takes the part of the rate that the later looks leave.
 func TestRatesOfTwoLaunchesAtEveryLevel(t *testing.T) {
 	ratios := []float64{20}
 	if os.Getenv("MXFLOW_TEST_LONG") != "" {
@@ -461,8 +457,7 @@ func TestRatesOfTwoLaunchesAtEveryLevel(t *testing.T) {
 	}
 }
 
-// From ClearGap on, including the variation of an estimate, two launches decide nine
-// times in ten.
+// From ClearGap on, including the variation of an estimate, two launches decide nine times in ten.
 func TestPowerOfTwoLaunches(t *testing.T) {
 	d := mustOfferClear(t)
 	for _, sd := range []float64{0.001, 0.003, 0.01} {
@@ -492,13 +487,11 @@ type scenario struct {
 	single     bool
 	// modes is Question.Gap.
 	floor, modes float64
-	// noise draws a launch's deviation, own the candidate's if it has its own; normal if
-	// nil.
+	// noise draws a launch's deviation, own the candidate's if it has its own; normal if nil.
 	noise, own func(*rand.Rand) float64
 }
 
-// rates are how often a scenario had each outcome, and the mean launches of all arms
-// together.
+// rates are how often a scenario had each outcome, and the mean launches of all arms together.
 type rates struct{ pass, fail, launches float64 }
 
 func (r rates) String() string {
@@ -645,8 +638,7 @@ func (d devices) draw(q *Question, rng *rand.Rand) {
 	}
 }
 
-// TestRatesInBlocks: the promised rates hold if rounds run on devices that differ, in
-// whatever way.
+// TestRatesInBlocks: the promised rates hold if rounds run on devices that differ, in whatever way.
 func TestRatesInBlocks(t *testing.T) {
 	for _, c := range []struct {
 		name string

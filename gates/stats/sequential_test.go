@@ -176,8 +176,7 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// Neither quantity nor unit matters: neither very small nor very large numbers lose their
-// decision.
+// Neither quantity nor unit matters: neither very small nor very large numbers lose their decision.
 func TestScale(t *testing.T) {
 	d := mustOffer(t, 3, 8, true)
 	for _, scale := range []float64{1e-150, 1e-9, 1e9, 1e150} {
@@ -230,8 +229,7 @@ func TestNothingIsDecidedOfNonsense(t *testing.T) {
 	}
 }
 
-// worked is testdata/sequential.json: cases calculated by another program, with which the
-// design was calibrated.
+// worked is testdata/sequential.json: cases calculated by another program, with which the design was calibrated.
 type worked struct {
 	Golden []struct {
 		Name                string
@@ -253,9 +251,8 @@ type worked struct {
 	TQuantiles map[string]float64   `json:"t_quantiles"`
 }
 
-// expected are rates of outcomes and mean launches of both arms together; Gap is
-// the distance from the threshold in standard deviations, or the ratio of the
-// candidate's standard deviation to the base's.
+// expected are rates of outcomes and mean launches of both arms together; Gap is the distance from the threshold in
+// standard deviations, or the ratio of the candidate's standard deviation to the base's.
 type expected struct{ Gap, Pass, Fail, Inc, Launches float64 }
 
 func readWorked(t *testing.T) worked {

@@ -63,8 +63,7 @@ func TestNothingAndNoNumbers(t *testing.T) {
 	}
 }
 
-// With equal variances and n per side there are 2(n−1) degrees of freedom, for which the
-// quantiles are in every table.
+// With equal variances and n per side there are 2(n−1) degrees of freedom, for which the quantiles are in every table.
 func TestIntervalsByHand(t *testing.T) {
 	for _, c := range []struct {
 		a, b         []float64
@@ -191,9 +190,8 @@ func TestSigns(t *testing.T) {
 	}
 }
 
-// Wanted numbers are from the definition: the geometric mean of 1, 10 and 100 is 10, the
-// standard deviation of their logs is ln 10, and the 0.975 quantile of t with 2 degrees
-// of freedom is 4.302653.
+// Wanted numbers are from the definition: the geometric mean of 1, 10 and 100 is 10, the standard deviation of their
+// logs is ln 10, and the 0.975 quantile of t with 2 degrees of freedom is 4.302653.
 func TestSampleOf(t *testing.T) {
 	half := math.Exp(4.302653 * math.Ln10 / math.Sqrt(3))
 	for _, c := range []struct {
@@ -462,9 +460,8 @@ func TestTrend(t *testing.T) {
 	}
 }
 
-// TestTrendHolds counts how often the interval misses a slope of zero, for errors that
-// are independent, dependent, or a random walk, which a regression would call a trend
-// every other time.
+// TestTrendHolds counts how often the interval misses a slope of zero, for errors that are independent, dependent, or a
+// random walk, which a regression would call a trend every other time.
 func TestTrendHolds(t *testing.T) {
 	for name, keep := range map[string]float64{"independent": 0, "dependent": 0.9, "walk": 1} {
 		r := rand.New(rand.NewPCG(3, 4))

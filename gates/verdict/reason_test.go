@@ -40,8 +40,7 @@ func TestReasonsSurviveJSON(t *testing.T) {
 	}
 }
 
-// TestKey: the basis of digests changes with codes, subjects, verdicts and causes, but
-// with no value.
+// TestKey: the basis of digests changes with codes, subjects, verdicts and causes, but with no value.
 func TestKey(t *testing.T) {
 	base := func() Reason {
 		return New(code.Level, Text("why", "a")).On("smoke").Is(Fail).From(Say("broken", "{error}",
@@ -145,8 +144,7 @@ func TestRoot(t *testing.T) {
 	}
 }
 
-// TestOutcomesStay: a reason from which another follows, or which another node reported,
-// keeps its head and its
+// TestOutcomesStay: a reason from which another follows, or which another node reported, keeps its head and its
 func TestOutcomesStay(t *testing.T) {
 	outcome := New(code.Feature).On("attention_backend_flashinfer").Is(Fail)
 	decode := New(code.Rule).On("decode").Is(Pass).From(unread)

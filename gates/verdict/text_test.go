@@ -56,8 +56,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestSwap: every sentence goes through it, including those of causes, until it is
-// restored.
+// TestSwap: every sentence goes through it, including those of causes, until it is restored.
 func TestSwap(t *testing.T) {
 	r := Say("not_measured", "not measured").From(Say("broken", "{error}", Text("error", "no")))
 	restore := Swap(func(k code.Kind, sentence string) string { return "<" + string(k) + ">" + sentence })

@@ -87,8 +87,7 @@ func warnings(t *testing.T, criterion, code string) (said string) {
 	return said
 }
 
-// TestPassesOnlyWhenWorse: there is no warning about what a plan may well mean: such a
-// warning costs trust.
+// TestPassesOnlyWhenWorse: there is no warning about what a plan may well mean: such a warning costs trust.
 func TestPassesOnlyWhenWorse(t *testing.T) {
 	for _, c := range []struct{ rule, says string }{
 		{"chat.ttft.gain <= -0.05", "chat.ttft.gain <= -0.05 passes only if ttft is worse|a positive gain is better"},

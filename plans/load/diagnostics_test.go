@@ -94,8 +94,7 @@ func TestDetailsNameTheWholeStory(t *testing.T) {
 	}
 }
 
-// TestOneLineIsShown: of a mistake that concerns many lines, or only the end of one; with
-// the values involved.
+// TestOneLineIsShown: of a mistake that concerns many lines, or only the end of one; with the values involved.
 func TestOneLineIsShown(t *testing.T) {
 	for text, want := range map[string]string{
 		"plan \"p\" {}\nworkload \"w\" {\n  prompt_tokens = [\n    1,\n    true,\n  ]\n  output_tokens = {\n    a = 1\n  }\n}\n": "   7:   output_tokens = {\n\n",
@@ -138,8 +137,7 @@ func codes(t *testing.T) (list []coded) {
 	return list
 }
 
-// codeOf is the code under which a summary is listed: by its exact words, or else by the
-// longest beginning.
+// codeOf is the code under which a summary is listed: by its exact words, or else by the longest beginning.
 func codeOf(list []coded, summary string) (code string) {
 	longest := 0
 	for _, e := range list {

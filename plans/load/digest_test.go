@@ -28,8 +28,7 @@ func digestOf(t *testing.T, src []byte) string {
 	return res.Plan.Digest()
 }
 
-// TestDigestIgnoresFormatting changes layout, comments and the order of blocks at random,
-// and expects the same digest.
+// TestDigestIgnoresFormatting changes layout, comments and the order of blocks at random, and expects the same digest.
 func TestDigestIgnoresFormatting(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	for _, path := range fixtures(t, "valid/*.hcl", 1) {
@@ -153,8 +152,7 @@ func TestDigestFollowsMeaning(t *testing.T) {
 	}
 }
 
-// TestDigestsStay pins the digest of every valid plan here: a digest that moves makes
-// recorded plans look changed.
+// TestDigestsStay pins the digest of every valid plan here: a digest that moves makes recorded plans look changed.
 func TestDigestsStay(t *testing.T) {
 	text := ""
 	for _, path := range append(fixtures(t, "valid/*.hcl", 1), fixtures(t, "valid_yaml/*.yaml", 1)...) {

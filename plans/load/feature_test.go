@@ -13,8 +13,7 @@ import (
 	"github.com/mxflow/mxflow/plans/planstest"
 )
 
-// TestChosenFeatures: what a plan says in a few words is written out for those who
-// measure and decide.
+// TestChosenFeatures: what a plan says in a few words is written out for those who measure and decide.
 func TestChosenFeatures(t *testing.T) {
 	p := mustLoad(t, "testdata/valid/choose.hcl")
 	f := p.Feature("speculation")
@@ -251,8 +250,7 @@ func TestStepsOfTwoKinds(t *testing.T) {
 	}
 }
 
-// TestSamplingThatIsNotSent: a 0 is not sent, so there is no warning that it has no
-// effect.
+// TestSamplingThatIsNotSent: a 0 is not sent, so there is no warning that it has no effect.
 func TestSamplingThatIsNotSent(t *testing.T) {
 	for written, warns := range map[string]bool{"top_p = 0": false, "top_k = 0": false, "min_p = 0": false, "top_p = 0\n top_k = 5": true, "min_p = 0.1": true} {
 		res := loadText("plan \"p\" {}\nworkload \"w\" {\n prompt_tokens = 1\n output_tokens = 1\n " + written + "\n}\n")

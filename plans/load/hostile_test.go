@@ -38,8 +38,7 @@ func addFiles(f *testing.F, pattern string) {
 	}
 }
 
-// loadAny loads any text, in time and without an internal error; each diagnostic says how
-// to mend it.
+// loadAny loads any text, in time and without an internal error; each diagnostic says how to mend it.
 func loadAny(t *testing.T, name string, src []byte) *Result {
 	t.Helper()
 	start := time.Now()
@@ -70,8 +69,7 @@ func refused(t *testing.T, name string, texts map[string]string) {
 	}
 }
 
-// FuzzLoad checks the same of HCL, and that a plan it accepts has a digest that survives
-// loading again.
+// FuzzLoad checks the same of HCL, and that a plan it accepts has a digest that survives loading again.
 func FuzzLoad(f *testing.F) {
 	addFiles(f, "testdata/*valid/*.hcl")
 	f.Add([]byte("plan \"p\" {}\nlocals {\n a = [for x in [1] : x]\n b = local.a[*]\n c = \"${local.b[0]}\"\n}\n"))

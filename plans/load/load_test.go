@@ -223,8 +223,7 @@ func TestPanicsHideNothing(t *testing.T) {
 	}
 }
 
-// TestHostilePlansAreRefusedQuickly has texts that would overflow the stack of the
-// parser, or are all mistakes.
+// TestHostilePlansAreRefusedQuickly has texts that would overflow the stack of the parser, or are all mistakes.
 func TestHostilePlansAreRefusedQuickly(t *testing.T) {
 	if testing.Short() {
 		t.Skip("megabytes of text take minutes under the race detector, and nothing here is concurrent")

@@ -36,8 +36,7 @@ func TestDiagnosticsPointIntoYAML(t *testing.T) {
 	}
 }
 
-// TestAdviceIsInTheLanguageOfTheFile: what a file without a plan is told to add can be
-// pasted into it.
+// TestAdviceIsInTheLanguageOfTheFile: what a file without a plan is told to add can be pasted into it.
 func TestAdviceIsInTheLanguageOfTheFile(t *testing.T) {
 	for _, name := range []string{"plan.yaml", "plan.yml", "plan.hcl"} {
 		for _, src := range []string{"", "\n", "# later\n", "locals: {a: 1}\n", "locals {\n}\n"} {
@@ -61,8 +60,7 @@ func TestAdviceIsInTheLanguageOfTheFile(t *testing.T) {
 	}
 }
 
-// TestHostileYAMLIsRefusedQuickly has texts that would overflow a stack, fill the memory
-// or keep the machine busy.
+// TestHostileYAMLIsRefusedQuickly has texts that would overflow a stack, fill the memory or keep the machine busy.
 func TestHostileYAMLIsRefusedQuickly(t *testing.T) {
 	many := strings.Repeat
 	const head = "plan: {p: {}}\nlocals:\n"

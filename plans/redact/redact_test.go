@@ -43,8 +43,7 @@ func TestSecretsAreTakenOutOfText(t *testing.T) {
 	})
 }
 
-// TestNoFormOfASecretIsLeft makes secrets at random and puts them into text in the ways
-// that programs do.
+// TestNoFormOfASecretIsLeft makes secrets at random and puts them into text in the ways that programs do.
 func TestNoFormOfASecretIsLeft(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	const letters = "abcXYZ019-_./+=%&<>\"'\\ {}$äß😀"
@@ -210,9 +209,8 @@ func BenchmarkLogLines(b *testing.B) {
 	}
 }
 
-// TestFormsOfOtherLanguages covers what Python's json.dumps, with and without
-// ensure_ascii, urllib's quote and quote_plus, and JavaScript's
-// encodeURIComponent make of a secret.
+// TestFormsOfOtherLanguages covers what Python's json.dumps, with and without ensure_ascii, urllib's quote and
+// quote_plus, and JavaScript's encodeURIComponent make of a secret.
 func TestFormsOfOtherLanguages(t *testing.T) {
 	r := New([]string{"pä\"ß/😀 \x7f\u2028<k>!"})
 	for _, form := range []string{

@@ -20,8 +20,7 @@ import (
 	"github.com/mxflow/mxflow/plans/rules"
 )
 
-// rules compiles against planstest.RulePlan. The places are "criterion" (of first) and
-// the gates of the phases.
+// rules compiles against planstest.RulePlan. The places are "criterion" (of first) and the gates of the phases.
 type ruleSet struct {
 	ns     *rules.Namespace
 	places map[string]*rules.Scope
@@ -325,8 +324,7 @@ func TestAddressesOfCells(t *testing.T) {
 	}
 }
 
-// TestSensibleNumbersOfNewScopes: mistakes in a rule that are found before anything is
-// measured.
+// TestSensibleNumbersOfNewScopes: mistakes in a rule that are found before anything is measured.
 func TestSensibleNumbersOfNewScopes(t *testing.T) {
 	for rule, want := range map[string]string{
 		"host.cpu_share <= 80":                                    "Comparison always holds",

@@ -363,8 +363,7 @@ func TestLogicIsTheRule(t *testing.T) {
 	}
 }
 
-// checkLogic checks the form of a tree: nothing is joined to its own kind, and every
-// comparison has a claim.
+// checkLogic checks the form of a tree: nothing is joined to its own kind, and every comparison has a claim.
 func checkLogic(t *testing.T, l *plans.Cond, above string) {
 	t.Helper()
 	switch {

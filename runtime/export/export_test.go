@@ -46,9 +46,8 @@ func recorded(t *testing.T) *store.Store {
 	return st
 }
 
-// TestExport: every launch that counts is there with its own numbers, and what a launch
-// does not have is empty or absent, never zero. The formats were read by pandas and
-// benchstat.
+// TestExport: every launch that counts is there with its own numbers, and what a launch does not have is empty or
+// absent, never zero. The formats were read by pandas and benchstat.
 func TestExport(t *testing.T) {
 	launches, err := Launches(recorded(t))
 	if err != nil || len(launches) != 3 {

@@ -15,8 +15,7 @@ import (
 	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
-// TestChoicesAreChecked: a decision with two winners, or with a word that is no
-// verdict, is no record.
+// TestChoicesAreChecked: a decision with two winners, or with a word that is no verdict, is no record.
 func TestChoicesAreChecked(t *testing.T) {
 	for name, c := range map[string]struct {
 		d    Decision

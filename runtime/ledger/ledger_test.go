@@ -159,8 +159,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkFsync is what this disk takes for one line by itself: nothing that is durable
-// is faster.
+// BenchmarkFsync is what this disk takes for one line by itself: nothing that is durable is faster.
 func BenchmarkFsync(b *testing.B) {
 	f := must.Get(os.Create(filepath.Join(b.TempDir(), "file")))(b)
 	defer f.Close()

@@ -64,8 +64,7 @@ func verifies(data []byte) bool {
 	return err == nil && !s.torn && s.tree.n > 0
 }
 
-// forge writes lines whose hashes are right, as someone who rewrites the whole
-// file would.
+// forge writes lines whose hashes are right, as someone who rewrites the whole file would.
 func forge(leaves ...string) []byte {
 	var tr tree
 	var out []byte
@@ -171,8 +170,7 @@ func TestReportEndsBeforeDamage(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, reading it ends without a panic, and what reads well
-// is written again byte for byte.
+// Whatever a file holds, reading it ends without a panic, and what reads well is written again byte for byte.
 func FuzzRead(f *testing.F) {
 	path, data, sizes := create(f, small()...)
 	_ = path

@@ -43,9 +43,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestArmsStand: of what a session launched, only what a decision read is averaged: not an
-// alternative whose session is invalid, a launch that another replaced, nor what a person
-// withdrew.
+// TestArmsStand: of what a session launched, only what a decision read is averaged: not an alternative whose session is
+// invalid, a launch that another replaced, nor what a person withdrew.
 func TestArmsStand(t *testing.T) {
 	s := newStory(t)
 	s.nodes = []string{"baseline", "feature.draft", "feature.gone"}

@@ -15,8 +15,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// TestReportInPlanOrder: gates stand in the plan's order, whichever was decided last,
-// and what is locked at its place.
+// TestReportInPlanOrder: gates stand in the plan's order, whichever was decided last, and what is locked at its place.
 func TestReportInPlanOrder(t *testing.T) {
 	s := newStory(t)
 	s.nodes = []string{"baseline", "phase.first", "phase.mid", "phase.last"}
@@ -88,8 +87,7 @@ func markdown(t *testing.T, s *story) string {
 	return page.String()
 }
 
-// TestReportHeadline: the page begins with what came of it, and divides nothing that was not
-// measured in one session.
+// TestReportHeadline: the page begins with what came of it, and divides nothing that was not measured in one session.
 func TestReportHeadline(t *testing.T) {
 	s := stacked(t)
 	head := func(wants ...string) {

@@ -38,8 +38,7 @@ func TestStackIsInThePlansOrder(t *testing.T) {
 	}
 }
 
-// TestSetIsWhatDiffersFromTheParent: a part that puts a knob back to the
-// baseline's value sets it all the same.
+// TestSetIsWhatDiffersFromTheParent: a part that puts a knob back to the baseline's value sets it all the same.
 func TestSetIsWhatDiffersFromTheParent(t *testing.T) {
 	s := stacked(t)
 	s.nodes = append(s.nodes, "feature.back")
@@ -174,8 +173,7 @@ func TestBoundsAreOfTheSameUnit(t *testing.T) {
 	}
 }
 
-// TestOnSaysWhatWasAccepted: the arm is called accepted, and what that was then is
-// told by its knobs.
+// TestOnSaysWhatWasAccepted: the arm is called accepted, and what that was then is told by its knobs.
 func TestOnSaysWhatWasAccepted(t *testing.T) {
 	on := func(s *story) string {
 		all := AcceptedStack(s.st).Features
@@ -320,8 +318,7 @@ func TestStackStands(t *testing.T) {
 	}
 }
 
-// TestNewestByTheLedger: somebody sets the clock back, and what was measured since
-// is still the newest.
+// TestNewestByTheLedger: somebody sets the clock back, and what was measured since is still the newest.
 func TestNewestByTheLedger(t *testing.T) {
 	s := newStory(t)
 	s.begin("r1", target)
@@ -388,9 +385,8 @@ func TestNewestThatSentIt(t *testing.T) {
 	}
 }
 
-// TestDecidedOnTheTarget: where a rule decided on the level, its estimate and bounds stand
-// against the target, whatever number it asked for, and however its launches went on; what
-// was decided of another variant, or of a change, does not.
+// TestDecidedOnTheTarget: where a rule decided on the level, its estimate and bounds stand against the target, whatever
+// number it asked for, and however its launches went on; what was decided of another variant, or of a change, does not.
 func TestDecidedOnTheTarget(t *testing.T) {
 	at := func(x float64) *float64 { return &x }
 	for name, c := range map[string]struct {

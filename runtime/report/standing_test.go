@@ -14,8 +14,7 @@ import (
 
 var failed = verdict.New(code.Outcome).On("baseline").Is(verdict.Fail)
 
-// TestLocked: what is locked stands in the plan's order, each under its phase, the
-// features too, which do not name it.
+// TestLocked: what is locked stands in the plan's order, each under its phase, the features too, which do not name it.
 func TestLocked(t *testing.T) {
 	s := newStory(t)
 	s.nodes = []string{"baseline", "phase.z.step.exec.build", "feature.kv.qualify", "feature.kv", "feature.b", "phase.z", "feature.a", "phase.y"}
@@ -36,9 +35,8 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// TestRows: rows stand in the plan's order whatever was decided last, a node that was
-// decided since it was locked is locked no more, and what the plan has no more stands
-// behind all others and says so.
+// TestRows: rows stand in the plan's order whatever was decided last, a node that was decided since it was locked is
+// locked no more, and what the plan has no more stands behind all others and says so.
 func TestRows(t *testing.T) {
 	s := newStory(t)
 	decide := func(node string, attempt int) {

@@ -9,8 +9,7 @@ import (
 	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
-// TestKey: a key is made once, signs what its public part verifies, and is refused where
-// others could have read it.
+// TestKey: a key is made once, signs what its public part verifies, and is refused where others could have read it.
 func TestKey(t *testing.T) {
 	t.Setenv(Environment, "")
 	path := filepath.Join(t.TempDir(), "mxflow", "signing.key")

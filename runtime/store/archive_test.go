@@ -205,8 +205,7 @@ func TestArtifactThatIsNoFile(t *testing.T) {
 	}
 }
 
-// inventSample fills every field, so one that has no column comes back
-// otherwise.
+// inventSample fills every field, so one that has no column comes back otherwise.
 func inventSample(t *testing.T, rng *rand.Rand) measure.Sample {
 	str := func() string {
 		return []string{"", "chat.o32", "stop", "γεια\x00\xff", strings.Repeat("long ", rng.IntN(2000))}[rng.IntN(5)]

@@ -233,8 +233,7 @@ func TestAppendErrorsLeaveNothing(t *testing.T) {
 	must.Get(ledger.Verify(s.LedgerPath()))(t)
 }
 
-// appendForEver records decisions and says the number of each once it is
-// recorded.
+// appendForEver records decisions and says the number of each once it is recorded.
 func appendForEver(dir string) error {
 	if _, err := Lock(dir); err != nil {
 		return err
@@ -286,8 +285,7 @@ func TestKilledWhileAppending(t *testing.T) {
 	}
 }
 
-// TestWaivers: the newest waiver of a gate is found by writers and readers, and
-// a run shows those of its decisions.
+// TestWaivers: the newest waiver of a gate is found by writers and readers, and a run shows those of its decisions.
 func TestWaivers(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -329,8 +327,7 @@ func TestWaivers(t *testing.T) {
 	}
 }
 
-// TestMain plays the other process when it is asked to, which goes on until it
-// is killed.
+// TestMain plays the other process when it is asked to, which goes on until it is killed.
 func TestMain(m *testing.M) {
 	dir := os.Getenv("STORE_TEST_DIR")
 	var err error
@@ -460,8 +457,7 @@ func TestAtWork(t *testing.T) {
 	l.Unlock()
 }
 
-// The lock names the run that its holder is at work on, and never that of a holder
-// who is dead.
+// The lock names the run that its holder is at work on, and never that of a holder who is dead.
 func TestLockNamesTheRun(t *testing.T) {
 	dir := t.TempDir()
 	l := must.Get(Lock(dir))(t)

@@ -57,8 +57,7 @@ func finished(v verdict.Verdict) *ledger.End {
 	return &ledger.End{Verdict: v, Exit: v.ExitCode(), Reason: verdict.New(code.Finished)}
 }
 
-// TestJUnit: it is red exactly where an apply does not end with 0, and well-formed
-// whatever people and engines write.
+// TestJUnit: it is red exactly where an apply does not end with 0, and well-formed whatever people and engines write.
 func TestJUnit(t *testing.T) {
 	waiver := &ledger.Record{Type: "waiver", Waiver: &ledger.Waiver{Node: "phase.p", Attempt: 1, Verdict: verdict.Fail, Reason: "known", By: "kim", Expires: noon.Add(time.Hour)}}
 	locked := finished(verdict.Fail)
@@ -125,9 +124,8 @@ func TestRetractedIsRed(t *testing.T) {
 	}
 }
 
-// TestGitHub: the marker is first and cannot end early, what failed is next, tables keep
-// their columns, nothing of somebody else's is HTML, and a comment is never longer than
-// GitHub takes.
+// TestGitHub: the marker is first and cannot end early, what failed is next, tables keep their columns, nothing of
+// somebody else's is HTML, and a comment is never longer than GitHub takes.
 func TestGitHub(t *testing.T) {
 	var page bytes.Buffer
 	must.Do(t, GitHub(&page, recorded(t, verdict.Fail, verdict.Fail, finished(verdict.Fail)), noon))

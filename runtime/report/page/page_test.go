@@ -90,8 +90,7 @@ func TestScriptsAreGraphic(t *testing.T) {
 	}
 }
 
-// TestEmptySections: what has no data has no section, and a state directory without a run
-// has no page.
+// TestEmptySections: what has no data has no section, and a state directory without a run has no page.
 func TestEmptySections(t *testing.T) {
 	s := newState(t)
 	if _, err := Of(s.st, planOf(nil), nil); err == nil {
@@ -207,9 +206,8 @@ func served(t testing.TB, text string) string {
 	return server.URL + "/"
 }
 
-// TestInBrowser: every figure is drawn, on a phone in light and on a desk in dark, without
-// a word on the console, without a page that scrolls sideways, and without what keeps
-// people with a keyboard or a screen reader out.
+// TestInBrowser: every figure is drawn, on a phone in light and on a desk in dark, without a word on the console,
+// without a page that scrolls sideways, and without what keeps people with a keyboard or a screen reader out.
 func TestInBrowser(t *testing.T) {
 	ctx := opened(t)
 	s, edges := whole(t)
