@@ -314,7 +314,6 @@ func TestShares(t *testing.T) {
 		want, says string
 	}{
 		{[]string{a}, 0, "1/1", ""},
-		{[]string{a}, 1, "1/1", ""},
 		{[]string{a + " and " + exact}, 0, "1/1 1/1 1/1", ""},
 		{[]string{a + " or levels.kernels == 'pass'"}, 0, "1/1 1/1", ""},
 		{[]string{a, b, c}, 0, "1/3", "fail α split over 3 conditions"},
@@ -326,7 +325,6 @@ func TestShares(t *testing.T) {
 		{[]string{a + " and (" + b + " or " + c + ")"}, 0, "1/2 2/2 2/2", ""},
 		{[]string{a + " and (" + b + " or " + c + ")", a}, 0, "1/4 2/4 2/4", ""},
 		{[]string{a + " or " + b}, 3, "6/1 6/1", "pass α split over 3 alternatives; pass α split over 2 conditions, one of which must hold"},
-		{[]string{a, b}, 3, "3/2", ""},
 		{[]string{"0.05 < chat.tg.gain < 0.5"}, 0, "1/2 1/2", ""},
 	} {
 		rules := compileAll(t, k.rules...)
@@ -505,12 +503,10 @@ func TestOpen(t *testing.T) {
 		{nil, nil},
 		{[]verdict.Rule{rule(verdict.Pass, true), rule(verdict.Inconclusive, true, "a", "b")}, []string{"a", "b"}},
 		{[]verdict.Rule{rule(verdict.Inconclusive, true, "b", "c"), rule(verdict.Inconclusive, true, "a", "b")}, []string{"a", "b", "c"}},
-		{[]verdict.Rule{rule(verdict.Inconclusive, true), rule(verdict.Inconclusive, true, "a")}, []string{"a"}},
 		{[]verdict.Rule{rule(verdict.Fail, true), rule(verdict.Inconclusive, true, "a")}, nil},
 		{[]verdict.Rule{rule(verdict.Fail, false), rule(verdict.Inconclusive, true, "a")}, []string{"a"}},
 		{[]verdict.Rule{rule(verdict.Pass, true), rule(verdict.Inconclusive, false, "a")}, []string{"a"}},
 		{[]verdict.Rule{rule(verdict.Invalid, true), rule(verdict.Inconclusive, true, "a")}, nil},
-		{[]verdict.Rule{rule(verdict.Error, true), rule(verdict.Inconclusive, true, "a")}, nil},
 		{[]verdict.Rule{rule("strange", true), rule(verdict.Inconclusive, true, "a")}, nil},
 		{[]verdict.Rule{pending, rule(verdict.Inconclusive, true, "a")}, []string{"a"}},
 	} {
@@ -522,27 +518,7 @@ func TestOpen(t *testing.T) {
 
 // TestOpenOfRules: what a rule's own logic leaves open, with launches.
 func TestOpenOfRules(t *testing.T) {
-	unclear, clear, worse := "chat.tg.gain >= 0.209", "chat.tg.gain >= 0.1", "chat.tg.gain >= 0.9"
-	for _, c := range []struct {
-		rule string
-		want verdict.Verdict
-		open bool
-	}{
-		{unclear, "inconclusive", true},
-		{unclear + " and " + clear, "inconclusive", true},
-		{unclear + " and " + worse, "fail", false},
-		{unclear + " or " + worse, "inconclusive", true},
-		{unclear + " or " + clear, "pass", false},
-		{"not (" + unclear + " and " + clear + ")", "inconclusive", true},
-		{unclear + " or levels.kernels == 'pass'", "pass", false},
-		{unclear + " and levels.kernels == 'fail'", "fail", false},
-		{unclear + " and levels.benchmark == 'pass'", "inconclusive", true},
-	} {
-		got := decided(compiled(t, c.rule), full())
-		if got.Verdict != c.want || (len(got.Open) > 0) != c.open {
-			t.Errorf("%s: %s, open %v: %q", c.rule, got.Verdict, got.Open, verdict.Lines(got.Reasons))
-		}
-	}
+	unclear := "chat.tg.gain >= 0.209"
 	// While a session runs, inputs that are still to come settle nothing.
 	later := with(func(f *Feature) { delete(f.Levels, "benchmark"); f.Outcome, f.Accepted = "", false })
 	for _, rule := range []string{unclear + " and levels.benchmark == 'pass'", unclear + ` and feature["f"].accepted`} {
@@ -732,8 +708,6 @@ func TestHowTestsEnd(t *testing.T) {
 	known.Noise = map[string]verdict.Noise{"chat.tg": {SD: 0.004, DF: 16}}
 	knownTwo, knownThree := known, known
 	knownTwo.Max, knownThree.Min = 2, 3
-	three := recorded
-	three.Max = 3
 	steady := []float64{31, 31.6, 30.7, 31.2, 31.5, 30.8, 31.3, 31.1}
 	for _, c := range []struct {
 		name      string
@@ -755,23 +729,16 @@ func TestHowTestsEnd(t *testing.T) {
 		{"one launch of one arm", "chat.tg >= 30", []float64{38.4}, []float64{31.58}, usual, "inconclusive", "open", true, "1 launch: launch-to-launch variance unknown"},
 		{"one launch is all", "chat.tg.gain >= 0.10", []float64{38.4}, []float64{31.58}, quick, "inconclusive", "ended", false, "1 launch per arm: launch-to-launch variance unknown"},
 		{"one launch is all, screened", "chat.tg.gain >= 0.10", []float64{20}, []float64{31.58}, quick, "fail", "screened", false, "chat.tg.gain -36.7% (required ≥ +10%, 1 launch per arm: too far off, more would not help"},
-		{"one launch is all, just not screened", "chat.ttft.change <= 0.10", []float64{31.58}, []float64{45}, quick, "inconclusive", "ended", false, "1 launch per arm"},
-		{"one launch is all, latency screened", "chat.ttft.change <= 0.10", []float64{31.58}, []float64{47}, quick, "fail", "screened", false, "too far off"},
 		{"one launch is all, a level screened", "chat.tg >= 60", []float64{38}, []float64{47}, quick, "fail", "screened", false, "1 launch: too far off"},
 		{"a difference has no screen", "chat.tg.delta >= 60", []float64{38}, []float64{47}, quick, "inconclusive", "ended", false, "1 launch per arm"},
 		{"two launches are all", "chat.tg.gain >= 0.10", []float64{20, 20.1}, []float64{31.58, 31.6}, two, "inconclusive", "ended", false, "2 launches per arm: a verdict needs 4 where no launch-to-launch variance is recorded"},
 		{"two launches, clear", "chat.tg.gain >= 0.10", []float64{48.4, 48.6}, []float64{31.58, 31.82}, known, "pass", "passed", false, "chat.tg.gain +53.0% (required ≥ +10%, lower bound +26.5%, clear at 2 launches per arm: 82 recorded standard deviations from the threshold)"},
-		{"two launches, clearly not", "chat.tg.gain >= 0.10", []float64{20, 20.1}, []float64{31.58, 31.6}, known, "fail", "failed", false, "clear at 2 launches per arm"},
-		{"two launches, less clear", "chat.tg.gain >= 0.10", []float64{38.4, 38.6}, []float64{31.58, 31.82}, known, "inconclusive", "open", true, "2 of up to 8 launches per arm: undecided"},
-		{"two launches that differ", "chat.tg.gain >= 0.10", []float64{48.4, 49.6}, []float64{31.58, 31.82}, known, "inconclusive", "open", true, "2 of up to 8 launches per arm: undecided"},
 		{"two launches that differ, and no more", "chat.tg.gain >= 0.10", []float64{48.4, 49.6}, []float64{31.58, 31.82}, knownTwo, "inconclusive", "ended", false, "2 launches per arm: a verdict needs 3"},
 		{"two launches of one arm", "chat.tg >= 10", []float64{48.4, 48.5}, []float64{31.58, 31.82}, known, "inconclusive", "open", true, "2 launches: undecided, first look at 3"},
 		{"two launches, and the plan wants three", "chat.tg.gain >= 0.10", []float64{48.4, 48.6}, []float64{31.58, 31.82}, knownThree, "inconclusive", "open", true, "first look at 3"},
 		{"three launches, no record", "chat.tg.gain >= 0.10", []float64{38.4, 38.6, 38.5}, []float64{31.58, 31.82, 31.63}, Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 3}, "inconclusive", "ended", false, "a verdict needs 4 where no launch-to-launch variance is recorded"},
-		{"three launches, recorded", "chat.tg.gain >= 0.10", []float64{38.4, 38.6, 38.5}, []float64{31.58, 31.82, 31.63}, three, "pass", "passed", false, "3 launches per arm"},
 		{"all values equal", "chat.tg.gain >= 0.10", []float64{38, 38, 38, 38}, []float64{31, 31, 31, 31}, usual, "pass", "passed", false, "lower bound +14.8%"},
 		{"all values equal at the limit", "chat.tg.gain >= 0", []float64{31, 31, 31, 31}, []float64{31, 31, 31, 31}, usual, "inconclusive", "futile", false, "4 launches per arm"},
-		{"one arm equal", "chat.tg.gain >= 0.10", []float64{38, 38, 38, 38}, []float64{31, 31.2, 31.1, 30.9}, usual, "pass", "passed", false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ev := with(func(f *Feature) { f.Candidate, f.Parent = medians("f", c.own...), medians("baseline", c.base...) })

@@ -29,7 +29,6 @@ func TestAbsence(t *testing.T) {
 		want       verdict.Verdict
 		why        string
 	}{
-		{"one launch", "chat.tg > 1", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }, "inconclusive", "1 launch: launch-to-launch variance unknown"},
 		{"one launch of the parent", "chat.tg.gain > 0", func(f *Feature) { f.Parent.Launches = f.Parent.Launches[:1] }, "inconclusive", "1 launch per arm: launch-to-launch variance unknown): not paired with a launch of the other arm, so not counted: f.2, f.3 and f.4"},
 		{"no launch of the root", "chat.tg.root.gain > 0", func(f *Feature) { f.Root.Launches = nil }, "inconclusive", "no launch of root"},
 		{"no root", "chat.tg.root.gain > 0", func(f *Feature) { f.Root = nil }, "inconclusive", "no launch of root"},
@@ -37,16 +36,13 @@ func TestAbsence(t *testing.T) {
 			f.Root.Lost = verdict.New(code.ReferenceLost).On("root").From(verdict.New(code.EngineDied))
 		}, "inconclusive", "root was not measured"},
 		{"one launch, counted", "chat.tg.n >= 1", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }, "inconclusive", "1 launch"},
-		{"metric missing, counted", "chat.tg.n >= 2", func(f *Feature) { drop(&f.Candidate, 1, "chat.tg") }, "inconclusive", "launch f.2 has no chat.tg"},
 		{"metric missing in the base", "chat.tg.delta > 1", func(f *Feature) { drop(&f.Parent, 0, "chat.tg") }, "inconclusive", "launch baseline.1 has no chat.tg"},
 		{"no values", "chat.tg > 1", func(f *Feature) { f.Candidate.Launches[0].Metrics["chat.tg"] = measure.Summary{} }, "inconclusive", "has no chat.tg"},
 		{"too few for a percentile", "chat.tg.p99 > 1", func(f *Feature) {}, "inconclusive", "chat.tg.p99: not enough samples in launch f.1: 10 of at least 300"},
-		{"too few for the base's percentile", "chat.tg.base.p90 > 1", func(f *Feature) {}, "inconclusive", "in launch baseline.1: 10 of at least 29"},
 		{"NaN, denied", "not (chat.tg < 0.95)", func(f *Feature) { set(&f.Candidate, 2, "chat.tg", "median", math.NaN()) }, "inconclusive", "not a finite number"},
 		{"requests unknown", "chat.tg.n_requests <= 5", func(f *Feature) {
 			f.Candidate.Launches[0].Metrics["chat.tg"] = measure.Summary{N: 1, Stats: map[string]float64{"median": 1}}
 		}, "inconclusive", "how many requests"},
-		{"zero in a ratio of counts", "engine.crashes.change <= 0", func(f *Feature) {}, "invalid", "use .delta"},
 		{"overflow", "chat.tg.delta <= 0", func(f *Feature) {
 			for i := range 3 {
 				set(&f.Candidate, i, "chat.tg", "median", -math.MaxFloat64)
@@ -54,7 +50,6 @@ func TestAbsence(t *testing.T) {
 			}
 		}, "invalid", "not a finite number"},
 		{"overflow of a product", "1e300 * engine.crashes > 5", manyCrashes, "invalid", "1e300 * engine.crashes is not a finite number"},
-		{"overflow that or would skip", "chat.tg > 1 or 1e300 * engine.crashes > 5", manyCrashes, "invalid", "not a finite number"},
 		{"missing input that or would skip", "levels.kernels == 'pass' or chat.tg > 1", func(f *Feature) { f.Candidate.Launches = nil }, "inconclusive", "no launch"},
 		{"broken", "chat.tg > 1", func(f *Feature) { f.Broken, f.Cause = verdict.Invalid, died("level kernels failed") }, "invalid", "chat.tg: level kernels failed"},
 		{"broken by an error", "chat.tg.n < 9", func(f *Feature) { f.Broken, f.Cause = verdict.Error, died("the engine died") }, "error", "the engine died"},
@@ -64,7 +59,6 @@ func TestAbsence(t *testing.T) {
 		{"level skipped", "levels.kernels != 'fail'", func(f *Feature) { f.Levels["kernels"] = verdict.Invalid }, "invalid", "level kernels of feature f is invalid"},
 		{"level skipped, denied", "not (levels.kernels == 'fail')", func(f *Feature) { f.Levels["kernels"] = verdict.Invalid }, "invalid", ""},
 		{"level of no known verdict", "levels.kernels != 'fail'", func(f *Feature) { f.Levels["kernels"] = "passed" }, "error", "unknown verdict"},
-		{"level of an empty verdict", "levels.kernels != 'fail'", func(f *Feature) { f.Levels["kernels"] = "" }, "error", "unknown verdict"},
 		{"knob unknown", "knob.moe != 'all' or chat.tg > 1", func(f *Feature) { f.Knobs = nil }, "invalid", "of knob moe is unknown"},
 		{"locked", `not feature["f"].decided`, func(f *Feature) { f.Outcome = ""; f.Cause = died("phase zero is fail") }, "invalid", "feature f is undecided: phase zero is fail"},
 		{"invalid, not decided", `not feature["f"].decided`, func(f *Feature) { f.Outcome, f.Accepted = verdict.Invalid, false }, "invalid", "feature f is invalid"},
@@ -146,9 +140,6 @@ func TestEvidenceOfNothing(t *testing.T) {
 		if got := decided(rule, ev); got.Verdict != verdict.Invalid || !strings.Contains(got.Reasons[0].String(), "was not run") {
 			t.Errorf("%+v", got)
 		}
-	}
-	if got := decided(rule, &Evidence{Features: map[string]*Feature{"f": {}}}); got.Verdict != verdict.Inconclusive {
-		t.Errorf("%+v", got)
 	}
 	for _, r := range []*plans.Rule{{Name: "x"}, {Cond: &plans.Cond{}}} {
 		if got := decided(r, full()); got.Verdict != verdict.Error || len(got.Reasons) == 0 {
@@ -616,13 +607,7 @@ var honest = []string{
 	"chat.output_tokens.min == 8 && !(chat.output_tokens.base.max in [1, 2])",
 }
 
-func TestRulesFailClosed(t *testing.T) {
-	for _, rule := range honest {
-		checkFailsClosed(t, compiled(t, rule))
-	}
-}
-
-// FuzzRule checks the same for any text that compiles.
+// FuzzRule: rules fail closed, the honest ones and any text that compiles.
 func FuzzRule(f *testing.F) {
 	for _, rule := range honest {
 		f.Add(rule)

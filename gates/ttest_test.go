@@ -88,15 +88,12 @@ func TestWholeRanges(t *testing.T) {
 		says      string
 	}{
 		{"engine.memory_gb.delta <= 2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "upper bound 1.5 GB over all pairs of launches, 3 launches per arm"},
-		{"engine.memory_gb.delta <= 1.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, ""},
 		{"engine.memory_gb.delta < 1.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "inconclusive", false, "bounds 0.8 GB to 1.5 GB over all pairs of launches, 3 launches per arm: undecided"},
 		{"engine.memory_gb.delta <= 0.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "fail", false, "lower bound 0.8 GB at best, 3 launches per arm"},
 		{"engine.memory_gb.delta <= 2", []float64{10, 10.5}, []float64{9, 9.1}, "inconclusive", true, "2 of at least 3 launches per arm: undecided"},
-		{"engine.memory_gb.delta <= 2", []float64{10}, []float64{9}, "inconclusive", true, "1 launch per arm"},
 		{"engine.memory_gb.delta <= 2", []float64{10, 14}, []float64{9, 9.1}, "inconclusive", false, "2 launches per arm: undecided"},
 		{"engine.memory_gb.delta <= 0.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1}, "inconclusive", true, ""},
 		{"engine.memory_gb.change <= 0.2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "upper bound +16.7% over all pairs of launches"},
-		{"engine.memory_gb.gain >= -0.2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "lower bound -16.7% over all pairs of launches"},
 		{"engine.memory_gb.gain >= 0", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "fail", false, "upper bound -8.7% at best"},
 		{"engine.memory_gb.delta <= 0.1", []float64{1.1, 1.1, 1.1}, []float64{1, 1, 1}, "pass", false, "upper bound 0.1 GB over all pairs of launches"},
 		{"engine.memory_gb.delta < 0.1", []float64{1.1, 1.1, 1.1}, []float64{1, 1, 1}, "fail", false, "lower bound 0.1 GB at best"},
@@ -407,14 +404,11 @@ func TestCountsHoldInEveryLaunch(t *testing.T) {
 		says      string
 	}{
 		{"engine.crashes < 1", []float64{0, 0, 1, 0}, none, "fail", "engine.crashes 1 in launch 3 of 4 (required < 1 in every launch, 1 of 5 starts crashed)"},
-		{"1 > engine.crashes", []float64{0, 0, 1, 0}, none, "fail", "engine.crashes 1 in launch 3 of 4 (required < 1 in every launch, 1 of 5 starts crashed)"},
 		{"not (engine.crashes >= 1)", []float64{0, 0, 1, 0}, none, "fail", "engine.crashes 1 in launch 3 of 4 (required < 1 in every launch, 1 of 5 starts crashed)"},
 		{"engine.crashes < 1", none, none, "pass", "engine.crashes 0 (required < 1, 4 launches, crash rate below 53% with 95% confidence)"},
 		{"engine.crashes <= 2", []float64{0, 2, 1, 0}, none, "pass", "engine.crashes 0 to 2 (required ≤ 2 in every launch, 4 launches, crash rate below 77% with 95% confidence)"},
 		{"engine.crashes <= 2", []float64{5, 3, 9, 0}, none, "fail", "engine.crashes 9 in launch 3 of 4 (required ≤ 2 in every launch, 17 of 21 starts crashed)"},
-		{"engine.crashes >= 2", []float64{2, 1, 0, 9}, none, "fail", "engine.crashes 0 in launch 3 of 4 (required ≥ 2 in every launch, 12 of 16 starts crashed)"},
 		{"engine.crashes == 1", []float64{1, 1, 1, 2}, none, "fail", "engine.crashes 2 in launch 4 of 4 (required 1 in every launch, 5 of 9 starts crashed)"},
-		{"engine.crashes == 1", []float64{0, 2}, none, "fail", "0 in launch 1 of 2 (required 1 in every launch"},
 		{"engine.crashes in [0, 2]", []float64{0, 2, 0}, none, "pass", "0 to 2 (required one of 0, 2 in every launch"},
 		{"engine.crashes not in [1]", []float64{0, 2, 1}, none, "fail", "1 in launch 3 of 3 (required none of 1 in every launch"},
 		{"not (engine.crashes in [1])", []float64{0, 2}, none, "pass", "0 to 2 (required none of 1 in every launch"},
@@ -426,9 +420,7 @@ func TestCountsHoldInEveryLaunch(t *testing.T) {
 		{"engine.crashes.delta <= 0", []float64{0, 1, 0, 0}, none, "inconclusive", "engine.crashes.delta 0 to 1 (required ≤ 0 for every pair of launches, 4 against 4 launches, undecided: true for some launches, false for others)"},
 		{"engine.crashes <= engine.crashes.base", []float64{0, 1, 0, 0}, []float64{1, 1, 2, 1}, "pass", "engine.crashes 0 to 1 (required ≤ engine.crashes.base = 1 to 2 for every pair of launches"},
 		{"engine.crashes <= engine.crashes.base", []float64{0, 1, 0, 0}, []float64{0, 1, 2, 1}, "inconclusive", "undecided: true for some launches"},
-		{"engine.crashes <= 1 * engine.crashes.base", []float64{2, 3}, []float64{0, 1}, "fail", "for every pair of launches"},
 		{"chat.output_tokens.change <= 0.1", []float64{1, 1, 0, 0}, none, "pass", "chat.output_tokens.change +0.0% to +10.0%"},
-		{"chat.output_tokens.change > 0.1", []float64{2, 2, 2, 1}, none, "inconclusive", "+10.0% to +20.0% (required > +10% for every pair of launches"},
 		{"chat.output_tokens <= 1.1 * chat.output_tokens.base", []float64{0, 0, 1}, []float64{0, 0, 1}, "pass", "chat.output_tokens 100 to 110 tokens (required ≤ 1.1 * chat.output_tokens.base = 110 to 121 tokens for every pair of launches"},
 		{"2 * chat.output_tokens.delta <= 19", []float64{0, 0, 1}, []float64{0, 0, 1}, "inconclusive", "-20 to 20 tokens (required ≤ 19 tokens for every pair of launches"},
 	} {

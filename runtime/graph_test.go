@@ -242,11 +242,30 @@ func TestSiblings(t *testing.T) {
 	}
 }
 
+// checkNames compares which nodes names stand for, and that what stands for none is unknown.
+func checkNames(t *testing.T, g *Graph, nodes func(*Graph, []string) (func(*Node) bool, []string), wants map[string][]string) {
+	t.Helper()
+	for name, want := range wants {
+		is, unknown := nodes(g, []string{name})
+		var got []string
+		for _, n := range g.Nodes {
+			if is(n) {
+				got = append(got, n.ID)
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) || (want == nil) != (len(unknown) == 1) {
+			t.Errorf("%q: %q and unknown %q, want %q", name, got, unknown, want)
+		}
+	}
+}
+
 // TestTargetNodes: what is named, and what that rests on; not the siblings that a benchmark only waits for.
 func TestTargetNodes(t *testing.T) {
 	g := must.Get(NewGraph(planOf(feature("x", choosing("1", "2")), feature("y"), feature("z", on("y")))))(t)
 	y := []string{BaselineID, BenchmarkID("y"), FeatureID("y"), QualifyID("y")}
-	for name, want := range map[string][]string{
+	checkNames(t, g, TargetNodes, map[string][]string{
 		"baseline":       {BaselineID},
 		QualifyID("y"):   {BaselineID, QualifyID("y")},
 		"y":              y,
@@ -258,20 +277,7 @@ func TestTargetNodes(t *testing.T) {
 		},
 		"nothing": nil,
 		"":        nil,
-	} {
-		target, unknown := TargetNodes(g, []string{name})
-		var got []string
-		for _, n := range g.Nodes {
-			if target(n) {
-				got = append(got, n.ID)
-			}
-		}
-		slices.Sort(got)
-		slices.Sort(want)
-		if !slices.Equal(got, want) || (want == nil) != (len(unknown) == 1) {
-			t.Errorf("%q: %q and unknown %q, want %q", name, got, unknown, want)
-		}
-	}
+	})
 	if target, unknown := TargetNodes(g, nil); target != nil || unknown != nil {
 		t.Error("naming nothing leaves something out")
 	}
@@ -329,7 +335,7 @@ func TestRerunNodes(t *testing.T) {
 	for _, n := range g.Nodes {
 		all = append(all, n.ID)
 	}
-	for name, want := range map[string][]string{
+	checkNames(t, g, RerunNodes, map[string][]string{
 		"all":       all,
 		"baseline":  {"baseline"},
 		"y":         {QualifyID("y"), BenchmarkID("y"), FeatureID("y")},
@@ -338,18 +344,5 @@ func TestRerunNodes(t *testing.T) {
 		"":          nil,
 		"phase.":    nil,
 		"z":         nil,
-	} {
-		forced, unknown := RerunNodes(g, []string{name})
-		var got []string
-		for _, n := range g.Nodes {
-			if forced(n) {
-				got = append(got, n.ID)
-			}
-		}
-		slices.Sort(got)
-		slices.Sort(want)
-		if !slices.Equal(got, want) || (want == nil) != (len(unknown) == 1) {
-			t.Errorf("%q: %q and unknown %q, want %q", name, got, unknown, want)
-		}
-	}
+	})
 }

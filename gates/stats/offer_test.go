@@ -20,22 +20,17 @@ func TestLooks(t *testing.T) {
 	}{
 		{3, 8, Recorded, []int{3, 4, 6, 8}},
 		{3, 8, Unrecorded, []int{4, 6, 8}},
-		{2, 8, Recorded, []int{3, 4, 6, 8}},
 		{1, 8, Recorded, []int{1, 3, 4, 6, 8}},
-		{1, 8, Unrecorded, []int{1, 4, 6, 8}},
 		{1, 1, Recorded, []int{1}},
 		{1, 2, Unrecorded, []int{1, 2}},
 		{2, 2, Recorded, []int{2}},
-		{3, 3, Recorded, []int{3}},
 		{3, 3, Unrecorded, []int{3}}, // decides nothing
-		{3, 4, Recorded, []int{3, 4}},
 		{3, 5, Recorded, []int{3, 4, 5}},
 		{5, 8, Recorded, []int{5, 6, 8}},
 		{7, 7, Unrecorded, []int{7}},
 		{3, 12, Recorded, []int{3, 4, 6, 8, 12}},
 		{3, 10, Unrecorded, []int{4, 6, 8, 10}},
 		{2, 8, Clear, []int{2, 3, 4, 6, 8}},
-		{1, 8, Clear, []int{1, 3, 4, 6, 8}},
 		{2, 2, Clear, []int{2}},
 		{3, 8, Clear, []int{3, 4, 6, 8}}, // a plan that asks for more
 	} {

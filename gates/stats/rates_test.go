@@ -101,46 +101,11 @@ func TestRatesWithBimodalStarts(t *testing.T) {
 	}
 }
 
-// With three criteria that all have to hold, each fails at a third of the level. They are
-// independent here, which is the worst case: criteria on the same launches move together.
-func TestRatesOfThreeCriteria(t *testing.T) {
-	d := mustOffer(t, 3, 8, true)
-	d.Fail /= 3
-	for _, c := range []struct{ ratio, most float64 }{{1, 0.05}, {8, 0.06}} {
-		s := scenario{ratio: c.ratio}
-		q, rng := s.question(d), rand.New(rand.NewPCG(1, 3))
-		var pass, fail float64
-		for range times() {
-			failed := false
-			for i := range 3 {
-				s.draw(&q, rng)
-				outcome, _, err := q.run(d, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				failed = failed || outcome == Failed
-				if i == 0 && outcome == Passed {
-					// The other two hold by far: this one decides.
-					pass++
-				}
-			}
-			if failed {
-				fail++
-			}
-		}
-		pass, fail = pass/float64(times()), fail/float64(times())
-		t.Logf("SD ratio %v: all three at the boundary, any fails %.4f; one at the boundary, all pass %.4f", c.ratio, fail, pass)
-		if fail > c.most || pass > 0.012 {
-			t.Errorf("three criteria at SD ratio %v: fail %.4f, pass %.4f", c.ratio, fail, pass)
-		}
-	}
-}
-
 // Dividing the level by the number of criteria divides the rate by less if the arms vary
 // very differently: the page says by how much.
 func TestRatesOfManyCriteria(t *testing.T) {
 	for _, c := range []struct{ criteria, ratio, most float64 }{
-		{2, 1, 0.05}, {2, 8, 0.06}, {5, 2, 0.055}, {5, 8, 0.08}, {20, 1, 0.055}, {20, 2, 0.065}, {20, 8, 0.12},
+		{2, 1, 0.05}, {2, 8, 0.06}, {3, 1, 0.05}, {3, 8, 0.06}, {5, 2, 0.055}, {5, 8, 0.08}, {20, 1, 0.055}, {20, 2, 0.065}, {20, 8, 0.12},
 	} {
 		d := mustOffer(t, 3, 8, true)
 		d.Fail /= c.criteria
@@ -553,26 +518,6 @@ func simulate(t testing.TB, s made, d Design, times int, seed uint64) rates {
 	}
 	n := float64(times)
 	return rates{r.pass / n, r.fail / n, r.launches / n}
-}
-
-// BenchmarkRun is one complete test, as the simulations run it.
-func BenchmarkRun(b *testing.B) {
-	b.ReportAllocs()
-	simulate(b, scenario{ratio: 2}, mustOffer(b, 3, 8, true), b.N, 1)
-}
-
-// BenchmarkSequential is the same with the bounds of each look, as gates request them.
-func BenchmarkSequential(b *testing.B) {
-	d := mustOffer(b, 3, 8, true)
-	s := scenario{ratio: 2}
-	q, rng := s.question(d), rand.New(rand.NewPCG(1, 1))
-	b.ReportAllocs()
-	for b.Loop() {
-		s.draw(&q, rng)
-		if _, _, err := Sequential(q, d); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
 
 // mustOffer is the design with the default error rates.

@@ -265,7 +265,6 @@ func TestRange(t *testing.T) {
 		{"the best is just at it", RangeQuestion{Candidate: []float64{107, 109}, Base: base, Limit: 5}, Open, 5, 9},
 		{"which is too much strictly", RangeQuestion{Candidate: []float64{107, 109}, Base: base, Limit: 5, Strict: true}, Failed, 5, 9},
 		{"in parts of the base", RangeQuestion{Candidate: []float64{102}, Base: base, Relative: true, Limit: 0.05}, Passed, 0, 0.02},
-		{"too much in parts", RangeQuestion{Candidate: []float64{204}, Base: base, Relative: true, Limit: 0.05}, Failed, 1, 1.04},
 		{"at least, of two arms", RangeQuestion{Candidate: []float64{110, 112}, Base: base, Limit: 8, More: true}, Passed, 8, 12},
 		{"at least, not reached", RangeQuestion{Candidate: []float64{110, 112}, Base: base, Limit: 13, More: true}, Failed, 8, 12},
 		{"at least, in doubt", RangeQuestion{Candidate: []float64{110, 112}, Base: base, Limit: 12, More: true}, Open, 8, 12},
@@ -273,12 +272,9 @@ func TestRange(t *testing.T) {
 		{"at the limit but for rounding", RangeQuestion{Candidate: []float64{1.1}, Base: []float64{1}, Limit: 0.1}, Passed, 0.1, 0.1},
 		{"strictly at it", RangeQuestion{Candidate: []float64{1.1}, Base: []float64{1}, Limit: 0.1, Strict: true}, Failed, 0.1, 0.1},
 		{"at it in parts", RangeQuestion{Candidate: []float64{21}, Base: []float64{20}, Relative: true, Limit: 0.05}, Passed, 0.05, 0.05},
-		{"at it in parts, strictly", RangeQuestion{Candidate: []float64{10.1}, Base: []float64{10}, Relative: true, Limit: 0.01, Strict: true}, Failed, 0.01, 0.01},
-		{"at least that, but for rounding", RangeQuestion{Candidate: []float64{95000}, Base: []float64{100000}, Relative: true, Limit: -0.05, More: true}, Passed, -0.05, -0.05},
 		{"beyond it by more than rounding", RangeQuestion{Candidate: []float64{1.1 + 1e-9}, Base: []float64{1}, Limit: 0.1}, Failed, 0.1 + 1e-9, 0.1 + 1e-9},
 		{"one arm", RangeQuestion{Candidate: []float64{7, 9}, Single: true, Limit: 9}, Passed, 7, 9},
 		{"one arm in doubt", RangeQuestion{Candidate: []float64{7, 9}, Single: true, Limit: 8}, Open, 7, 9},
-		{"one arm beyond", RangeQuestion{Candidate: []float64{7, 9}, Single: true, Limit: 6}, Failed, 7, 9},
 		{"one launch", RangeQuestion{Candidate: []float64{7}, Single: true, Limit: 0, More: true}, Passed, 7, 7},
 	} {
 		got, low, high, err := Range(c.q)

@@ -20,14 +20,10 @@ func TestReasonsSurviveJSON(t *testing.T) {
 		Dur("dur", 1500*time.Millisecond), List("list", []string{"a", "b"}), List("none", []string{}), Arg{"numbers", Value{Numbers: []float64{1, 2}, Unit: "ms"}}, Text("empty", ""),
 	).On("smoke").Is(Fail).From(Say("broken", ""))
 	data := must.Get(json.Marshal(r))(t)
-	for _, want := range []string{
+	must.Contain(t, data, string(data),
 		`"count":3`, `"num":{"value":1.5,"unit":"GB"}`, `"nan":"NaN"`, `"span":{"value":0,"to":2,"unit":"count"}`, `"dur":{"value":1.5,"unit":"duration"}`,
 		`"list":["a","b"]`, `"none":[]`, `"numbers":{"values":[1,2],"unit":"ms"}`, `"empty":""`, `"subject":"smoke"`, `"verdict":"fail"`, `"causes":[{"kind":"broken"}]`,
-	} {
-		if !strings.Contains(string(data), want) {
-			t.Errorf("%s is not in %s", want, data)
-		}
-	}
+	)
 	var back Reason
 	if err := json.Unmarshal(data, &back); err != nil || !back.Equal(r) {
 		t.Errorf("%+v, %v", back, err)

@@ -88,9 +88,7 @@ func TestDetailsNameTheWholeStory(t *testing.T) {
 		for _, d := range res.Diagnostics {
 			details += d.Detail + "\n"
 		}
-		if !strings.Contains(details, want) {
-			t.Errorf("%s: no %q in\n%s", path, want, details)
-		}
+		must.Contain(t, path, details, want)
 	}
 }
 

@@ -315,13 +315,11 @@ func TestRequestsOfCells(t *testing.T) {
 		lengths8:                                                           "10+3",
 		lengths8 + "concurrency = [1, 2, 3, 16]":                           "10+3 | 10+3 | 12+3 | 64+16",
 		lengths8 + "concurrency = 16\nrequests = 20":                       "20+16",
-		lengths8 + "concurrency = 16\nwarmup = 0":                          "64+0",
 		lengths8 + "concurrency = 4\nduration = \"1m\"":                    "800+4",
 		lengths8 + "rate = [0.1, 2.5]":                                     "10+3 | 150+3",
 		lengths8 + "rate = 10\nduration = \"10s\"":                         "166+3",
 		lengths8 + "rate = 10\nduration = \"10s\"\nrequests = 50":          "50+3",
 		lengths8 + "rate = 100000\nmax_concurrency = 64":                   "1000000+3",
-		"dataset {\nfile = \"prompts.jsonl\"\n}":                           "1+3",
 		"dataset {\nfile = \"prompts.jsonl\"\n}\nrequests = 2\nwarmup = 2": "2+2",
 	}, func(c plans.Cell) string { return fmt.Sprintf("%d+%d", c.Requests, c.Warmup) })
 }

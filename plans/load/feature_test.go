@@ -126,22 +126,16 @@ func loadClaim(metric, expect, more string) *Result {
 func TestHypothesesAreRules(t *testing.T) {
 	for _, c := range []struct{ metric, expect, rule, claim string }{
 		{"chat.tg", "+10%", "chat.tg.change >= 0.1", "ratio: chat.tg.change >= 0.1"},
-		{"chat.tg", "-5%", "chat.tg.change <= -0.05", "ratio: chat.tg.change <= -0.05"},
 		{"chat.ttft", "-7%", "chat.ttft.change <= -0.07", "ratio: chat.ttft.change <= -0.07"},
 		{"chat.tg", "+0%", "chat.tg.change >= 0", "ratio: chat.tg.change >= 0"},
-		{"chat.tg", "-0%", "chat.tg.change <= 0", "ratio: chat.tg.change <= 0"},
 		{"chat.tg", ">= -3%", "chat.tg.change >= -0.03", "ratio: chat.tg.change >= -0.03"},
-		{"chat.ttft", "<= +3%", "chat.ttft.change <= 0.03", "ratio: chat.ttft.change <= 0.03"},
 		{"chat.tg", ">= +32", "chat.tg >= 32", "log level: chat.tg >= 32"},
 		{"chat.ttft.p90", "<=3%", "chat.ttft.p90.change <= 0.03", "ratio: chat.ttft.p90.change <= 0.03"},
-		{"chat.tg", ">= 32", "chat.tg >= 32", "log level: chat.tg >= 32"},
 		{"chat.tg", "<32.5", "chat.tg < 32.5", "log level: chat.tg < 32.5"},
 		{"chat.ttft.p90", "-12.5%", "chat.ttft.p90.change <= -0.125", "ratio: chat.ttft.p90.change <= -0.125"},
-		{"outs.o32.tg", "+10%", "outs.o32.tg.change >= 0.1", "ratio: outs.o32.tg.change >= 0.1"},
 		{"outs.tg64", "+10%", "outs.o64.tg.change >= 0.1", "ratio: outs.o64.tg.change >= 0.1"},
 		{"engine.startup_s", "-20%", "engine.startup_s.change <= -0.2", "ratio: engine.startup_s.change <= -0.2"},
 		{"gpu.memory_gb", "+3%", "gpu.memory_gb.change >= 0.03", "range: gpu.memory_gb.change >= 0.03"},
-		{"gpu.power_w", "<= 300", "gpu.power_w <= 300", "log level: gpu.power_w <= 300"},
 		{"engine.crashes", "<= 0", "engine.crashes <= 0", "exact"},
 	} {
 		res := loadClaim(c.metric, c.expect, "")
@@ -263,9 +257,7 @@ func TestOneFormOfRules(t *testing.T) {
 	text := strings.Replace(planstest.RulePlan, `{ rule = "chat.tg.gain >= 0.1" }`, `{ expr = "chat.tg.gain >= 10%" }`, 1)
 	text = strings.Replace(text, "phase \"one\" {\n", "phase \"one\" {\n  gate {\n    rule \"g\" { rule = \"chat.tg.gain >= -3%\" }\n    rule \"h\" { expr = \"chat.tg.gain >= -3%\" }\n  }\n", 1)
 	res := loadText(text)
-	if !res.OK() {
-		t.Fatal(planstest.Text(&res.Findings))
-	}
+	sound(t, res)
 	gate := res.Plan.Phases[0].Gate.Rules
 	for _, r := range []*plans.Rule{res.Plan.Feature("first").Criteria[0], gate[0], gate[1]} {
 		if r.Cond == nil {
@@ -295,9 +287,7 @@ func TestNamesOfOtherTools(t *testing.T) {
 // and a feature is replaced by another one that exists.
 func TestTextsOfFeatures(t *testing.T) {
 	res := loadFirst("notes = [\"one\", \"two\"]\n improve = [\"three\"]\n blocked_by = [\"upstream #1\"]\n superseded_by = feature.second\n")
-	if !res.OK() {
-		t.Fatal(planstest.Text(&res.Findings))
-	}
+	sound(t, res)
 	f := res.Plan.Feature("first")
 	if got := strings.Join(slices.Concat(f.Notes, f.Improve, f.BlockedBy, []string{f.SupersededBy}), ", "); got != "one, two, three, upstream #1, second" {
 		t.Error(got)

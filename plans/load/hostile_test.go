@@ -167,45 +167,6 @@ func TestGenerationIsBounded(t *testing.T) {
 	})
 }
 
-// inPhase is a plan up to the content of its phase.
-const inPhase = `plan "p" {}
-locals {
-  repos  = ["a", "b"]
-  prefix = "port"
-  ports  = { x = { on = "routed", least = [0.1, 0.2] } }
-}
-engine "embedded" "tiny" {}
-knob "moe" {
-  default = "all"
-  value "all" {
-    settings = { moe = "all" }
-    must_see { log = ["all"] }
-  }
-  value "routed" {
-    settings = { moe = "routed" }
-    must_see { log = ["routed"] }
-  }
-}
-workload "chat" {
-  prompt_tokens = 16
-  output_tokens = 24
-}
-protocol "usual" {
-  level "smoke" {
-    prompt = "?"
-    expect = "!"
-  }
-  level "benchmark" {
-    workloads = [workload.chat]
-  }
-}
-baseline {
-  engine   = engine.embedded.tiny
-  protocol = protocol.usual
-}
-phase "p" {
-`
-
 // TestDynamicInPhase: dynamic blocks use locals and each, and make no features.
 func TestDynamicInPhase(t *testing.T) {
 	const step = `dynamic "step" {
@@ -216,7 +177,16 @@ func TestDynamicInPhase(t *testing.T) {
     }
   }
 `
-	res := loadText(inPhase + fmt.Sprintf(step, "local.repos") + `
+	inPhase := func(body string) *Result {
+		const locals = `locals {
+  repos  = ["a", "b"]
+  prefix = "port"
+  ports  = { x = { on = "routed", least = [0.1, 0.2] } }
+}
+`
+		return loadText(locals + planstest.RulePlan + "phase \"p\" {\n" + body + "}\n")
+	}
+	res := inPhase(fmt.Sprintf(step, "local.repos") + `
   feature "port" {
     for_each = local.ports
     set      = { moe = each.value.on }
@@ -228,21 +198,17 @@ func TestDynamicInPhase(t *testing.T) {
       }
     }
   }
-}
 `)
-	if !res.OK() {
-		t.Fatal(planstest.Text(&res.Findings))
-	}
-	ph := res.Plan.Phases[0]
+	ph := sound(t, res).Phase("p")
 	got := []string{ph.Steps[0].Name, ph.Steps[1].Name, ph.Features[0].Name, ph.Features[0].Criteria[1].Expr}
 	if want := []string{"port_a", "port_b", "port_x", "chat.tg.gain >= 0.2"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if res := loadText(inPhase + "dynamic \"feature\" {\n for_each = [1]\n labels = [\"f\"]\n content {}\n}\n}\n"); !strings.Contains(planstest.Text(&res.Findings), "Feature in dynamic") {
+	if res := inPhase("dynamic \"feature\" {\n for_each = [1]\n labels = [\"f\"]\n content {}\n}\n"); !strings.Contains(planstest.Text(&res.Findings), "Feature in dynamic") {
 		t.Error(planstest.Text(&res.Findings))
 	}
 	for _, wrong := range []string{"local.repo", "5"} {
-		res := loadText(inPhase + fmt.Sprintf(step, wrong) + "}\n")
+		res := inPhase(fmt.Sprintf(step, wrong))
 		if text := planstest.Text(&res.Findings); len(res.DiagnosticsJSON()) == 0 {
 			t.Errorf("for_each = %s has another fault than that:\n%s", wrong, text)
 		}

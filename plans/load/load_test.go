@@ -125,13 +125,9 @@ func sameExpectations(t *testing.T, path string, res *Result) int {
 	return len(want)
 }
 
-func mustLoad(t testing.TB, path string) *plans.Plan {
+func mustLoad(t *testing.T, path string) *plans.Plan {
 	t.Helper()
-	res := Path(path, planstest.Registry(), Options{})
-	if !res.OK() {
-		t.Fatal(planstest.Text(&res.Findings))
-	}
-	return res.Plan
+	return sound(t, Path(path, planstest.Registry(), Options{}))
 }
 
 func TestBlocksDecodeIntoStructs(t *testing.T) {
@@ -165,6 +161,15 @@ func summaries(r *Result) string {
 
 func loadText(src string) *Result {
 	return Bytes("plan.hcl", []byte(src), planstest.Registry(), Options{})
+}
+
+// sound is the plan of a text without mistakes.
+func sound(t *testing.T, res *Result) *plans.Plan {
+	t.Helper()
+	if !res.OK() {
+		t.Fatal(planstest.Text(&res.Findings))
+	}
+	return res.Plan
 }
 
 // loadFirst loads planstest.RulePlan with a text at the beginning of its first feature.
@@ -302,13 +307,6 @@ func TestDescribeReturnsACopy(t *testing.T) {
 	again := Describe(planstest.Registry())
 	if again.Block("workload").Attr("changed") != nil {
 		t.Error("what a caller changes shows in the next description")
-	}
-}
-
-func BenchmarkLoadMxfp4(b *testing.B) {
-	src := must.Get(os.ReadFile("testdata/valid/mxfp4.hcl"))(b)
-	for b.Loop() {
-		Bytes("plan.hcl", src, planstest.Registry(), Options{})
 	}
 }
 

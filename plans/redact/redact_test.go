@@ -189,26 +189,6 @@ func TestMarksCanTellSecretsApart(t *testing.T) {
 	check(t, r, map[string]string{"secret one, secret two, secret+one": "<one>, <two>, <one>"})
 }
 
-func BenchmarkLogLines(b *testing.B) {
-	long := make([]byte, 3000) // as a key file has
-	random := rand.New(rand.NewSource(1))
-	for i := range long {
-		long[i] = byte(' ' + random.Intn(95))
-	}
-	r := New([]string{"hf_0123456789abcdef", "another secret of some length", "postgres://user:pass@host/db", string(long)})
-	for name, line := range map[string]string{
-		"plain":   strings.Repeat("INFO 11-20 13:14:15 engine.py:123] Loading model weights took 3.14 s ", 3),
-		"escapes": strings.Repeat("Loading weights: 45%|####      | 9/20 [00:03<00:04, 2.6it/s] \\u2588 in C:\\x ", 3),
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(line)))
-			for b.Loop() {
-				r.Text(line)
-			}
-		})
-	}
-}
-
 // TestFormsOfOtherLanguages covers what Python's json.dumps, with and without ensure_ascii, urllib's quote and
 // quote_plus, and JavaScript's encodeURIComponent make of a secret.
 func TestFormsOfOtherLanguages(t *testing.T) {

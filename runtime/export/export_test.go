@@ -69,11 +69,7 @@ func TestExport(t *testing.T) {
 			"BenchmarkMxflow/cell=chat/variant=baseline 1\t10 tg-tok/s\t0.1 itl-p99-ms\n", "BenchmarkMxflow/cell=chat/variant=cache_on 1\t11 tg-tok/s\n", "cell=engine/variant=cache_on 1\t2 startup_s\n",
 		},
 	} {
-		for _, want := range wants {
-			if !strings.Contains(text[format], want) {
-				t.Errorf("%s: no %q in\n%s", format, want, text[format])
-			}
-		}
+		must.Contain(t, format, text[format], wants...)
 	}
 }
 

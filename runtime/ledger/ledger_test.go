@@ -75,9 +75,7 @@ func TestAppendRefuses(t *testing.T) {
 	big.Decision.LogTail = []string{strings.Repeat("x", maxLine)}
 	for _, bad := range []*Record{nil, {}, decision("r1", "feature.a", 1), nan, big, launch("r1", "l1"), runStart("r1")} {
 		// A good one before it must not stay either.
-		if err := l.Append(decision("r1", "fine", 1), bad); err == nil || !strings.Contains(err.Error(), "record 2 of 2") {
-			t.Errorf("%+v: got %v", bad, err)
-		}
+		must.Refuse(t, bad, l.Append(decision("r1", "fine", 1), bad), "record 2 of 2")
 	}
 	if after, _ := os.ReadFile(path); string(after) != string(before) || l.Root() != root || l.Len() != 4 {
 		t.Error("a refused batch left something behind")

@@ -273,9 +273,7 @@ func TestValues(t *testing.T) {
 // TestSheet: tables of the plan keep their order and headings, and name what no row has; without a
 // plan they have what people decide by.
 func TestSheet(t *testing.T) {
-	s := newStory(t)
-	s.begin("r1")
-	s.add(baselineOf(set()))
+	s := begun(t)
 	base := s.launches("s-1", "baseline", set(), 20, 20.4, 19.8, 20.1)
 	s.feature("cache", true, set("cache=on"), "baseline", base, s.launches("s-1", "cache", set("cache=on"), 40, 40.8, 39.6, 40.2), 1, 0.9)
 	tg, power := columnOf("chat.tg", plans.Input{Cell: "chat", Metric: "tg", Unit: "tok/s"}), columnOf("gpu.power_w", plans.Input{Cell: "gpu", Metric: "power_w", Unit: "W"})
@@ -299,24 +297,8 @@ func TestSheet(t *testing.T) {
 	if grids = SheetOf(s.st, nil).Results(); len(grids) != 1 || grids[0].Columns[0].Path != "chat.tg" || grids[0].Missing != nil {
 		t.Errorf("%+v", grids)
 	}
-}
-
-// TestConfirmedIsNoPort: an engine that confirms a feature is no port of its own, and the one on which
-// it did not pass is why it did not.
-func TestConfirmedIsNoPort(t *testing.T) {
 	if _, is := FeatureNode("feature.cache@qwen"); is {
-		t.Error("a confirmation is a feature")
-	}
-	d := &ledger.Decision{Kind: ledger.KindFeature, Feature: "cache", Verdict: verdict.Inconclusive, Confirmations: []ledger.Confirmation{
-		{Engine: "e.qwen", Verdict: verdict.Pass, Reason: verdict.Say("yes", "confirmed on qwen")},
-		{Engine: "e.gemma", Verdict: verdict.Inconclusive, Reason: verdict.Say("no", "too few launches")},
-	}}
-	if got := Brief(d); got != "too few launches" {
-		t.Error(got)
-	}
-	d.Verdict, d.Confirmations[1].Verdict = verdict.Pass, verdict.Pass
-	if got := Brief(d); !strings.HasSuffix(got, "confirmed on e.qwen and e.gemma") {
-		t.Error(got)
+		t.Error("an engine that confirms a feature is a port of its own")
 	}
 }
 

@@ -93,11 +93,7 @@ func TestReportHeadline(t *testing.T) {
 	head := func(wants ...string) {
 		t.Helper()
 		head, _, _ := strings.Cut(markdown(t, s), "\n## ")
-		for _, want := range wants {
-			if !strings.Contains(head, want) {
-				t.Errorf("no %q in\n%s", want, head)
-			}
-		}
+		must.Contain(t, "text", head, wants...)
 	}
 	head("**2 of 3 ports accepted; head is inconclusive.**", "were not measured together: no session launched both. This does:",
 		" plan.hcl # after a criterion of moe on chat.tg.root.gain\n")
@@ -117,9 +113,7 @@ func TestReportHeadline(t *testing.T) {
 // TestPortFromTheBaseline: the steps from the baseline are multiplied, and marked, where no
 // session measured both; whose parent is the baseline needs no second number.
 func TestPortFromTheBaseline(t *testing.T) {
-	s := newStory(t)
-	s.begin("r1")
-	s.add(baselineOf(set()))
+	s := begun(t)
 	base := s.launches("s-1", "baseline", set(), 20, 20.4, 19.8, 20.1)
 	cache := s.launches("s-1", "cache", set("cache=on"), 40, 40.8, 39.6, 40.2)
 	s.feature("cache", true, set("cache=on"), "baseline", base, cache, 1, 0.9)

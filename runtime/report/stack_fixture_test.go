@@ -43,6 +43,14 @@ func (s *story) begin(run string, targets ...ledger.Target) {
 	s.add(&ledger.Record{Type: "run", Run: run, RunStart: &ledger.RunStart{Plan: "tiny", PlanFile: "plan.hcl", Tool: "test", Targets: targets, Nodes: s.nodes}})
 }
 
+// begun is a story whose run qualified the baseline.
+func begun(t *testing.T, targets ...ledger.Target) *story {
+	s := newStory(t)
+	s.begin("r1", targets...)
+	s.add(baselineOf(set()))
+	return s
+}
+
 func (s *story) end(run string) {
 	s.add(&ledger.Record{Type: "end", Run: run, End: &ledger.End{Verdict: verdict.Pass, Reason: verdict.New(code.Finished)}})
 }

@@ -59,9 +59,8 @@ func TestUnusableDirectories(t *testing.T) {
 	}
 	for _, dir := range []string{file, filepath.Join(file, "below")} {
 		for name, use := range uses {
-			if err := use(dir); err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "move it away") {
-				t.Errorf("%s of %s: %v", name, dir, err)
-			}
+			must.Refuse(t, fmt.Sprint(name, " ", dir), use(dir), dir)
+			must.Refuse(t, fmt.Sprint(name, " ", dir), use(dir), "move it away")
 		}
 	}
 	if _, err := OpenReadOnly(filepath.Join(tmp, "none")); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "run apply first") {
@@ -389,9 +388,7 @@ func TestLockDiesWithItsHolder(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	for _, want := range []string{filepath.Join(dir, "lock"), fmt.Sprint(child.Process.Pid), filepath.Base(os.Args[0])} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q does not say %q", err, want)
-		}
+		must.Contain(t, err, err.Error(), want)
 	}
 	// Readers do not care.
 	must.Get(os.Create(filepath.Join(dir, "ledger")))(t)

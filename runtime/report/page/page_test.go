@@ -25,7 +25,6 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/mxflow/mxflow/engine/enginetest"
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -352,33 +351,3 @@ func follows(t *testing.T, tab context.Context, m *Model) {
 }
 
 func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
-
-// BenchmarkPage is a state directory of 500 features and 5,000 launches: its page, what a
-// browser needs to open it, and how large it is.
-func BenchmarkPage(b *testing.B) {
-	s := newState(b)
-	var nodes []string
-	for i := range 500 {
-		nodes = append(nodes, fmt.Sprintf("feature.f%d", i))
-	}
-	s.add(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "large", Nodes: nodes}})
-	for i := range 500 {
-		s.feature("p", fmt.Sprintf("f%d", i), verdict.Pass, 5, 60, 70+float64(i%7), i < 30)
-	}
-	var text string
-	for b.Loop() {
-		text = pageOf(b, s, nil)
-	}
-	b.ReportMetric(float64(len(text))/1e6, "MB")
-	if _, missing := browser(); missing != nil {
-		return
-	}
-	var opens float64
-	tab, cancel := context.WithTimeout(opened(b), time.Minute)
-	defer cancel()
-	if err := chromedp.Run(tab, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(served(b, text)),
-		chromedp.Evaluate(`performance.getEntriesByType("navigation")[0].loadEventEnd`, &opens)); err != nil {
-		b.Fatal(err)
-	}
-	b.ReportMetric(opens, "ms_to_open")
-}

@@ -2,7 +2,6 @@ package tree
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,13 +14,12 @@ import (
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // made is a plan of so many features with what an apply would have recorded of it: each
 // was measured against the baseline, and the last is slower than it.
-func made(t testing.TB, features, launches int) (*plans.Plan, *store.Store) {
+func made(t *testing.T, features, launches int) (*plans.Plan, *store.Store) {
 	st := must.Get(store.Open(t.TempDir()))(t)
 	t.Cleanup(func() { st.Close() })
 	samples := []measure.Sample{{Workload: "chat", Text: "Paris | <b>is</b> it", PromptSum: "00"}, {Workload: "chat", Index: 1, Text: "second"}}
@@ -128,11 +126,7 @@ func TestFiles(t *testing.T) {
 		"UPSTREAM_TODOS.md":        {"| granularity | ~/lib at 3f1c2ab | `csrc/*.cuh` | `kScale = 128` | 64 suits M=1 | not checked yet |"},
 		"TEST_LOGS/s-0.yaml":       {"sent: pp32 tg8", "geometric_mean: 0.000035", "\n        attention: FLASHINFER\n"},
 	} {
-		for _, want := range wants {
-			if !strings.Contains(text[path], want) {
-				t.Errorf("%s: no %q in\n%s", path, want, text[path])
-			}
-		}
+		must.Contain(t, path, text[path], wants...)
 	}
 	if n := agree(t, text); n != 3 {
 		t.Errorf("%d features", n)
@@ -154,28 +148,10 @@ func agree(t *testing.T, pages map[string]string) (features int) {
 		if page := pages[strings.TrimSuffix(path, ")")]; linked && compared {
 			features++
 			row := " | " + mean + " tok/s | " + change + " |"
-			if !strings.Contains(page, row) {
-				t.Errorf("%s has no %q:\n%s", path, row, page)
-			}
+			must.Contain(t, path, page, row)
 		}
 	}
 	return features
-}
-
-// BenchmarkTree writes the tree, and the one page, of 500 features with 5,000 launches.
-func BenchmarkTree(b *testing.B) {
-	p, st := made(b, 500, 10)
-	b.Run("page", func(b *testing.B) {
-		for b.Loop() {
-			must.Do(b, report.Markdown(io.Discard, st, nil))
-		}
-	})
-	b.Run("tree", func(b *testing.B) {
-		dir := b.TempDir()
-		for b.Loop() {
-			must.Get(Write(dir, must.Get(Files(p, st, nil))(b), true))(b)
-		}
-	})
 }
 
 const page = "# Page\n\nNumbers.\n\n<!-- keep notes -->\n<!-- /keep -->\n"
@@ -233,9 +209,7 @@ func TestWrite(t *testing.T) {
 		}
 		_, err := write(c.next, c.force)
 		if c.want != "" {
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s: %v, want %s", c.name, err, c.want)
-			}
+			must.Refuse(t, c.name, err, c.want)
 			if _, err := os.Stat(filepath.Join(dir, "new")); err == nil || read() != before {
 				t.Errorf("%s: something was written", c.name)
 			}
@@ -258,9 +232,7 @@ func TestWriteLinks(t *testing.T) {
 		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, link)), 0o755))
 		must.Do(t, os.Symlink(elsewhere, filepath.Join(dir, link)))
 		_, err := Write(dir, []File{{"porting/FEATURE_x.md", page}}, true)
-		if err == nil || !strings.Contains(err.Error(), "symbolic link") {
-			t.Errorf("%s: %v", link, err)
-		}
+		must.Refuse(t, link, err, "symbolic link")
 		if left, _ := os.ReadDir(elsewhere); len(left) > 0 {
 			t.Errorf("%s: written through", link)
 		}
