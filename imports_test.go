@@ -317,65 +317,39 @@ func (w *mapWalk) called(call *ast.CallExpr) string {
 	return ""
 }
 
-// orderFree reports whether the body of a walk does nothing but what comes to the same in any
-// order: it puts things into maps and sets constants, counts and adds whole numbers, takes the
-// smallest and largest, appends to what the function sorts, ends with a constant.
+// orderFree reports whether the body of a walk does nothing but what comes to the same in any order: it puts things
+// into maps and sets constants, counts and adds whole numbers, takes the smallest and largest, appends to what the
+// function sorts, ends with a constant.
 func (w *mapWalk) orderFree(loop *ast.RangeStmt) bool {
 	free, results := true, map[string]bool{}
-	var statement func(s ast.Stmt)
-	statements := func(list []ast.Stmt) {
-		for _, s := range list {
-			statement(s)
-		}
-	}
-	statement = func(s ast.Stmt) {
-		switch s := s.(type) {
-		case nil, *ast.EmptyStmt, *ast.DeclStmt:
-		case *ast.BlockStmt:
-			statements(s.List)
-		case *ast.IfStmt:
-			statement(s.Init)
-			statement(s.Body)
-			statement(s.Else)
-		case *ast.SwitchStmt:
-			statement(s.Init)
-			statement(s.Body)
-		case *ast.TypeSwitchStmt:
-			statement(s.Body)
-		case *ast.CaseClause:
-			statements(s.Body)
-		case *ast.ForStmt:
-			statement(s.Init)
-			statement(s.Post)
-			statement(s.Body)
-		case *ast.RangeStmt:
-			statement(s.Body)
+	ast.Inspect(loop.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
 		case *ast.BranchStmt:
-			free = free && s.Tok != token.GOTO
-		case *ast.IncDecStmt:
+			free = free && n.Tok != token.GOTO
+		case *ast.SendStmt, *ast.GoStmt, *ast.DeferStmt, *ast.SelectStmt, *ast.LabeledStmt:
+			free = false
 		case *ast.ReturnStmt:
 			text := ""
-			for _, r := range s.Results {
+			for _, r := range n.Results {
 				free = free && w.constant(r)
 				text += types.ExprString(r) + ","
 			}
-			if results[text] = true; len(results) > 1 {
-				free = false
-			}
+			results[text] = true
+			free = free && len(results) == 1
 		case *ast.ExprStmt:
-			call, ok := s.X.(*ast.CallExpr)
+			call, ok := n.X.(*ast.CallExpr)
 			sorts := ok && strings.HasPrefix(w.called(call), "slices.Sort") && w.within(call.Args[0], loop)
 			free = free && ok && (sorts || w.called(call) == "delete")
 		case *ast.AssignStmt:
-			for i, left := range s.Lhs {
-				right := s.Rhs[min(i, len(s.Rhs)-1)]
-				free = free && (w.within(left, loop) || w.toTheSame(s.Tok, left, right, loop))
+			for i, left := range n.Lhs {
+				right := n.Rhs[min(i, len(n.Rhs)-1)]
+				free = free && (w.within(left, loop) || w.toTheSame(n.Tok, left, right, loop))
 			}
-		default:
-			free = false
 		}
-	}
-	statement(loop.Body)
+		return free
+	})
 	return free
 }
 

@@ -1,6 +1,7 @@
 package gates
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,50 +13,8 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 )
 
-const fixturePlan = `plan "gates" {}
-engine "embedded" "tiny" {}
-knob "moe" {
-  default = "all"
-  value "all" {
-    env = { MOE = "all" }
-    must_see { log = ["*all experts*"] }
-  }
-  value "routed" {
-    env = { MOE = "routed" }
-    must_see { log = ["*routed experts*"] }
-  }
-}
-workload "chat" {
-  prompt_tokens = 64
-  output_tokens = 16
-  requests      = 300
-}
-target "other" {
-  metrics = { chat = { tg = 57.85 } }
-}
-protocol "standard" {
-  level "smoke" {}
-  level "kernels" {}
-  level "benchmark" {
-    workloads = [workload.chat]
-  }
-}
-baseline {
-  engine   = engine.embedded.tiny
-  protocol = protocol.standard
-}
-phase "one" {
-  feature "f" {
-    set = { moe = "routed" }
-    criterion "c" { rule = "chat.tg.gain > 0" }
-  }
-  gate {
-    rule "r" {
-      expr = RULE
-    }
-  }
-}
-`
+//go:embed testdata/rule.hcl
+var fixturePlan string
 
 var registry = &plans.Registry{
 	Levels: map[string]plans.Schema{

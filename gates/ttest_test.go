@@ -187,27 +187,6 @@ func TestResolution(t *testing.T) {
 	}
 }
 
-// TestWholeByName: whether a metric is a count depends on its name, never on its value.
-func TestWholeByName(t *testing.T) {
-	for _, c := range []struct {
-		in   plans.Input
-		want bool
-	}{
-		{plans.Input{Cell: "chat", Metric: "output_tokens", Stat: "median"}, true},
-		{plans.Input{Cell: "chat", Metric: "output_tokens", Stat: "mean"}, false},
-		{plans.Input{Cell: "chat", Metric: "output_tokens", Stat: "std"}, false},
-		{plans.Input{Cell: "chat", Metric: "accept_length", Stat: "median"}, false},
-		{plans.Input{Cell: "chat", Metric: "waiting", Stat: "median"}, false},
-		{plans.Input{Cell: "chat", Metric: "reached_concurrency", Stat: "median"}, true},
-		{plans.Input{Metric: "crashes", Stat: "median"}, true},
-		{plans.Input{Cell: "gpu", Metric: "temperature_c", Stat: "median"}, true},
-		{plans.Input{Cell: plans.CommandKind, Metric: "output_tokens", Stat: "median"}, false},
-		{plans.Input{Cell: "chat", Metric: "crashes", Stat: "median"}, false},
-	} {
-		must.Equal(t, fmt.Sprint(c.in.Metric, " ", c.in.Cell, " ", c.in.Stat), wholeByName(&c.in), c.want)
-	}
-}
-
 // TestAverageThatIsWhole: drafters with 3 tokens per step in every launch are treated like
 // those with 3.125, not as a count.
 func TestAverageThatIsWhole(t *testing.T) {

@@ -1,6 +1,7 @@
 package lint_test
 
 import (
+	_ "embed"
 	"fmt"
 	"strings"
 	"testing"
@@ -23,38 +24,18 @@ func TestWarningsPointAtTheComparison(t *testing.T) {
 	}
 }
 
+// warnedPlan has rules in several styles of YAML.
+//
+//go:embed testdata/warned.yaml
+var warnedPlan string
+
 // TestWarningsInYAML: the places are those of the YAML file.
 func TestWarningsInYAML(t *testing.T) {
-	src := `plan: {p: {}}
-engine: {embedded: {tiny: {}}}
-workload:
-  chat: {prompt_tokens: 8, output_tokens: 8}
-knob:
-  moe:
-    default: all
-    value: {all: {}, routed: {}}
-protocol:
-  quick:
-    level: {smoke: {prompt: "?", expect: "!"}, benchmark: {workloads: [workload.chat]}}
-baseline: {engine: engine.embedded.tiny, protocol: protocol.quick}
-phase:
-  port:
-    feature:
-      routed:
-        set: {moe: routed}
-        criterion:
-          plain: {rule: chat.tg.gain >= 0.1 and chat.ttft <= 0.5}
-          quoted: {rule: "chat.pp.gain >= 0.1 and levels['x'] == 1 "}
-          block:
-            rule: >
-              chat.e2e.gain >= 0.1
-                and chat.ttft <= 0.25
-`
-	broken := load.Bytes("plan.yaml", []byte(src), planstest.Registry(), load.Options{})
+	broken := load.Bytes("plan.yaml", []byte(warnedPlan), planstest.Registry(), load.Options{})
 	if got := places(broken); got != "20:51-61 Level not in the protocol" {
 		t.Errorf("got %s\n%s", got, planstest.Text(&broken.Findings))
 	}
-	sound := load.Bytes("plan.yaml", []byte(strings.Replace(src, "levels['x'] == 1 ", "chat.tg < 0", 1)), planstest.Registry(), load.Options{})
+	sound := load.Bytes("plan.yaml", []byte(strings.Replace(warnedPlan, "levels['x'] == 1 ", "chat.tg < 0", 1)), planstest.Registry(), load.Options{})
 	if got := places(sound); got != "19:49-65 Implausible for the unit; 20:51-62 Comparison can never hold; 22:19-20 Implausible for the unit" {
 		t.Errorf("got %s\n%s", got, planstest.Text(&sound.Findings))
 	}

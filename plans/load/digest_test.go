@@ -1,6 +1,7 @@
 package load
 
 import (
+	_ "embed"
 	"fmt"
 	"math/rand"
 	"os"
@@ -373,37 +374,8 @@ func TestShortDurations(t *testing.T) {
 	}
 }
 
-const suitePlan = `plan "p" {}
-workload "a" {
-  prompt_tokens = 8
-  output_tokens = 8
-}
-workload "b" {
-  prompt_tokens = 8
-  output_tokens = 8
-}
-suite "quick" {
-  workloads = [workload.b]
-}
-suite "full" {
-  workloads = [workload.a, workload.b]
-}
-protocol "listed" {
-  level "benchmark" {
-    workloads = [workload.a]
-  }
-}
-protocol "tier" {
-  level "benchmark" {
-    suite = suite.full
-  }
-}
-protocol "command" {
-  level "benchmark" {
-    launches = 3
-  }
-}
-`
+//go:embed testdata/plans/suites.hcl
+var suitePlan string
 
 func TestSuitesDecideWhatIsSent(t *testing.T) {
 	for suite, want := range map[string]string{

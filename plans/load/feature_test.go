@@ -1,6 +1,7 @@
 package load
 
 import (
+	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -406,42 +407,8 @@ func TestCompileRule(t *testing.T) {
 	}
 }
 
-const observedPlan = `plan "observed" {}
-engine "embedded" "tiny" {
-  observe "tactic" {
-    type = "string"
-  }
-}
-knob "moe" {
-  default = "all"
-  changes = CHANGES
-  value "all" {
-    must_see { log = ["*all*"] }
-  }
-  value "routed" {
-    must_see { observed = MUST }
-  }
-}
-workload "chat" {
-  prompt_tokens = 64
-  output_tokens = 16
-}
-protocol "standard" {
-  level "benchmark" {
-    workloads = [workload.chat]
-  }
-}
-baseline {
-  engine   = engine.embedded.tiny
-  protocol = protocol.standard
-}
-phase "one" {
-  feature "f" {
-    set = { moe = "routed" }
-    criterion "c" { rule = "RULE" }
-  }
-}
-`
+//go:embed testdata/plans/observed.hcl
+var observedPlan string
 
 func observedRegistry() *plans.Registry {
 	r := planstest.Registry()

@@ -1,6 +1,7 @@
 package load
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -17,27 +18,9 @@ import (
 )
 
 // givenPlan is a plan with variables, and what it makes of them.
-const givenPlan = `plan "p" {}
-variable "key" {
-  type      = string
-  sensitive = true
-}
-variable "user" { default = "nobody" }
-variable "text" { default = "" }
-variable "sizes" {
-  type    = list(number)
-  default = []
-}
-variable "maybe" {
-  type    = map(object({ a = number, b = optional(string, "x") }))
-  default = null
-}
-variable "unused" { default = 1 }
-locals { name = "${var.user}!" }
-engine "embedded" "tiny" {
-  EXPR
-}
-`
+//
+//go:embed testdata/plans/given.hcl
+var givenPlan string
 
 func TestInputsArePrivateWhereTheyMeetASecret(t *testing.T) {
 	all := map[string]string{"MXFLOW_VAR_key": "correct horse", "MXFLOW_VAR_user": "kim", "MXFLOW_VAR_text": "some text", "HOST": "node7", "PASS": "battery"}
@@ -187,33 +170,12 @@ func TestTheLastSourceOfAVariableWins(t *testing.T) {
 	}
 }
 
-func TestMistakesInVariables(t *testing.T) {
-	const plan = `plan "p" {}
-variable "threads" {
-  type = number
-}
-variable "sizes" {
-  type    = list(number)
-  default = []
-}
-variable "port" {
-  type = object({
-    name  = string
-    least = optional(number, 0.05)
-  })
-  default = { name = "x" }
-}
-variable "token" {
-  type      = string
-  default   = ""
-  sensitive = true
-}
-variable "limit" {
-  type    = number
-  default = 7
+// variablesPlan declares variables of several types.
+//
+//go:embed testdata/plans/variables.hcl
+var variablesPlan string
 
-}
-` + anEngine
+func TestMistakesInVariables(t *testing.T) {
 	for _, test := range []struct {
 		file, text string
 		given      []string
@@ -243,7 +205,7 @@ variable "limit" {
 		{"f.mxvars", "threads = 2\nthreads = 3\n", nil, "f.mxvars:2:1 Attribute redefined"},
 		{"f.mxvars", "threads = 2\nport = { least = 1 }\n", nil, "f.mxvars:2:8 Wrong type for variable"},
 	} {
-		files := map[string]string{"plan.hcl": plan}
+		files := map[string]string{"plan.hcl": variablesPlan + anEngine}
 		if test.file != "" {
 			files[test.file] = test.text
 		}
@@ -271,25 +233,6 @@ variable "limit" {
 		if test.want == "" && res.Plan.Variables[4].Value != 7.0 && res.Plan.Variables[4].Value != nil {
 			t.Errorf("limit is %v", res.Plan.Variables[4].Value)
 		}
-	}
-}
-
-func TestTypesOfVariables(t *testing.T) {
-	const plan = `plan "p" {
-  summary = jsonencode(var.ports)
-}
-variable "ports" {
-  type = map(object({
-    value = string
-    least = optional(number, 0.05)
-    tags  = optional(list(string), ["all"])
-  }))
-}
-`
-	res := Bytes("plan.hcl", []byte(plan), planstest.Registry(), Options{Inputs: []Given{{Var: `ports={ a = { value = "on" }, b = { value = "off", least = 1, tags = [] } }`}}})
-	const want = `{"a":{"least":0.05,"tags":["all"],"value":"on"},"b":{"least":1,"tags":[],"value":"off"}}`
-	if !res.OK() || res.Plan.Summary != want {
-		t.Errorf("got %s\n%s", res.Plan.Summary, planstest.Text(&res.Findings))
 	}
 }
 
@@ -321,32 +264,8 @@ variable "v" {
 	}
 }
 
-const secretPlan = `plan "p" {}
-variable "token" {
-  type      = string
-  sensitive = true
-}
-variable "db" {
-  type      = object({ user = string, password = string, tls = bool })
-  sensitive = true
-  default   = null
-}
-locals {
-  header = "Bearer ${var.token}"
-  parts  = split("-", var.token)
-  first  = local.parts[0]
-}
-engine "embedded" "tiny" {
-  env = {
-    AUTH  = local.header
-    FIRST = local.first
-    SET   = "${nonsensitive(var.token != "")}"
-    MADE  = sensitive(env("FROM_ENV"))
-    PASS  = try(var.db.password, "")
-  }
-  args = ["--token=${var.token}"]
-}
-`
+//go:embed testdata/plans/secrets.hcl
+var secretPlan string
 
 func loadSecret(token string) *Result {
 	return Bytes("plan.hcl", []byte(secretPlan), planstest.Registry(), Options{

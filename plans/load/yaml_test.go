@@ -1,6 +1,7 @@
 package load
 
 import (
+	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -183,30 +184,14 @@ func TestMistakesInYAML(t *testing.T) {
 	}
 }
 
+// remediesPlan has mistakes whose remedies are written in the language of the file.
+//
+//go:embed testdata/plans/remedies.hcl
+var remediesPlan string
+
 // TestRemedies are what people and programs read of mistakes in either syntax.
 func TestRemedies(t *testing.T) {
-	const plan = `plan "p" {}
-engine "openai" "a" {}
-knob "k" {
-  default = "on"
-  value "on" {}
-  value "off" { env = { A = "b" } }
-}
-protocol "full" {
-  level "kernels" {}
-}
-baseline {
-  engine   = engine.openai.a
-  protocol = protocol.full
-}
-phase "p1" {
-  feature "f" {
-    set = { k = "off" }
-  }
-  gate {}
-}
-`
-	text := must.Get(inYAML([]byte(plan)))(t)
+	text := must.Get(inYAML([]byte(remediesPlan)))(t)
 	for name, want := range map[string][]string{
 		"plan.hcl": {
 			`Add: criterion "decode" { rule = "workload.tg.gain >= 0.05" }.`, `rule "what must hold" { expr = "…" }`,
@@ -219,7 +204,7 @@ phase "p1" {
 	} {
 		src := text
 		if name == "plan.hcl" {
-			src = []byte(plan)
+			src = []byte(remediesPlan)
 		}
 		got := planstest.Text(&Bytes(name, src, planstest.Registry(), Options{}).Findings)
 		for _, part := range want {

@@ -1,6 +1,7 @@
 package seal_test
 
 import (
+	_ "embed"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,42 +13,8 @@ import (
 	"github.com/mxflow/mxflow/steps"
 )
 
-const plan = `
-plan "p" {}
-
-engine "command" "bench" {
-  process {
-    command = ["sh", "bench.sh"]
-  }
-  metric "tg" {
-    jq     = ".tg"
-    unit   = "tok/s"
-    better = "higher"
-  }
-}
-
-knob "kernel" {
-  default = "old"
-  value "old" { env = { SPEED = "100" } }
-  value "new" { env = { SPEED = "120" } }
-}
-
-protocol "script" {
-  level "benchmark" {}
-}
-
-baseline {
-  engine   = engine.command.bench
-  protocol = protocol.script
-}
-
-phase "one" {
-  feature "f" {
-    set = { kernel = "new" }
-    criterion "speed" { rule = "command.tg.gain > 0.1" }
-  }
-}
-`
+//go:embed testdata/plan.hcl
+var plan string
 
 // TestRules: the digest moves with whatever judges, and with nothing that a port sets.
 func TestRules(t *testing.T) {
