@@ -244,12 +244,10 @@ func TestGotWorse(t *testing.T) {
 				f.Parent.Launches[i].Metrics["long.tg"], f.Candidate.Launches[i].Metrics["long.tg"] = summary(30+0.01*float64(i), "tok/s"), summary(25+0.01*float64(i), "tok/s")
 			}
 		}, []string{"long.tg"}},
-		"three launches":              {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:3] }, []string{"chat.pp"}},
-		"three launches, not far off": {"chat.tg.gain > -0.1", func(s *stream) { s.first *= 1.06 }, func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:3] }, nil},
-		"two launches":                {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:2] }, nil},
-		"not fresh":                   {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Candidate.Launches[0].Stale = true }, nil},
-		"broken":                      {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Broken = verdict.Invalid }, nil},
-		"a rule of levels":            {"levels.smoke == 'pass'", prefill, nil, nil},
+		"three launches": {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:3] }, []string{"chat.pp"}},
+		"two launches":   {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:2] }, nil},
+		"not fresh":      {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Candidate.Launches[0].Stale = true }, nil},
+		"broken":         {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Broken = verdict.Invalid }, nil},
 	} {
 		if got := worse(c.rule, c.change, c.more); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

@@ -59,6 +59,8 @@ func TestAbsence(t *testing.T) {
 		{"level skipped", "levels.kernels != 'fail'", func(f *Feature) { f.Levels["kernels"] = verdict.Invalid }, "invalid", "level kernels of feature f is invalid"},
 		{"level skipped, denied", "not (levels.kernels == 'fail')", func(f *Feature) { f.Levels["kernels"] = verdict.Invalid }, "invalid", ""},
 		{"level of no known verdict", "levels.kernels != 'fail'", func(f *Feature) { f.Levels["kernels"] = "passed" }, "error", "unknown verdict"},
+		{"level of an empty verdict", "levels.kernels != 'fail'", func(f *Feature) { f.Levels["kernels"] = "" }, "error", "unknown verdict"},
+		{"locked, not accepted", `not feature["f"].accepted`, func(f *Feature) { f.Outcome, f.Accepted = "", false }, "invalid", ""},
 		{"knob unknown", "knob.moe != 'all' or chat.tg > 1", func(f *Feature) { f.Knobs = nil }, "invalid", "of knob moe is unknown"},
 		{"locked", `not feature["f"].decided`, func(f *Feature) { f.Outcome = ""; f.Cause = died("phase zero is fail") }, "invalid", "feature f is undecided: phase zero is fail"},
 		{"invalid, not decided", `not feature["f"].decided`, func(f *Feature) { f.Outcome, f.Accepted = verdict.Invalid, false }, "invalid", "feature f is invalid"},
@@ -431,22 +433,18 @@ func TestAbsent(t *testing.T) {
 		samples       []measure.Sample
 		address, want string
 	}{
-		"sent again":        {same(func(s *measure.Sample) { s.Retries = 1 }, 5, 9), "chat.pp", "each of its 2 requests was resent"},
-		"not counted":       {same(func(s *measure.Sample) { s.PromptTokens = -1 }, 5, 9), "chat.pp", "the server does not report how many tokens prompts have"},
-		"cached":            {same(func(s *measure.Sample) { s.CachedTokens = 64 }, 5, 9), "chat.pp", "every prompt was cached in full"},
-		"one read":          {same(func(s *measure.Sample) { s.OutputTokens = 8 }, 5), "chat.tg", "each answer came in one piece"},
-		"one read, itl":     {same(func(s *measure.Sample) { s.OutputTokens = 8 }, 5), "chat.itl", "each answer came in one piece"},
-		"one token":         {same(nil, 5), "chat.tg", "no answer has more than one token"},
-		"tokens unknown":    {same(func(s *measure.Sample) { s.OutputTokens = -1 }, 5, 9), "chat.tg", "it needs at least two text events and the number of output tokens"},
-		"no text":           {same(func(s *measure.Sample) { s.Events[0].Kind = measure.KindOther }, 5), "chat.tg", "no answer had any text"},
-		"failed":            {same(func(s *measure.Sample) { s.Err = "reset" }, 5, 9), "chat.tg", "all 2 requests failed"},
-		"not sent":          {nil, "deep.tg", "nothing of deep was measured in it"},
-		"two of another":    {same(nil, 5, 9), "chat.tokens_per_joule", "it needs the evidence of energy_j and tg_total"},
-		"of the launch":     {nil, "engine.startup_s", "it needs a launch that became ready"},
-		"of the GPUs":       {nil, "gpu.energy_j", "it needs readings of the power of every GPU in use"},
-		"of a program":      {same(nil, 5, 9), "chat.latency", ""},
-		"some were not":     {[]measure.Sample{streamed(func(s *measure.Sample) { s.Retries = 1; s.PromptTokens = -1 }, 5, 9), streamed(nil, 5, 9)}, "chat.tg_total", "it needs the window of the cell"},
-		"several were good": {same(nil, 5, 9), "chat.accept_length", "it needs the engine's counts of accepted tokens"},
+		"sent again":     {same(func(s *measure.Sample) { s.Retries = 1 }, 5, 9), "chat.pp", "each of its 2 requests was resent"},
+		"not counted":    {same(func(s *measure.Sample) { s.PromptTokens = -1 }, 5, 9), "chat.pp", "the server does not report how many tokens prompts have"},
+		"cached":         {same(func(s *measure.Sample) { s.CachedTokens = 64 }, 5, 9), "chat.pp", "every prompt was cached in full"},
+		"one read":       {same(func(s *measure.Sample) { s.OutputTokens = 8 }, 5), "chat.tg", "each answer came in one piece"},
+		"one token":      {same(nil, 5), "chat.tg", "no answer has more than one token"},
+		"tokens unknown": {same(func(s *measure.Sample) { s.OutputTokens = -1 }, 5, 9), "chat.tg", "it needs at least two text events and the number of output tokens"},
+		"no text":        {same(func(s *measure.Sample) { s.Events[0].Kind = measure.KindOther }, 5), "chat.tg", "no answer had any text"},
+		"failed":         {same(func(s *measure.Sample) { s.Err = "reset" }, 5, 9), "chat.tg", "all 2 requests failed"},
+		"not sent":       {nil, "deep.tg", "nothing of deep was measured in it"},
+		"two of another": {same(nil, 5, 9), "chat.tokens_per_joule", "it needs the evidence of energy_j and tg_total"},
+		"of the launch":  {nil, "engine.startup_s", "it needs a launch that became ready"},
+		"of a program":   {same(nil, 5, 9), "chat.latency", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			metrics := measure.Evaluate(measure.Recording{Cells: []measure.CellRun{{Cell: "chat"}}, Samples: c.samples})

@@ -133,11 +133,9 @@ func TestDriftUndecides(t *testing.T) {
 		want verdict.Verdict
 	}{
 		{"chat.tg >= 35", drifting(strong...), "inconclusive"},
-		{"chat.tg <= 30", drifting(strong...), "inconclusive"},
 		{"chat.tg.base >= 29", drifting(strong...), "pass"},
 		{"chat.tg.gain >= 0.1", drifting(strong...), "pass"},
 		{"chat.tg >= 35", drifting(0.02, -0.03, 0.04, 0.01), "pass"},
-		{"chat.tg >= 35", drifting(0.004, 0.0041, 0.0039, 0.004), "pass"},
 		{"chat.tg >= 35", drifting(0.02, 0.021, 0.019, math.NaN()), "inconclusive"},
 		{"chat.tg >= 35", full(), "pass"},
 	} {
@@ -206,13 +204,11 @@ func TestPrinted(t *testing.T) {
 		{"", []float64{30, 31}, 1},
 		{"", []float64{30, 31.5}, 0.1},
 		{"", []float64{30.25, 31.5}, 0.01},
-		{"", []float64{1e300}, 1},
 		{"", []float64{0.001}, 0.001},
 		{"", []float64{5e-324}, 0},
 		{"", nil, 1},
 		{"count", []float64{1, 1}, 1},
 		{shareUnit, []float64{1, 1}, 0},
-		{shareUnit, []float64{0, 1}, 0},
 		{shareUnit, []float64{1, 0.99}, 0.01},
 		{shareUnit, []float64{3, 1}, 1},
 	} {

@@ -95,14 +95,11 @@ func TestTheBaselineWaitsForWhatAllFeaturesWaitFor(t *testing.T) {
 		phases []*plans.Phase
 		want   []string
 	}{
-		"no features":               {[]*plans.Phase{phase("image")}, nil},
-		"a phase beside":            {[]*plans.Phase{phase("image"), with(phase("a"), "one")}, nil},
 		"a phase before":            {[]*plans.Phase{phase("image"), with(phase("a", "image"), "one")}, []string{"phase.image"}},
 		"a chain before":            {[]*plans.Phase{phase("git"), phase("image", "git"), with(phase("a", "image"), "one"), with(phase("b", "a"), "two")}, []string{"phase.git", "phase.image"}},
 		"before one of two":         {[]*plans.Phase{phase("image"), with(phase("a", "image"), "one"), with(phase("b"), "two")}, nil},
 		"merely decided for one":    {[]*plans.Phase{phase("image"), with(phase("a", "image"), "one"), decided}, nil},
 		"with features of its own":  {[]*plans.Phase{with(phase("a"), "one"), phase("image", "a"), with(phase("b", "image"), "two")}, nil},
-		"a gate may need it":        {[]*plans.Phase{gated, with(phase("a", "gated"), "one")}, nil},
 		"after a gate, which may":   {[]*plans.Phase{gated, phase("image", "gated"), with(phase("a", "image"), "one")}, nil},
 		"steps of the phase itself": {[]*plans.Phase{with(phase("a"), "one")}, nil},
 	}
@@ -202,10 +199,8 @@ func TestSiblings(t *testing.T) {
 		"by priority":         {[]*plans.Feature{feature("x", at(2)), feature("y", at(1))}, "y x"},
 		"another protocol":    {[]*plans.Feature{feature("x"), feature("y", by("slow")), feature("z")}, "x z|y"},
 		"one parent by name":  {[]*plans.Feature{feature("x"), feature("y", on("x")), feature("z", on("x"))}, "x|y z"},
-		"different parents":   {[]*plans.Feature{feature("w"), feature("x"), feature("y", on("w")), feature("z", on("x"))}, "w x|y|z"},
 		"on what is accepted": {[]*plans.Feature{feature("x", onAccepted), feature("y", onAccepted)}, "x|y"},
 		"alternatives of one": {[]*plans.Feature{feature("x", onAccepted, choosing("1", "2")), feature("y", onAccepted)}, "x[1] x[2]|y"},
-		"a choice beside":     {[]*plans.Feature{feature("x", choosing("1", "2")), feature("y")}, "x[1] x[2] y"},
 		"confirmations":       {[]*plans.Feature{feature("x", confirmedOn("big")), feature("y", confirmedOn("big"))}, "x y"},
 		"more than a session": {many, "f0 f1[a] f1[b] f1[c] f2 f3 f4 f5|f6 f7 f8 f9 f10"},
 	} {

@@ -57,7 +57,6 @@ func TestNotOffered(t *testing.T) {
 		{0.03, 0.05, 3, 8, "false_pass = 0.03 is not calibrated: offered are 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05"},
 		{0.01, 0.06, 3, 8, "false_fail = 0.06 is not calibrated: offered are 0.01, 0.02, 0.05, 0.1"},
 		{0.1, 0.05, 3, 8, "false_pass"},
-		{0, 0.05, 3, 8, "false_pass"},
 		{0.01, 0.05, 0, 8, "the least is 1"},
 		{0.01, 0.05, 4, 3, "fewer than at least 4"},
 		{0.01, 0.05, 3, 13, "at most 12"},

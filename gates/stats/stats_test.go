@@ -312,9 +312,7 @@ func TestDrift(t *testing.T) {
 		{"certain but small", []float64{0.004, 0.0041, 0.0039, 0.004}, 0.004, 0, false},
 		{"large but uncertain", []float64{0.1, -0.05, 0.06, -0.03}, 0.02, 0.6156, false},
 		{"all alike", []float64{-0.01, -0.01, -0.01}, -0.01, 0, true},
-		{"none", []float64{0, 0, 0}, 0, 1, false},
 		{"one launch", []float64{0.5}, 0, 1, false},
-		{"no launch", nil, 0, 1, false},
 	} {
 		mean, p, flagged := Drift(c.drifts)
 		near(t, c.name+", mean", mean, c.mean, 1e-9)
@@ -428,15 +426,14 @@ func TestTrend(t *testing.T) {
 		next func(i int, last float64) float64
 		want string
 	}{
-		"constant":        {func(int, float64) float64 { return 7 }, "none"},
-		"line":            {func(i int, _ float64) float64 { return 3 * float64(i) }, "grows"},
-		"noisy line":      {func(i int, _ float64) float64 { return 3*float64(i) + 20*r.NormFloat64() }, "grows"},
-		"falling":         {func(i int, _ float64) float64 { return -float64(i) }, "falls"},
-		"noise":           {func(int, float64) float64 { return r.NormFloat64() }, "none"},
-		"one jump":        {func(i int, _ float64) float64 { return map[bool]float64{true: 500}[i > 90] }, "none"},
-		"jump at the end": {func(i int, _ float64) float64 { return map[bool]float64{true: 500}[i > 195] }, "none"},
-		"saw teeth":       {func(i int, _ float64) float64 { return float64(i % 30) }, "none"},
-		"leaking teeth":   {func(i int, _ float64) float64 { return float64(i%10) + float64(i) }, "grows"},
+		"constant":      {func(int, float64) float64 { return 7 }, "none"},
+		"line":          {func(i int, _ float64) float64 { return 3 * float64(i) }, "grows"},
+		"noisy line":    {func(i int, _ float64) float64 { return 3*float64(i) + 20*r.NormFloat64() }, "grows"},
+		"falling":       {func(i int, _ float64) float64 { return -float64(i) }, "falls"},
+		"noise":         {func(int, float64) float64 { return r.NormFloat64() }, "none"},
+		"one jump":      {func(i int, _ float64) float64 { return map[bool]float64{true: 500}[i > 90] }, "none"},
+		"saw teeth":     {func(i int, _ float64) float64 { return float64(i % 30) }, "none"},
+		"leaking teeth": {func(i int, _ float64) float64 { return float64(i%10) + float64(i) }, "grows"},
 	} {
 		in, err := Trend(series(200, c.next))
 		if err != nil || !in.Bounded {

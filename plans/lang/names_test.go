@@ -23,13 +23,10 @@ func TestDistance(t *testing.T) {
 	}{
 		{"", "", 0},
 		{"", "abc", 3},
-		{"abc", "", 3},
 		{"kitten", "sitting", 3},
 		{"fsat", "fast", 1},
 		{"fsta", "fast", 2},
-		{"phrase", "phase", 1},
 		{"größe", "grösse", 2},
-		{"ab", "ba", 1},
 	} {
 		must.Equal(t, fmt.Sprint(of.given, " ", of.meant), distance(of.given, of.meant), of.want)
 	}

@@ -78,11 +78,8 @@ func TestPartsOfASecret(t *testing.T) {
 	r := New([]string{secret, "https://kim:pa55word@db.example/x", "        indented by eight"})
 	check(t, r, map[string]string{
 		"cut " + secret[:len(secret)-1] + ";":                                  "cut " + Mark + ";",
-		"cut " + secret[1:] + ";":                                              "cut " + Mark + ";",
-		"eight " + secret[5:13] + ";":                                          "eight " + Mark + ";",
 		"seven " + secret[5:12] + ";":                                          "seven " + secret[5:12] + ";",
 		"upper " + strings.ToUpper(secret) + ";":                               "upper " + Mark + ";",
-		"lower " + strings.ToLower(secret[3:20]) + ";":                         "lower " + Mark + ";",
 		`repr 'sk-Live_0123"456789 aBcD';`:                                     "repr '" + Mark + "';",
 		`repr "sk-Live_0123\"456789 aBcD";`:                                    `repr "` + Mark + `";`,
 		`bytes b'\x73k-\x4cive_0123"4567';`:                                    `bytes b'` + Mark + `';`,

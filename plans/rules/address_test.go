@@ -294,15 +294,12 @@ func TestSensibleNumbersOfNewScopes(t *testing.T) {
 		"host.cpu_share <= 80":                                    "Comparison always holds",
 		"serving.r1.error_rate < 0":                               "Comparison can never hold",
 		"serving.r1.goodput > 0":                                  "",
-		"serving.r1.queue <= 0.2":                                 "",
 		"serving.r1.ttft <= 0.2":                                  "Implausible for the unit",
 		"gpu.power_w > 0":                                         "Comparison always holds",
 		"grid.p512.o32.d0.c1.ttft.p99 <= 500":                     "Too few requests",
 		"grid.p512.o32.d0.c1.itl.p99 <= 50":                       "",
 		"serving.r1.ttft.p99 <= 500":                              "", // with a duration, at most enough
 		"random.ttft.p99 <= 500":                                  "Too few requests",
-		"random.ttft.p90 <= 500":                                  "",
-		"gpu.temperature_c >= 0":                                  "",
 		"gpu.throttled_share >= 0":                                "Comparison always holds",
 		"serving.r1.ttft.p99 <= 500 and levels.kernels == 'pass'": "",
 	} {
@@ -429,18 +426,14 @@ func TestHostileRulesEndSoon(t *testing.T) {
 	for _, rule := range []string{
 		nest(90, "0 < (", "chat.tg", ") < 1"),
 		nest(60, "0 < 1 + (", "chat.tg", ") < 1"),
-		nest(60, "0 < abs(", "chat.tg", ") < 1"),
 		nest(90, "0 < -(", "chat.tg", ") < 1"),
 		nest(60, "not (0 < (", "chat.tg", ") < 1)"),
 		nest(95, "(", "chat.tg > 1", ") == true"),
 		nest(40, "(0 < ", "chat.tg", " < 1).x()"),
 		nest(1300, "not ", "chat.tg > 1", ""),
 		nest(4000, "-", "chat.tg", ""),
-		nest(4000, "!", "chat.tg", ""),
 		nest(1500, "1?", "chat.tg", ""),
-		nest(1300, "1**", "chat.tg", ""),
 		nest(99, "[", "chat.tg", "]"),
-		nest(99, "{a:", "chat.tg", "}"),
 		nest(2000, "a.", "b", ""),
 		nest(700, "let a=", "1", ";"),
 		nest(450, "if a{", "1", "}"),
@@ -485,7 +478,6 @@ func TestMistakesAreShownWhereTheyStand(t *testing.T) {
 		{`  rule = "'äöü€' == levels.kernels"`, "58:11-17 Unknown word"},
 		{`  rule = "chat.tg.gain ≥ 0.1"`, "58:24-25 Invalid rule"},
 		{`  rule = "chat.tg.gain >= 0.1 and"`, "58:33-34 Invalid rule"},
-		{`  rule = "a.b > 1 and c.d > 1"`, "58:11-14 Unknown name in a rule; 58:23-26 Unknown name in a rule"},
 		// Escapes, ${ } and indentation may be in between.
 		{`  rule = "levels.kernels == \"psas\""`, "58:29-37 Unknown word"},
 		{`  rule = "levels.kernels == '\u0070sas' and chat.tgg > 1"`, "58:29-40 Unknown word; 58:45-53 Unknown metric"},
@@ -499,7 +491,6 @@ func TestMistakesAreShownWhereTheyStand(t *testing.T) {
 		{"  rule = <<-EOT\n    chat.tgg > 1\n  EOT", "59:5-13 Unknown metric"},
 		// ${ and %{ are the plan's, and # is a comment of neither.
 		{`  rule = "chat.tg.gain >= $${0.1}"`, "58:29-30 Invalid rule"},
-		{`  rule = "chat.tg.gain >= %%{0.1}"`, "58:27-29 Invalid rule"},
 		{`  rule = "chat.tg.gain >= ${1 / 10}"`, ""},
 		{`  rule = "chat.tg.gain >= 0.1 # or so"`, "58:31-32 Invalid rule"},
 	} {

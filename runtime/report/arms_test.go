@@ -24,10 +24,9 @@ func TestOf(t *testing.T) {
 		mean, std  float64
 		low, above float64 // the lower bound, and what the upper one is not above
 	}{
-		"one far off":         {"tok/s", []float64{1, 1, 1, 16}, 2, 2 * math.Log(16) / 2, 0.2, 100},
-		"a share":             {"share", []float64{0.5, 0.98}, 0.74, 0.3394, 0, 1},
-		"a share with a zero": {"share", []float64{0, 0.1}, 0.05, 0.0707, 0, 1},
-		"above a limit":       {"share", []float64{0.9, 1.3}, 1.1, 0.2828, 0, 1.3},
+		"one far off":   {"tok/s", []float64{1, 1, 1, 16}, 2, 2 * math.Log(16) / 2, 0.2, 100},
+		"a share":       {"share", []float64{0.5, 0.98}, 0.74, 0.3394, 0, 1},
+		"above a limit": {"share", []float64{0.9, 1.3}, 1.1, 0.2828, 0, 1.3},
 	} {
 		a := &Arm{}
 		for _, v := range c.values {
