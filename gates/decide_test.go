@@ -722,6 +722,7 @@ func TestHowTestsEnd(t *testing.T) {
 		{"a difference has no screen", "chat.tg.delta >= 60", []float64{38}, []float64{47}, quick, "inconclusive", "ended", false, "1 launch per arm"},
 		{"two launches are all", "chat.tg.gain >= 0.10", []float64{20, 20.1}, []float64{31.58, 31.6}, two, "inconclusive", "ended", false, "2 launches per arm: a verdict needs 4 where no launch-to-launch variance is recorded"},
 		{"two launches, clear", "chat.tg.gain >= 0.10", []float64{48.4, 48.6}, []float64{31.58, 31.82}, known, "pass", "passed", false, "chat.tg.gain +53.0% (required ≥ +10%, lower bound +26.5%, clear at 2 launches per arm: 82 recorded standard deviations from the threshold)"},
+		{"two launches, clearly not", "chat.tg.gain >= 0.10", []float64{20, 20.1}, []float64{31.58, 31.6}, known, "fail", "failed", false, "clear at 2 launches per arm"},
 		{"two launches that differ, and no more", "chat.tg.gain >= 0.10", []float64{48.4, 49.6}, []float64{31.58, 31.82}, knownTwo, "inconclusive", "ended", false, "2 launches per arm: a verdict needs 3"},
 		{"two launches of one arm", "chat.tg >= 10", []float64{48.4, 48.5}, []float64{31.58, 31.82}, known, "inconclusive", "open", true, "2 launches: undecided, first look at 3"},
 		{"two launches, and the plan wants three", "chat.tg.gain >= 0.10", []float64{48.4, 48.6}, []float64{31.58, 31.82}, knownThree, "inconclusive", "open", true, "first look at 3"},

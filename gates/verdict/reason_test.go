@@ -132,12 +132,8 @@ func TestOnce(t *testing.T) {
 // TestRoot: what a rule without a number follows from, without the examples.
 func TestRoot(t *testing.T) {
 	kernels, outcome := New(code.Level).On("kernels").Is(Fail), New(code.Feature).On("f").Is(Fail)
-	if got := Root(New(code.Missing).On("x").From(kernels.From(unread, broke))); got != Brief(unread) {
-		t.Errorf("%q", got)
-	}
-	if got := Root(New(code.Missing).On("x").From(outcome.From(unread, broke))); got != Brief(outcome) {
-		t.Errorf("%q", got)
-	}
+	must.Equal(t, "the root", Root(New(code.Missing).On("x").From(kernels.From(unread, broke))), Brief(unread))
+	must.Equal(t, "the root", Root(New(code.Missing).On("x").From(outcome.From(unread, broke))), Brief(outcome))
 }
 
 // TestOutcomesStay: a reason from which another follows, or which another node reported, keeps its head and its
@@ -173,9 +169,7 @@ func TestSentence(t *testing.T) {
 	for text, want := range map[string]string{"": "", "it broke": "It broke.", "ättika?": "Ättika?"} {
 		must.Equal(t, text, Capital(FullStop(text)), want)
 	}
-	if got := Brief(Say("broken", "{error}", Text("error", "it broke\nhere"))); got != "it broke" {
-		t.Errorf("%q", got)
-	}
+	must.Equal(t, "the first line", Brief(Say("broken", "{error}", Text("error", "it broke\nhere"))), "it broke")
 }
 
 // A line has the number that decided, never a bound better than the one on record.
@@ -197,6 +191,7 @@ func TestBrief(t *testing.T) {
 	for want, r := range map[string]Rule{
 		"decode +34% (≥ +10%, at least +31%)":                   gain(Pass, 0.3421, 0.3199, 0.37, 0.10),
 		"decode 13× (≥ +100%, at least 11×)":                    gain(Pass, 11.786, 10.979, 12.4, 1),
+		"decode 4.9× (≥ +100%, at least 4.1×)":                  gain(Pass, 3.86, 3.199, 4.4, 1),
 		"decode 28× (≥ 1,001×, at most 56×)":                    gain(Fail, 27, 10, 55, 1000),
 		"decode -2.6% (≥ +10%, at most -1.1%)":                  gain(Fail, -0.026, -0.04, -0.0119, 0.10),
 		"decode +9.97% (≥ +10%, at most +9.99%)":                gain(Fail, 0.0997, 0.09, 0.09985, 0.10),

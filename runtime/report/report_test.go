@@ -215,6 +215,7 @@ func TestBrief(t *testing.T) {
 		"decode: enough": {Kind: ledger.KindFeature, Verdict: verdict.Pass, Rules: []ledger.Rule{decode}},
 		// What decided comes first, whatever the order in the plan.
 		"memory: 2 GB, +1 more":                  {Kind: ledger.KindFeature, Verdict: verdict.Fail, Rules: []ledger.Rule{decode, memory}},
+		"2 rules":                                {Kind: ledger.KindGate, Verdict: verdict.Pass, Rules: []ledger.Rule{decode, decode}},
 		"spec[long] wins: decode: enough":        {Kind: ledger.KindFeature, Verdict: verdict.Pass, Rules: []ledger.Rule{decode}, Alternatives: alternatives},
 		"decode: enough, confirmed on vllm.prod": {Kind: ledger.KindFeature, Verdict: verdict.Pass, Rules: []ledger.Rule{decode}, Confirmations: []ledger.Confirmation{{Engine: "vllm.prod", Verdict: verdict.Pass}}},
 		not.String():                             {Kind: ledger.KindFeature, Verdict: verdict.Invalid, Rules: []ledger.Rule{decode}, Confirmations: []ledger.Confirmation{{Engine: "vllm.prod", Verdict: verdict.Invalid, Reason: not}}},

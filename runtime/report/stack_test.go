@@ -242,6 +242,7 @@ func TestContests(t *testing.T) {
 		"lower is better":  {lower(70), []float64{60, 61, 60.5, 60.7}, Beaten},
 		"other unit":       {other(func(o *ledger.Target) { o.Unit = "ms" }), []float64{99, 98}, Open + ": launch s-9.baseline.1 has chat.tg in tok/s, the target is in ms"},
 		"not measured":     {other(func(o *ledger.Target) { o.Address = "chat.pp" }), []float64{99, 98}, Open + ": launch s-9.baseline.1 has no chat.pp median"},
+		"too few for it":   {other(func(o *ledger.Target) { o.Stat = "p99" }), []float64{99, 98}, Open + ": launch s-9.baseline.1 has no chat.tg p99"},
 		"target of zero":   {other(func(o *ledger.Target) { o.Value = 0 }), []float64{99, 98}, Open + ": no ratio"},
 		"no direction":     {other(func(o *ledger.Target) { o.Better = "" }), []float64{99, 98}, Open + ": no ratio"},
 		"nobody says of what": {other(func(o *ledger.Target) {
