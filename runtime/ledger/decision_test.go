@@ -265,6 +265,8 @@ func TestOverruledRecords(t *testing.T) {
 		"an error":            {w(func(w *Waiver) { w.Verdict = verdict.Error }), "only fail, inconclusive and invalid"},
 		"another attempt":     {w(func(w *Waiver) { w.Attempt = 2 }), "newest decision is attempt 1"},
 		"unknown verdict":     {w(func(w *Waiver) { w.Verdict = "ok" }), "unknown verdict"},
+		"unknown word":        {r(func(d *Decision) { d.Retraction.Verdict = "ok" }), "unknown verdict withdrawn"},
+		"no gate":             {w(func(w *Waiver) { w.Node = "" }), "without a gate"},
 		"retracted silently":  {r(func(d *Decision) { d.Retraction.Reason = "" }), "without a reason"},
 		"retracted by nobody": {r(func(d *Decision) { d.Retraction.By = "" }), "without a person"},
 		"retracted to a pass": {r(func(d *Decision) { d.Verdict = verdict.Pass }), "a withdrawn verdict must be invalid"},
