@@ -13,9 +13,8 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// stream is how one engine answers, in ms: until the first event, from there to the first
-// token, from there to the second, for each further one at the median and at worst, and
-// until the last. Answers have 32 tokens.
+// stream is how one engine answers, in ms: until the first event, from there to the first token, from there to the
+// second, for each further one at the median and at worst, and until the last. Answers have 32 tokens.
 type stream struct {
 	response, first, second, gap, worst, last float64
 	tokens                                    float64
@@ -71,6 +70,7 @@ func (s stream) with(change func(*stream)) stream { change(&s); return s }
 // trade-off that a rule reads is the author's.
 func TestContradictions(t *testing.T) {
 	faster := func(s *stream) { s.gap, s.worst, s.second, s.last = s.gap/1.2, s.worst/1.2, s.second/1.2, s.last/1.2 }
+	held := func(s *stream) { s.first += s.last * 0.75; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }
 	for name, c := range map[string]struct {
 		rules  []string
 		change func(*stream)
@@ -82,9 +82,9 @@ func TestContradictions(t *testing.T) {
 		"faster and prefill slower, e2e still better": {[]string{"chat.tg.gain > 0"}, func(s *stream) { faster(s); s.first *= 1.4 }, verdict.Pass, ""},
 		"faster and prefill eats it":                  {[]string{"chat.tg.gain > 0"}, func(s *stream) { faster(s); s.first *= 2 }, verdict.Inconclusive, "finding.promise_broken"},
 		"the same, declared":                          {[]string{"chat.tg.gain > 0", "chat.e2e.gain > -0.1"}, func(s *stream) { faster(s); s.first *= 2 }, verdict.Pass, "finding.worse"},
-		"held back":                                   {[]string{"chat.tg.gain > 0"}, func(s *stream) { s.first += s.last * 0.75; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Inconclusive, "finding.promise_broken"},
-		"held back, by a number":                      {[]string{"chat.tg >= 60"}, func(s *stream) { s.first += s.last * 0.75; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Inconclusive, "finding.promise_broken"},
-		"held back, no worse asked":                   {[]string{"chat.tg.gain > -0.05"}, func(s *stream) { s.first += s.last * 0.75; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Pass, "finding.worse"},
+		"held back":                                   {[]string{"chat.tg.gain > 0"}, held, verdict.Inconclusive, "finding.promise_broken"},
+		"held back, by a number":                      {[]string{"chat.tg >= 60"}, held, verdict.Inconclusive, "finding.promise_broken"},
+		"held back, no worse asked":                   {[]string{"chat.tg.gain > -0.05"}, held, verdict.Pass, "finding.worse"},
 		"held back and slower":                        {[]string{"chat.tg.gain > -0.05"}, func(s *stream) { s.first += s.last; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Inconclusive, "finding.promise_broken"},
 		"the last late":                               {[]string{"chat.itl.gain > 0.1"}, func(s *stream) { s.gap /= 2 }, verdict.Inconclusive, "finding.promise_broken"},
 		"the last late, of either":                    {[]string{"chat.itl.gain > 0.1 or chat.pp.gain > 0.1"}, func(s *stream) { s.gap /= 2 }, verdict.Inconclusive, "finding.promise_broken"},
@@ -99,20 +99,14 @@ func TestContradictions(t *testing.T) {
 		"the worst of what no rule reads":             {[]string{"chat.tg.gain > 0.05"}, func(s *stream) { faster(s); s.worst *= 4 }, verdict.Pass, "finding.worse"},
 		"the worst pay, declared":                     {[]string{"chat.itl.gain > 0.05", "chat.itl.p99 <= 9 * chat.itl.base.p99"}, func(s *stream) { faster(s); s.worst *= 4 }, verdict.Pass, ""},
 		"the worst are a little worse":                {[]string{"chat.itl.gain > 0.05"}, func(s *stream) { faster(s); s.worst *= 1.5 }, verdict.Pass, "finding.worse"},
-		"held back, by the slowest": {[]string{"chat.itl.p99.gain > 0.1"}, func(s *stream) {
-			s.first += s.last * 0.75
-			s.gap, s.worst, s.second, s.last = s.gap/4, s.worst/4, s.second/4, s.last/4
-		}, verdict.Inconclusive, "finding.promise_broken"},
-		"the slowest alone":         {[]string{"chat.itl.p99.gain > 0.1"}, func(s *stream) { s.worst /= 2 }, verdict.Pass, ""},
-		"shorter answers":           {[]string{"chat.e2e.gain > 0.1"}, func(s *stream) { s.tokens, s.last = 16, s.last/2 }, verdict.Inconclusive, "finding.shorter"},
-		"shorter answers, declared": {[]string{"chat.e2e.gain > 0.1", "chat.output_tokens > 10"}, func(s *stream) { s.tokens, s.last = 16, s.last/2 }, verdict.Pass, ""},
-		"slower":                    {[]string{"chat.tg.gain > 0"}, func(s *stream) { s.gap, s.second, s.last = s.gap*1.2, s.second*1.2, s.last*1.2 }, verdict.Fail, "finding.worse"},
+		"held back, by the slowest":                   {[]string{"chat.itl.p99.gain > 0.1"}, func(s *stream) { held(s); s.worst /= 4 }, verdict.Inconclusive, "finding.promise_broken"},
+		"the slowest alone":                           {[]string{"chat.itl.p99.gain > 0.1"}, func(s *stream) { s.worst /= 2 }, verdict.Pass, ""},
+		"shorter answers":                             {[]string{"chat.e2e.gain > 0.1"}, func(s *stream) { s.tokens, s.last = 16, s.last/2 }, verdict.Inconclusive, "finding.shorter"},
+		"shorter answers, declared":                   {[]string{"chat.e2e.gain > 0.1", "chat.output_tokens > 10"}, func(s *stream) { s.tokens, s.last = 16, s.last/2 }, verdict.Pass, ""},
+		"slower":                                      {[]string{"chat.tg.gain > 0"}, func(s *stream) { s.gap, s.second, s.last = s.gap*1.2, s.second*1.2, s.last*1.2 }, verdict.Fail, "finding.worse"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var rules []*plans.Rule
-			for _, text := range c.rules {
-				rules = append(rules, compiled(t, text))
-			}
+			rules := compileAll(t, c.rules...)
 			ev := beside(rand.New(rand.NewPCG(1, 2)), plain, plain.with(c.change), 8, 0.003)
 			got := Decide(rules, ev, usual)
 			found := Findings(rules, got, ev, usual)
@@ -168,10 +162,7 @@ func TestMemoryIsSeenByTheMachine(t *testing.T) {
 				}
 				return a
 			}
-			var rules []*plans.Rule
-			for _, text := range c.rules {
-				rules = append(rules, compiled(t, text))
-			}
+			rules := compileAll(t, c.rules...)
 			ev := &Evidence{Features: map[string]*Feature{"f": {Candidate: arm("f", c.own, c.after), Parent: arm("baseline", engine, host)}}}
 			if got := Decide(rules, ev, usual)[0]; got.Verdict != c.want {
 				t.Errorf("%s, want %s: %+v", got.Verdict, c.want, got.Reasons)
@@ -180,9 +171,8 @@ func TestMemoryIsSeenByTheMachine(t *testing.T) {
 	}
 }
 
-// TestTwoLaunchesAreNotReliedOn: two launches decide if nothing contradicts them; if only
-// their means do, a third is requested, and whatever is worse elsewhere is reported as
-// unknown.
+// TestTwoLaunchesAreNotReliedOn: two launches decide if nothing contradicts them; if only their means do, a third is
+// requested, and whatever is worse elsewhere is reported as unknown.
 func TestTwoLaunchesAreNotReliedOn(t *testing.T) {
 	faster := func(s *stream) { s.gap, s.worst, s.second, s.last = s.gap/2, s.worst/2, s.second/2, s.last/2 }
 	s := noiseless("chat.tg", "chat.e2e")
@@ -199,7 +189,7 @@ func TestTwoLaunchesAreNotReliedOn(t *testing.T) {
 		"held back":                   {func(s *stream) { faster(s); s.first += s.last }, 2, verdict.Inconclusive, true, false},
 		"held back, with more":        {func(s *stream) { faster(s); s.first += s.last }, 6, verdict.Inconclusive, false, false},
 	} {
-		rules := []*plans.Rule{compiled(t, "chat.tg.gain >= 0.1")}
+		rules := compileAll(t, "chat.tg.gain >= 0.1")
 		ev := beside(rand.New(rand.NewPCG(1, 2)), plain, plain.with(c.change), c.n, 0.001)
 		got := Decide(rules, ev, s)
 		found := Findings(rules, got, ev, s)
@@ -212,8 +202,7 @@ func TestTwoLaunchesAreNotReliedOn(t *testing.T) {
 	}
 }
 
-// TestGotWorse: metrics that got worse and that no rule reads are listed once, the worst
-// first.
+// TestGotWorse: metrics that got worse and that no rule reads are listed once, the worst first.
 func TestGotWorse(t *testing.T) {
 	worse := func(rule string, change func(*stream), more func(*Feature)) (paths []string) {
 		t.Helper()
@@ -255,12 +244,10 @@ func TestGotWorse(t *testing.T) {
 				f.Parent.Launches[i].Metrics["long.tg"], f.Candidate.Launches[i].Metrics["long.tg"] = summary(30+0.01*float64(i), "tok/s"), summary(25+0.01*float64(i), "tok/s")
 			}
 		}, []string{"long.tg"}},
-		"three launches":              {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:3] }, []string{"chat.pp"}},
-		"three launches, not far off": {"chat.tg.gain > -0.1", func(s *stream) { s.first *= 1.06 }, func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:3] }, nil},
-		"two launches":                {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:2] }, nil},
-		"not fresh":                   {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Candidate.Launches[0].Stale = true }, nil},
-		"broken":                      {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Broken = verdict.Invalid }, nil},
-		"a rule of levels":            {"levels.smoke == 'pass'", prefill, nil, nil},
+		"three launches": {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:3] }, []string{"chat.pp"}},
+		"two launches":   {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:2] }, nil},
+		"not fresh":      {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Candidate.Launches[0].Stale = true }, nil},
+		"broken":         {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Broken = verdict.Invalid }, nil},
 	} {
 		if got := worse(c.rule, c.change, c.more); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -268,8 +255,7 @@ func TestGotWorse(t *testing.T) {
 	}
 }
 
-// TestMoved: metrics that changed beyond doubt are listed in either direction, others are
-// not.
+// TestMoved: metrics that changed beyond doubt are listed in either direction, others are not.
 func TestMoved(t *testing.T) {
 	moved := func(change func(*stream), more func(*Feature)) (all []string) {
 		f := beside(rand.New(rand.NewPCG(1, 2)), plain, plain.with(change), 4, 0.002).Features["f"]
@@ -304,16 +290,15 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// TestFindingsOfHonestArms: for two arms that are the same engine, there are no findings
-// in more than 98 of 100 decisions, however launches differ and at whichever look, and
-// findings refute a better engine less often than that.
+// TestFindingsOfHonestArms: for two arms that are the same engine, there are no findings in more than 98 of 100
+// decisions, however launches differ and at whichever look, and findings refute a better engine less often than that.
 func TestFindingsOfHonestArms(t *testing.T) {
-	rule := []*plans.Rule{compiled(t, "chat.tg.gain > -0.05")}
-	gain := []*plans.Rule{compiled(t, "chat.tg.gain > 0")}
+	rule := compileAll(t, "chat.tg.gain > -0.05")
+	gain := compileAll(t, "chat.tg.gain > 0")
 	better := plain.with(func(s *stream) {
 		s.gap, s.worst, s.second, s.last = s.gap/1.03, s.worst/1.03, s.second/1.03, s.last/1.03
 	})
-	const times = 300
+	const times = 200
 	for name, arm := range map[string]func(s stream, name string, r *rand.Rand, n int) Arm{
 		"quiet": func(s stream, name string, r *rand.Rand, n int) Arm { return s.arm(name, r, n, 0.002) },
 		"noisy": func(s stream, name string, r *rand.Rand, n int) Arm { return s.arm(name, r, n, 0.03) },
@@ -350,22 +335,10 @@ func TestFindingsOfHonestArms(t *testing.T) {
 	}
 }
 
-// BenchmarkDecideFindings is the cost of what is reported beside the rules of a feature,
-// of a cell with 17 metrics and 16 launches.
-func BenchmarkDecideFindings(b *testing.B) {
-	rules := []*plans.Rule{compiled(b, "chat.tg.gain > 0")}
-	ev := beside(rand.New(rand.NewPCG(1, 2)), plain, plain, 8, 0.003)
-	decided := Decide(rules, ev, usual)
-	b.ReportAllocs()
-	for b.Loop() {
-		Findings(rules, decided, ev, usual)
-	}
-}
-
 // TestFirstTextMustShow: a gain in the first text counts once the first own text shows it,
 // however noisy; until then more launches are asked for.
 func TestFirstTextMustShow(t *testing.T) {
-	opens := plain
+	rules, opens := compileAll(t, "chat.ttft.gain > 0.05"), plain
 	opens.second = 300
 	for name, c := range map[string]struct {
 		change      func(*stream)
@@ -380,7 +353,6 @@ func TestFirstTextMustShow(t *testing.T) {
 	} {
 		passed := 0
 		for seed := range uint64(100) {
-			rules := []*plans.Rule{compiled(t, "chat.ttft.gain > 0.05")}
 			ev := beside(rand.New(rand.NewPCG(seed, 3)), opens, opens.with(c.change), c.n, c.sd)
 			got := Decide(rules, ev, usual)
 			if got[0].Verdict == verdict.Pass {

@@ -1,6 +1,7 @@
 package gates
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,50 +13,8 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 )
 
-const fixturePlan = `plan "gates" {}
-engine "embedded" "tiny" {}
-knob "moe" {
-  default = "all"
-  value "all" {
-    env = { MOE = "all" }
-    must_see { log = ["*all experts*"] }
-  }
-  value "routed" {
-    env = { MOE = "routed" }
-    must_see { log = ["*routed experts*"] }
-  }
-}
-workload "chat" {
-  prompt_tokens = 64
-  output_tokens = 16
-  requests      = 300
-}
-target "other" {
-  metrics = { chat = { tg = 57.85 } }
-}
-protocol "standard" {
-  level "smoke" {}
-  level "kernels" {}
-  level "benchmark" {
-    workloads = [workload.chat]
-  }
-}
-baseline {
-  engine   = engine.embedded.tiny
-  protocol = protocol.standard
-}
-phase "one" {
-  feature "f" {
-    set = { moe = "routed" }
-    criterion "c" { rule = "chat.tg.gain > 0" }
-  }
-  gate {
-    rule "r" {
-      expr = RULE
-    }
-  }
-}
-`
+//go:embed testdata/rule.hcl
+var fixturePlan string
 
 var registry = &plans.Registry{
 	Levels: map[string]plans.Schema{
@@ -87,8 +46,15 @@ func compiled(t testing.TB, text string) *plans.Rule {
 	return res.Plan.Phases[0].Gate.Rules[0]
 }
 
-// medians is an arm with one launch for each value of tg; ttft is its inverse,
-// output_tokens always 16.
+func compileAll(t testing.TB, texts ...string) (rules []*plans.Rule) {
+	t.Helper()
+	for _, text := range texts {
+		rules = append(rules, compiled(t, text))
+	}
+	return rules
+}
+
+// medians is an arm with one launch for each value of tg; ttft is its inverse, output_tokens always 16.
 func medians(name string, values ...float64) Arm {
 	a := Arm{Name: name}
 	for i, v := range values {
@@ -146,8 +112,23 @@ func set(a *Arm, launch int, metric, stat string, v float64) {
 
 func drop(a *Arm, launch int, metric string) { delete(a.Launches[launch].Metrics, metric) }
 
-// usual are the defaults of a plan, without recorded launch noise: the first look is at 4
-// launches per arm.
+// giving is full evidence whose launches have one more metric: that of arm "f" or "baseline", launch i from 0.
+func giving(metric string, of func(arm string, i int) measure.Summary) *Evidence {
+	return with(func(f *Feature) {
+		for _, a := range []*Arm{&f.Candidate, &f.Parent} {
+			for i, l := range a.Launches {
+				l.Metrics[metric] = of(a.Name, i)
+			}
+		}
+	})
+}
+
+// always gives every launch the same value.
+func always(v float64, unit string) func(string, int) measure.Summary {
+	return func(string, int) measure.Summary { return launchSummary(v, unit) }
+}
+
+// usual are the defaults of a plan, without recorded launch noise: the first look is at 4 launches per arm.
 var usual = Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8}
 
 // died is the reason that something below a feature broke.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -42,16 +42,12 @@ func TestBadLaunches(t *testing.T) {
 		{"a base's round twice", "chat.tg.gain >= 0.1", func(f *Feature) { f.Parent.Launches[0].Round = 3 }, "invalid", false, "baseline has two launches of round 3, baseline.1 and baseline.3"},
 		{"no launch", "chat.tg >= 1", func(f *Feature) { f.Candidate.Launches = nil }, "inconclusive", true, "no launch of f was measured"},
 		{"no launch of the base", "chat.tg.delta >= 1", func(f *Feature) { f.Parent.Launches = nil }, "inconclusive", true, "no launch of baseline was measured"},
-		{"no launch, against a base", "chat.tg >= 0.97 * chat.tg.base", func(f *Feature) { f.Candidate.Launches = nil }, "inconclusive", true, "chat.tg: no launch of f was measured"},
-		{"no launch, and broken", "chat.tg.delta >= 1", func(f *Feature) { f.Candidate.Launches = nil; f.Broken, f.Cause = verdict.Error, died("it died") }, "error", false, "it died"},
 		{"a launch without it", "chat.tg >= 1", func(f *Feature) { drop(&f.Candidate, 2, "chat.tg") }, "inconclusive", false, "launch f.3 has no chat.tg"},
 		{"NaN", "chat.tg.gain >= 0.1", func(f *Feature) { set(&f.Candidate, 3, "chat.tg", "median", math.NaN()) }, "inconclusive", false, "not a finite number"},
 		{"infinite", "chat.tg.gain >= 0.1", func(f *Feature) { set(&f.Parent, 3, "chat.tg", "median", math.Inf(1)) }, "inconclusive", false, "not a finite number"},
 		{"zero", "chat.tg.gain >= 0.1", func(f *Feature) { set(&f.Parent, 3, "chat.tg", "median", 0) }, "invalid", false, "use .delta"},
 		{"negative", "chat.tg.gain >= 0.1", func(f *Feature) { set(&f.Candidate, 3, "chat.tg", "median", -1) }, "invalid", false, "use .delta"},
 		{"zero in a level", "chat.tg >= 1", func(f *Feature) { set(&f.Candidate, 3, "chat.tg", "median", 0) }, "invalid", false, "values above zero"},
-		{"zero beside a base", "chat.tg >= 0.9 * chat.tg.base", func(f *Feature) { set(&f.Candidate, 3, "chat.tg", "median", 0) }, "invalid", false, "use .delta"},
-		{"zero memory", "engine.memory_gb.change <= 0.1", func(f *Feature) { set(&f.Parent, 3, "engine.memory_gb", "median", 0) }, "invalid", false, "use .delta"},
 		{"units of launches", "chat.tg >= 1", func(f *Feature) { unit(&f.Candidate, 2, "req/s") }, "invalid", false, `launch f.3 gives chat.tg in "req/s", earlier ones in "tok/s"`},
 		{"units of arms", "chat.tg.gain >= 0.1", func(f *Feature) {
 			for i := range f.Parent.Launches {
@@ -75,9 +71,6 @@ func TestBadLaunches(t *testing.T) {
 			if reasons := verdict.Semicolons(got.Reasons); got.Verdict != c.want || !strings.Contains(reasons, c.says) {
 				t.Errorf("%s: %s", got.Verdict, reasons)
 			}
-			if len(got.Reasons) > 3 {
-				t.Errorf("says too much: %q", verdict.Lines(got.Reasons))
-			}
 			if open := Open([]verdict.Rule{got}); (len(open) > 0) != c.open {
 				t.Errorf("open %v", open)
 			}
@@ -85,8 +78,7 @@ func TestBadLaunches(t *testing.T) {
 	}
 }
 
-// TestWholeRanges: memory needs three launches, and a range around the limit stays
-// undecided however many there are.
+// TestWholeRanges: memory needs three launches, and a range around the limit stays undecided however many there are.
 func TestWholeRanges(t *testing.T) {
 	for _, c := range []struct {
 		rule      string
@@ -96,15 +88,12 @@ func TestWholeRanges(t *testing.T) {
 		says      string
 	}{
 		{"engine.memory_gb.delta <= 2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "upper bound 1.5 GB over all pairs of launches, 3 launches per arm"},
-		{"engine.memory_gb.delta <= 1.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, ""},
 		{"engine.memory_gb.delta < 1.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "inconclusive", false, "bounds 0.8 GB to 1.5 GB over all pairs of launches, 3 launches per arm: undecided"},
 		{"engine.memory_gb.delta <= 0.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "fail", false, "lower bound 0.8 GB at best, 3 launches per arm"},
 		{"engine.memory_gb.delta <= 2", []float64{10, 10.5}, []float64{9, 9.1}, "inconclusive", true, "2 of at least 3 launches per arm: undecided"},
-		{"engine.memory_gb.delta <= 2", []float64{10}, []float64{9}, "inconclusive", true, "1 launch per arm"},
 		{"engine.memory_gb.delta <= 2", []float64{10, 14}, []float64{9, 9.1}, "inconclusive", false, "2 launches per arm: undecided"},
 		{"engine.memory_gb.delta <= 0.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1}, "inconclusive", true, ""},
 		{"engine.memory_gb.change <= 0.2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "upper bound +16.7% over all pairs of launches"},
-		{"engine.memory_gb.gain >= -0.2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "lower bound -16.7% over all pairs of launches"},
 		{"engine.memory_gb.gain >= 0", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "fail", false, "upper bound -8.7% at best"},
 		{"engine.memory_gb.delta <= 0.1", []float64{1.1, 1.1, 1.1}, []float64{1, 1, 1}, "pass", false, "upper bound 0.1 GB over all pairs of launches"},
 		{"engine.memory_gb.delta < 0.1", []float64{1.1, 1.1, 1.1}, []float64{1, 1, 1}, "fail", false, "lower bound 0.1 GB at best"},
@@ -144,11 +133,9 @@ func TestDriftUndecides(t *testing.T) {
 		want verdict.Verdict
 	}{
 		{"chat.tg >= 35", drifting(strong...), "inconclusive"},
-		{"chat.tg <= 30", drifting(strong...), "inconclusive"},
 		{"chat.tg.base >= 29", drifting(strong...), "pass"},
 		{"chat.tg.gain >= 0.1", drifting(strong...), "pass"},
 		{"chat.tg >= 35", drifting(0.02, -0.03, 0.04, 0.01), "pass"},
-		{"chat.tg >= 35", drifting(0.004, 0.0041, 0.0039, 0.004), "pass"},
 		{"chat.tg >= 35", drifting(0.02, 0.021, 0.019, math.NaN()), "inconclusive"},
 		{"chat.tg >= 35", full(), "pass"},
 	} {
@@ -162,22 +149,20 @@ func TestDriftUndecides(t *testing.T) {
 	}
 }
 
-// TestRangesOfFewLaunches: if no more than two launches are made, memory is never
-// decided, and no more are requested.
+// TestRangesOfFewLaunches: if no more than two launches are made, memory is never decided, and no more are requested.
 func TestRangesOfFewLaunches(t *testing.T) {
 	s := usual
 	s.Max = 2
 	ev := with(func(f *Feature) {
 		f.Candidate.Launches, f.Parent.Launches = f.Candidate.Launches[:2], f.Parent.Launches[:2]
 	})
-	got := Decide([]*plans.Rule{compiled(t, "engine.memory_gb.delta <= 2")}, ev, s)[0]
+	got := Decide(compileAll(t, "engine.memory_gb.delta <= 2"), ev, s)[0]
 	if got.Verdict != verdict.Inconclusive || len(got.Open) > 0 || !strings.HasSuffix(got.Reasons[0].String(), "2 launches per arm: a verdict needs 3)") {
 		t.Errorf("%s, open %v: %q", got.Verdict, got.Open, verdict.Lines(got.Reasons))
 	}
 }
 
-// A count is known to within one; an average of counts, such as tokens per step, is known
-// more precisely.
+// A count is known to within one; an average of counts, such as tokens per step, is known more precisely.
 func TestResolution(t *testing.T) {
 	for _, c := range []struct {
 		unit   string
@@ -196,51 +181,15 @@ func TestResolution(t *testing.T) {
 		{"tok/s", false, []float64{1}, 1e-9},
 		{"tok/s", false, []float64{0.1}, 1e-9},
 	} {
-		if got := resolution(c.unit, c.whole, c.values); got != c.want {
-			t.Errorf("%v %s: %v, want %v", c.values, c.unit, got, c.want)
-		}
+		must.Equal(t, fmt.Sprint(c.values, " ", c.unit), resolution(c.unit, c.whole, c.values), c.want)
 	}
 }
 
-// TestWholeByName: whether a metric is a count depends on its name, never on its value.
-func TestWholeByName(t *testing.T) {
-	for _, c := range []struct {
-		in   plans.Input
-		want bool
-	}{
-		{plans.Input{Cell: "chat", Metric: "output_tokens", Stat: "median"}, true},
-		{plans.Input{Cell: "chat", Metric: "output_tokens", Stat: "mean"}, false},
-		{plans.Input{Cell: "chat", Metric: "output_tokens", Stat: "std"}, false},
-		{plans.Input{Cell: "chat", Metric: "accept_length", Stat: "median"}, false},
-		{plans.Input{Cell: "chat", Metric: "waiting", Stat: "median"}, false},
-		{plans.Input{Cell: "chat", Metric: "reached_concurrency", Stat: "median"}, true},
-		{plans.Input{Metric: "crashes", Stat: "median"}, true},
-		{plans.Input{Cell: "gpu", Metric: "temperature_c", Stat: "median"}, true},
-		{plans.Input{Cell: plans.CommandKind, Metric: "output_tokens", Stat: "median"}, false},
-		{plans.Input{Cell: "chat", Metric: "crashes", Stat: "median"}, false},
-	} {
-		if got := wholeByName(&c.in); got != c.want {
-			t.Errorf("%s of %q, %s: %v", c.in.Metric, c.in.Cell, c.in.Stat, got)
-		}
-	}
-}
-
-// TestAverageThatIsWhole: drafters with 3 tokens per step in every launch are treated
-// like those with 3.125; recorded decisions of earlier versions, which took 3 for a
-// count, are reproduced.
+// TestAverageThatIsWhole: drafters with 3 tokens per step in every launch are treated like
+// those with 3.125, not as a count.
 func TestAverageThatIsWhole(t *testing.T) {
-	ev := func(own float64) *Evidence {
-		return with(func(f *Feature) {
-			for _, arm := range []*Arm{&f.Candidate, &f.Parent} {
-				for i := range arm.Launches {
-					arm.Launches[i].Metrics["chat.accept_length"] = measure.Summary{Unit: "tokens", Better: measure.Higher, N: 1, Requests: 10, Stats: map[string]float64{"median": own}}
-				}
-			}
-		})
-	}
-	rule := compiled(t, "chat.accept_length.gain >= -0.1")
 	for _, length := range []float64{3, 3.125} {
-		if got := Decide([]*plans.Rule{rule}, ev(length), usual)[0]; got.Verdict != verdict.Pass {
+		if got := decided(compiled(t, "chat.accept_length.gain >= -0.1"), giving("chat.accept_length", always(length, "tokens"))); got.Verdict != verdict.Pass {
 			t.Errorf("%v: %s, %s", length, got.Verdict, verdict.Semicolons(got.Reasons))
 		}
 	}
@@ -255,13 +204,11 @@ func TestPrinted(t *testing.T) {
 		{"", []float64{30, 31}, 1},
 		{"", []float64{30, 31.5}, 0.1},
 		{"", []float64{30.25, 31.5}, 0.01},
-		{"", []float64{1e300}, 1},
 		{"", []float64{0.001}, 0.001},
 		{"", []float64{5e-324}, 0},
 		{"", nil, 1},
 		{"count", []float64{1, 1}, 1},
 		{shareUnit, []float64{1, 1}, 0},
-		{shareUnit, []float64{0, 1}, 0},
 		{shareUnit, []float64{1, 0.99}, 0.01},
 		{shareUnit, []float64{3, 1}, 1},
 	} {
@@ -271,37 +218,32 @@ func TestPrinted(t *testing.T) {
 	}
 }
 
+// ofCommand reads the rule's inputs from what a command printed.
+func ofCommand(rule *plans.Rule) *plans.Rule {
+	for _, in := range rule.Inputs() {
+		in.Cell = plans.CommandKind
+	}
+	return rule
+}
+
 // TestPrintedTies: a program that prints whole numbers, the same at every start, has not
 // shown a gain of 3% if rounding alone may produce one.
 func TestPrintedTies(t *testing.T) {
-	ev := func(base, own float64) *Evidence {
-		return with(func(f *Feature) {
-			f.Candidate, f.Parent = medians("f", make([]float64, 8)...), medians("baseline", make([]float64, 8)...)
-			for _, arm := range []*Arm{&f.Candidate, &f.Parent} {
-				for i := range arm.Launches {
-					v := own
-					if arm == &f.Parent {
-						v = base
-					}
-					arm.Launches[i].Metrics["command.tg"] = measure.Summary{Unit: "tok/s", Better: measure.Higher, N: 1, Requests: 1, Stats: map[string]float64{"median": v}}
-				}
-			}
-		})
-	}
 	for _, c := range []struct {
 		base, own float64
-		want      string
+		want      verdict.Verdict
 	}{
 		{30, 31, "inconclusive"},
 		{30.001, 31.002, "pass"},
 		{100, 200, "pass"},
 	} {
-		rule := compiled(t, "chat.tg.gain >= 0.03")
-		for _, in := range rule.Inputs() {
-			in.Cell = plans.CommandKind
-		}
-		got := decided(rule, ev(c.base, c.own))
-		if string(got.Verdict) != c.want {
+		ev := with(func(f *Feature) {
+			f.Candidate, f.Parent = medians("f", make([]float64, 8)...), medians("baseline", make([]float64, 8)...)
+			for i := range f.Candidate.Launches {
+				f.Candidate.Launches[i].Metrics["command.tg"], f.Parent.Launches[i].Metrics["command.tg"] = launchSummary(c.own, "tok/s"), launchSummary(c.base, "tok/s")
+			}
+		})
+		if got := decided(ofCommand(compiled(t, "chat.tg.gain >= 0.03")), ev); got.Verdict != c.want {
 			t.Errorf("%v against %v: %+v", c.own, c.base, got.Reasons)
 		}
 	}
@@ -320,30 +262,19 @@ func TestPrintedShare(t *testing.T) {
 		{"chat.error_rate", "chat.error_rate <= 0.01", shareUnit, 0, verdict.Pass},
 		{"chat.error_rate", "chat.error_rate >= 0.01", shareUnit, 0, verdict.Fail},
 	} {
-		ev := with(func(f *Feature) {
-			for _, arm := range []*Arm{&f.Candidate, &f.Parent} {
-				for i := range arm.Launches {
-					arm.Launches[i].Metrics["command."+strings.TrimPrefix(c.metric, "chat.")] = measure.Summary{Unit: c.unit, N: 1, Requests: 1, Stats: map[string]float64{"median": c.value}}
-				}
-			}
-		})
-		rule := compiled(t, c.rule)
-		for _, in := range rule.Inputs() {
-			in.Cell = plans.CommandKind
-		}
-		if got := decided(rule, ev); got.Verdict != c.want {
+		ev := giving("command."+strings.TrimPrefix(c.metric, "chat."), always(c.value, c.unit))
+		if got := decided(ofCommand(compiled(t, c.rule)), ev); got.Verdict != c.want {
 			t.Errorf("%s at %v %q: %s, %s", c.rule, c.value, c.unit, got.Verdict, verdict.Semicolons(got.Reasons))
 		}
 	}
 }
 
-// TestNoLaterLaunchChangesALook: what a look says follows from the rounds that it is at, so
-// the looks at n launches are the first of those at more, and what they decided stays
-// decided: over random launches, some of which tie, print fewer digits than others, are far
-// off, or ran elsewhere.
+// TestNoLaterLaunchChangesALook: what a look says follows from the rounds that it is at, so the looks at n launches are
+// the first of those at more, and what they decided stays decided: over random launches, some of which tie, print fewer
+// digits than others, are far off, or ran elsewhere.
 func TestNoLaterLaunchChangesALook(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 50))
-	rules := []*plans.Rule{}
+	var rules []*plans.Rule
 	for _, text := range []string{
 		"chat.tg.gain >= 0.03", "chat.tg >= 21", "chat.tg.delta >= 0.5", "chat.tg.change <= 0.5", "chat.ttft.change <= 0.02", "chat.tg.max >= 40",
 	} {
@@ -354,7 +285,7 @@ func TestNoLaterLaunchChangesALook(t *testing.T) {
 		}
 	}
 	stopped := map[verdict.Stop]int{}
-	for range 150 {
+	for range 60 {
 		const most = 8
 		spread := math.Pow(10, -4*rng.Float64())
 		digits, places := math.Pow10(rng.IntN(4)), 1+rng.IntN(3)
@@ -412,7 +343,89 @@ func TestNoLaterLaunchChangesALook(t *testing.T) {
 			}
 		}
 	}
-	if stopped[verdict.StopPass] < 50 || stopped[verdict.StopFail] < 20 || stopped[verdict.StopFutile] < 50 {
+	if stopped[verdict.StopPass] < 30 || stopped[verdict.StopFail] < 10 || stopped[verdict.StopFutile] < 30 {
 		t.Errorf("not all kinds of ends were seen: %v", stopped)
+	}
+}
+
+// counted is evidence whose launches crashed this often.
+func counted(own, base []float64) *Evidence {
+	return with(func(f *Feature) {
+		for _, a := range []struct {
+			arm    *Arm
+			counts []float64
+		}{{&f.Candidate, own}, {&f.Parent, base}} {
+			speeds := make([]float64, len(a.counts))
+			for i := range speeds {
+				speeds[i] = 30 + 0.1*float64(i%3)
+			}
+			*a.arm = medians(a.arm.Name, speeds...)
+			for i, n := range a.counts {
+				set(a.arm, i, "engine.crashes", "median", n)
+				set(a.arm, i, "chat.output_tokens", "median", 100+10*n)
+			}
+		}
+	})
+}
+
+// TestCountsHoldInEveryLaunch: counts must hold in every launch, whatever their mean, and
+// name the launch in which they do not.
+func TestCountsHoldInEveryLaunch(t *testing.T) {
+	none := []float64{0, 0, 0, 0}
+	for _, c := range []struct {
+		rule      string
+		own, base []float64
+		want      verdict.Verdict
+		says      string
+	}{
+		{"engine.crashes < 1", []float64{0, 0, 1, 0}, none, "fail", "engine.crashes 1 in launch 3 of 4 (required < 1 in every launch, 1 of 5 starts crashed)"},
+		{"not (engine.crashes >= 1)", []float64{0, 0, 1, 0}, none, "fail", "engine.crashes 1 in launch 3 of 4 (required < 1 in every launch, 1 of 5 starts crashed)"},
+		{"engine.crashes < 1", none, none, "pass", "engine.crashes 0 (required < 1, 4 launches, crash rate below 53% with 95% confidence)"},
+		{"engine.crashes <= 2", []float64{0, 2, 1, 0}, none, "pass", "engine.crashes 0 to 2 (required ≤ 2 in every launch, 4 launches, crash rate below 77% with 95% confidence)"},
+		{"engine.crashes <= 2", []float64{5, 3, 9, 0}, none, "fail", "engine.crashes 9 in launch 3 of 4 (required ≤ 2 in every launch, 17 of 21 starts crashed)"},
+		{"engine.crashes == 1", []float64{1, 1, 1, 2}, none, "fail", "engine.crashes 2 in launch 4 of 4 (required 1 in every launch, 5 of 9 starts crashed)"},
+		{"engine.crashes in [0, 2]", []float64{0, 2, 0}, none, "pass", "0 to 2 (required one of 0, 2 in every launch"},
+		{"engine.crashes not in [1]", []float64{0, 2, 1}, none, "fail", "1 in launch 3 of 3 (required none of 1 in every launch"},
+		{"not (engine.crashes in [1])", []float64{0, 2}, none, "pass", "0 to 2 (required none of 1 in every launch"},
+		{"engine.crashes.base == 0", none, []float64{0, 1, 0, 0}, "fail", "engine.crashes.base 1 in launch 2 of 4 (required 0 in every launch"},
+		{"chat.output_tokens <= 105", []float64{0, 0, 1, 0}, none, "fail", "chat.output_tokens 110 tokens in launch 3 of 4 (required ≤ 105 tokens in every launch"},
+
+		{"engine.crashes.delta <= 0", none, []float64{0, 1, 0, 0}, "pass", "engine.crashes.delta -1 to 0 (required ≤ 0 for every pair of launches, 4 against 4 launches"},
+		{"engine.crashes.delta <= 0", []float64{2, 3, 2, 2}, []float64{0, 1, 0, 0}, "fail", "engine.crashes.delta 1 to 3 (required ≤ 0 for every pair of launches"},
+		{"engine.crashes.delta <= 0", []float64{0, 1, 0, 0}, none, "inconclusive", "engine.crashes.delta 0 to 1 (required ≤ 0 for every pair of launches, 4 against 4 launches, undecided: true for some launches, false for others)"},
+		{"engine.crashes <= engine.crashes.base", []float64{0, 1, 0, 0}, []float64{1, 1, 2, 1}, "pass", "engine.crashes 0 to 1 (required ≤ engine.crashes.base = 1 to 2 for every pair of launches"},
+		{"engine.crashes <= engine.crashes.base", []float64{0, 1, 0, 0}, []float64{0, 1, 2, 1}, "inconclusive", "undecided: true for some launches"},
+		{"chat.output_tokens.change <= 0.1", []float64{1, 1, 0, 0}, none, "pass", "chat.output_tokens.change +0.0% to +10.0%"},
+		{"chat.output_tokens <= 1.1 * chat.output_tokens.base", []float64{0, 0, 1}, []float64{0, 0, 1}, "pass", "chat.output_tokens 100 to 110 tokens (required ≤ 1.1 * chat.output_tokens.base = 110 to 121 tokens for every pair of launches"},
+		{"2 * chat.output_tokens.delta <= 19", []float64{0, 0, 1}, []float64{0, 0, 1}, "inconclusive", "-20 to 20 tokens (required ≤ 19 tokens for every pair of launches"},
+	} {
+		got := decided(compiled(t, c.rule), counted(c.own, c.base))
+		if got.Verdict != c.want || !strings.Contains(got.Reasons[0].String(), c.says) {
+			t.Errorf("%s of %v against %v is %s: %q, wanted %s: %s", c.rule, c.own, c.base, got.Verdict, verdict.Lines(got.Reasons), c.want, c.says)
+		}
+		if len(got.Open) > 0 {
+			t.Errorf("%s of %v waits for launches that change nothing", c.rule, c.own)
+		}
+		negated := strings.Contains(c.rule, "not ")
+		if holds := got.Comparisons[0].Holds != negated; got.Verdict != verdict.Inconclusive && holds != (got.Verdict == verdict.Pass) {
+			t.Errorf("%s is %s, and holds %v", c.rule, got.Verdict, holds)
+		}
+	}
+}
+
+// TestCountsFailForGood: one violation is final, whatever launches follow, but one launch alone decides neither way.
+func TestCountsFailForGood(t *testing.T) {
+	rule := compiled(t, "engine.crashes < 1")
+	counts := []float64{1}
+	for n := 1; n <= 8; n++ {
+		want := verdict.Fail
+		if n < fewLaunches {
+			want = verdict.Inconclusive
+		}
+		got := decided(rule, counted(counts, make([]float64, n)))
+		if got.Verdict != want || (len(got.Open) > 0) != (want == verdict.Inconclusive) {
+			t.Errorf("%d launches: %s, open %v: %q", n, got.Verdict, got.Open, verdict.Lines(got.Reasons))
+		}
+		counts = append(counts, 0)
 	}
 }

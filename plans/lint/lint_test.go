@@ -1,10 +1,12 @@
 package lint_test
 
 import (
+	_ "embed"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/planstest"
@@ -17,50 +19,23 @@ func TestWarningsPointAtTheComparison(t *testing.T) {
 		{`  rule = "chat.tg > 0 and \u0063hat.ttft <= 0.5"`, "58:11-22 Comparison always holds; 58:27-48 Implausible for the unit"},
 		{`  rule = "chat.tg.gain >= ${10}"`, "58:11-32 Implausible for the unit"},
 	} {
-		var got []string
-		for _, d := range load.Bytes("plan.hcl", planstest.RulePlanWith(c.attribute), planstest.Registry(), load.Options{}).Diagnostics {
-			if d.Summary != "Nothing is qualified" {
-				got = append(got, fmt.Sprintf("%d:%d-%d %s", d.Subject.Start.Line, d.Subject.Start.Column, d.Subject.End.Column, d.Summary))
-			}
-		}
-		if s := strings.Join(got, "; "); s != c.want {
-			t.Errorf("%s\ngot  %s\nwant %s", c.attribute, s, c.want)
-		}
+		res := load.Bytes("plan.hcl", planstest.RulePlanWith(c.attribute), planstest.Registry(), load.Options{})
+		must.Equal(t, c.attribute, places(res), c.want)
 	}
 }
 
+// warnedPlan has rules in several styles of YAML.
+//
+//go:embed testdata/warned.yaml
+var warnedPlan string
+
 // TestWarningsInYAML: the places are those of the YAML file.
 func TestWarningsInYAML(t *testing.T) {
-	src := `plan: {p: {}}
-engine: {embedded: {tiny: {}}}
-workload:
-  chat: {prompt_tokens: 8, output_tokens: 8}
-knob:
-  moe:
-    default: all
-    value: {all: {}, routed: {}}
-protocol:
-  quick:
-    level: {smoke: {prompt: "?", expect: "!"}, benchmark: {workloads: [workload.chat]}}
-baseline: {engine: engine.embedded.tiny, protocol: protocol.quick}
-phase:
-  port:
-    feature:
-      routed:
-        set: {moe: routed}
-        criterion:
-          plain: {rule: chat.tg.gain >= 0.1 and chat.ttft <= 0.5}
-          quoted: {rule: "chat.pp.gain >= 0.1 and levels['x'] == 1 "}
-          block:
-            rule: >
-              chat.e2e.gain >= 0.1
-                and chat.ttft <= 0.25
-`
-	broken := load.Bytes("plan.yaml", []byte(src), planstest.Registry(), load.Options{})
+	broken := load.Bytes("plan.yaml", []byte(warnedPlan), planstest.Registry(), load.Options{})
 	if got := places(broken); got != "20:51-61 Level not in the protocol" {
 		t.Errorf("got %s\n%s", got, planstest.Text(&broken.Findings))
 	}
-	sound := load.Bytes("plan.yaml", []byte(strings.Replace(src, "levels['x'] == 1 ", "chat.tg < 0", 1)), planstest.Registry(), load.Options{})
+	sound := load.Bytes("plan.yaml", []byte(strings.Replace(warnedPlan, "levels['x'] == 1 ", "chat.tg < 0", 1)), planstest.Registry(), load.Options{})
 	if got := places(sound); got != "19:49-65 Implausible for the unit; 20:51-62 Comparison can never hold; 22:19-20 Implausible for the unit" {
 		t.Errorf("got %s\n%s", got, planstest.Text(&sound.Findings))
 	}
@@ -69,14 +44,16 @@ phase:
 func places(r *load.Result) string {
 	var list []string
 	for _, d := range r.Diagnostics {
+		if d.Summary == "Nothing is qualified" {
+			continue
+		}
 		list = append(list, fmt.Sprintf("%d:%d-%d %s", d.Subject.Start.Line, d.Subject.Start.Column, d.Subject.End.Column, d.Summary))
 	}
 	return strings.Join(list, "; ")
 }
 
-// slips loads a plan with one criterion, and returns the warnings about what passes on a
-// loss.
-func slips(t *testing.T, criterion string) (said []string) {
+// warnings loads a plan with one criterion, and returns the warnings with a code.
+func warnings(t *testing.T, criterion, code string) (said string) {
 	t.Helper()
 	text := planstest.RulePlanWith(fmt.Sprintf("rule = %q", criterion))
 	res := load.Bytes("plan.hcl", text, planstest.Registry(), load.Options{})
@@ -84,13 +61,14 @@ func slips(t *testing.T, criterion string) (said []string) {
 		t.Fatalf("%q: %s", criterion, planstest.Text(&res.Findings))
 	}
 	for _, d := range res.Diagnostics {
-		if lang.CodeOf(d) == "only-when-worse" {
-			said = append(said, d.Summary+": "+d.Detail)
+		if lang.CodeOf(d) == code {
+			said += d.Summary + ": " + d.Detail + "\n"
 		}
 	}
 	return said
 }
 
+// TestPassesOnlyWhenWorse: there is no warning about what a plan may well mean: such a warning costs trust.
 func TestPassesOnlyWhenWorse(t *testing.T) {
 	for _, c := range []struct{ rule, says string }{
 		{"chat.ttft.gain <= -0.05", "chat.ttft.gain <= -0.05 passes only if ttft is worse|a positive gain is better"},
@@ -107,16 +85,19 @@ func TestPassesOnlyWhenWorse(t *testing.T) {
 		{"chat.errors.delta >= 1", "passes only if errors is worse"},
 		{"chat.pp.gain >= 0 and chat.tg.gain <= -0.05", "chat.tg.gain <= -0.05 passes only"},
 	} {
-		said := slips(t, c.rule)
-		if len(said) != 1 {
-			t.Errorf("%s: %q", c.rule, said)
-			continue
-		}
+		said := warnings(t, c.rule, "only-when-worse")
 		for _, part := range strings.Split(c.says, "|") {
-			if !strings.Contains(said[0], part) {
-				t.Errorf("%s: no %q in\n%s", c.rule, part, said[0])
+			if strings.Count(said, "\n") != 1 || !strings.Contains(said, part) {
+				t.Errorf("%s: no %q in\n%s", c.rule, part, said)
 			}
 		}
+	}
+	for _, rule := range []string{
+		"chat.ttft.gain >= -0.05", "chat.ttft.change <= 0.1", "chat.tg.gain <= 0.02", "chat.tg.gain >= -0.02 and chat.tg.gain <= 0.02",
+		"not (chat.ttft.gain > -0.05)", "not (chat.ttft.gain < -0.05)", "chat.tg.gain >= 0.1 or chat.ttft.gain <= -0.05", "engine.memory_gb.delta >= 0",
+		"chat.ttft <= 1.1 * chat.ttft.base", "chat.ttft >= 30", "chat.tg.gain >= 0",
+	} {
+		must.Equal(t, rule, warnings(t, rule, "only-when-worse"), "")
 	}
 }
 
@@ -128,25 +109,7 @@ func TestCapsAnImprovement(t *testing.T) {
 		"chat.tg.gain <= 0.2 and chat.tg.gain >= 0": false, "chat.tg.change >= -0.02 and chat.tg.change <= 0.02": false,
 		"chat.tg.gain <= 0.2 and chat.ttft.gain >= 0": true, "not (chat.tg.gain > 0.2)": false, "chat.ttft.change <= 0.1": false, "chat.tg <= 900": false,
 	} {
-		res := load.Bytes("plan.hcl", planstest.RulePlanWith(fmt.Sprintf("rule = %q", rule)), planstest.Registry(), load.Options{})
-		said := false
-		for _, d := range res.Diagnostics {
-			said = said || lang.CodeOf(d) == "caps-improvement"
-		}
-		if !res.OK() || said != warned {
-			t.Errorf("%s: warned %v\n%s", rule, said, planstest.Text(&res.Findings))
-		}
-	}
-}
-
-// There is no warning about what a plan may well mean: such a warning costs trust.
-func TestPassesOnlyWhenWorseSilent(t *testing.T) {
-	for _, rule := range []string{
-		"chat.ttft.gain >= -0.05", "chat.ttft.change <= 0.1", "chat.tg.gain <= 0.02", "chat.tg.gain >= -0.02 and chat.tg.gain <= 0.02",
-		"not (chat.ttft.gain > -0.05)", "not (chat.ttft.gain < -0.05)", "chat.tg.gain >= 0.1 or chat.ttft.gain <= -0.05", "engine.memory_gb.delta >= 0",
-		"chat.ttft <= 1.1 * chat.ttft.base", "chat.ttft >= 30", "chat.tg.gain >= 0",
-	} {
-		if said := slips(t, rule); len(said) > 0 {
+		if said := warnings(t, rule, "caps-improvement"); (said != "") != warned {
 			t.Errorf("%s: %q", rule, said)
 		}
 	}

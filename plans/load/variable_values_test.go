@@ -1,47 +1,30 @@
 package load
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/planstest"
 )
 
 // givenPlan is a plan with variables, and what it makes of them.
-const givenPlan = `plan "p" {}
-variable "key" {
-  type      = string
-  sensitive = true
-}
-variable "user" { default = "nobody" }
-variable "text" { default = "" }
-variable "sizes" {
-  type    = list(number)
-  default = []
-}
-variable "maybe" {
-  type    = map(object({ a = number, b = optional(string, "x") }))
-  default = null
-}
-variable "unused" { default = 1 }
-locals { name = "${var.user}!" }
-engine "embedded" "tiny" {
-  EXPR
-}
-`
+//
+//go:embed testdata/plans/given.hcl
+var givenPlan string
 
 func TestInputsArePrivateWhereTheyMeetASecret(t *testing.T) {
 	all := map[string]string{"MXFLOW_VAR_key": "correct horse", "MXFLOW_VAR_user": "kim", "MXFLOW_VAR_text": "some text", "HOST": "node7", "PASS": "battery"}
 	for expr, want := range map[string]string{
-		`env = { A = var.key, B = var.user }`:                                "var.key",
 		`env = { A = "${var.user}:${var.key}", B = var.text }`:               "var.key",
 		`env = { A = sensitive("${local.name}") }`:                           "var.key var.user",
 		`env = { A = sensitive(sha256(var.text)) }`:                          "var.key var.text",
@@ -49,7 +32,6 @@ func TestInputsArePrivateWhereTheyMeetASecret(t *testing.T) {
 		`env = { A = sensitive(env("PASS")), B = env("HOST") }`:              "env.PASS var.key",
 		`env = { A = sensitive(upper(env(upper("pass")))), B = env("HOST")}`: "env.HOST env.PASS var.key var.text var.user",
 		`args = [var.key, var.text]`:                                         "var.key",
-		`args = concat([var.key], [var.text])`:                               "var.key",
 		`args = [for k in ["a"] : sensitive("${k}${var.text}")]`:             "var.key var.text var.user",
 		`env = { A = var.user == "kim" ? var.key : var.text }`:               "var.key",
 	} {
@@ -66,9 +48,7 @@ func TestInputsArePrivateWhereTheyMeetASecret(t *testing.T) {
 			}
 		}
 		slices.Sort(private)
-		if got := strings.Join(private, " "); got != want {
-			t.Errorf("%s: private are %s, want %s", expr, got, want)
-		}
+		must.Equal(t, expr, strings.Join(private, " "), want)
 		if in.Variables["user"] != `"kim"` || in.Variables["unused"] != "" {
 			t.Errorf("%s: %v", expr, in.Variables)
 		}
@@ -83,9 +63,7 @@ func TestALoadComesOutAsAnother(t *testing.T) {
 	load := func(opts Options) *Result {
 		t.Helper()
 		res := Bytes("plan.hcl", []byte(src), planstest.Registry(), opts)
-		if !res.OK() {
-			t.Fatal(planstest.Text(&res.Findings))
-		}
+		sound(t, res)
 		return res
 	}
 	first := load(Options{Env: fakeEnv(then), Inputs: []Given{
@@ -99,9 +77,7 @@ func TestALoadComesOutAsAnother(t *testing.T) {
 	if first.Plan.Digest() != again.Plan.Digest() {
 		t.Errorf("%v\n%v", first.Plan.Engines[0].Env, again.Plan.Engines[0].Env)
 	}
-	if got := again.Plan.Engines[0].Env["K"]; got != "correct horse" {
-		t.Errorf("the key is %q", got)
-	}
+	must.Equal(t, "the key is", again.Plan.Engines[0].Env["K"], "correct horse")
 	other := load(Options{As: &plans.Inputs{Private: map[string]bool{"var.key": true}}, Env: fakeEnv(now)})
 	if got := other.Plan.Engines[0].Env; got["A"] != `[[],null,1,""]` || got["B"] != "none" {
 		t.Errorf("defaults that were defaults: %v", got)
@@ -123,9 +99,7 @@ func TestFilesThatWereRead(t *testing.T) {
 		"a.txt":    "open", "key.pem": "secret\n", "t.tpl": "a is ${a}",
 	})
 	res := Path(dir, planstest.Registry(), Options{})
-	if !res.OK() {
-		t.Fatal(planstest.Text(&res.Findings))
-	}
+	sound(t, res)
 	var names []string
 	for name := range res.ReadFiles() {
 		names = append(names, name[len(dir)+1:])
@@ -140,13 +114,8 @@ func writeFiles(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	return dir
 }
@@ -199,33 +168,12 @@ func TestTheLastSourceOfAVariableWins(t *testing.T) {
 	}
 }
 
-func TestMistakesInVariables(t *testing.T) {
-	const plan = `plan "p" {}
-variable "threads" {
-  type = number
-}
-variable "sizes" {
-  type    = list(number)
-  default = []
-}
-variable "port" {
-  type = object({
-    name  = string
-    least = optional(number, 0.05)
-  })
-  default = { name = "x" }
-}
-variable "token" {
-  type      = string
-  default   = ""
-  sensitive = true
-}
-variable "limit" {
-  type    = number
-  default = 7
+// variablesPlan declares variables of several types.
+//
+//go:embed testdata/plans/variables.hcl
+var variablesPlan string
 
-}
-` + anEngine
+func TestMistakesInVariables(t *testing.T) {
 	for _, test := range []struct {
 		file, text string
 		given      []string
@@ -237,6 +185,10 @@ variable "limit" {
 		{"", "", []string{"threads=many"}, "plan.hcl:2:1 Wrong type for variable"},
 		{"", "", []string{"threads=2", "thread=3"}, "plan.hcl:1:1 Unknown variable in --var"},
 		{"", "", []string{"threads=2", "sizes=1,2"}, "plan.hcl:5:1 Cannot read --var"},
+		{"", "", []string{"threads=1e999999999"}, "plan.hcl:2:1 Wrong type for variable"},
+		{"", "", []string{"threads=2", "sizes=[((("}, "plan.hcl:5:1 Cannot read --var"},
+		{"", "", []string{"threads=2", "sizes=[1, var.threads]"}, "plan.hcl:5:1 Cannot read --var"},
+		{"", "", []string{"threads=2", "sizes= "}, "plan.hcl:5:1 Cannot read --var"},
 		{"", "", []string{"threads=2", "sizes=[\"x\"]"}, "plan.hcl:5:1 Wrong type for variable"},
 		{"", "", []string{"threads=2", "port={}"}, "plan.hcl:9:1 Wrong type for variable"},
 		{"", "", []string{"threads=2", "token=abc"}, "plan.hcl:16:1 Sensitive value cannot be hidden"},
@@ -251,7 +203,7 @@ variable "limit" {
 		{"f.mxvars", "threads = 2\nthreads = 3\n", nil, "f.mxvars:2:1 Attribute redefined"},
 		{"f.mxvars", "threads = 2\nport = { least = 1 }\n", nil, "f.mxvars:2:8 Wrong type for variable"},
 	} {
-		files := map[string]string{"plan.hcl": plan}
+		files := map[string]string{"plan.hcl": variablesPlan + anEngine}
 		if test.file != "" {
 			files[test.file] = test.text
 		}
@@ -266,107 +218,19 @@ variable "limit" {
 		res := Path(filepath.Join(dir, "plan.hcl"), planstest.Registry(), Options{Inputs: given, Env: fakeEnv(nil)})
 		var got []string
 		for _, d := range res.DiagnosticsJSON() {
-			got = append(got, strings.TrimSpace(strings.Join([]string{filepath.Base(d.File) + ":" + strconv.Itoa(d.Line) + ":" + strconv.Itoa(d.Column), d.Summary}, " ")))
+			got = append(got, fmt.Sprintf("%s:%d:%d %s", filepath.Base(d.File), d.Line, d.Column, d.Summary))
 		}
-		for i, a := range got {
-			for j := range got[:i] {
-				if a < got[j] {
-					got[i], got[j] = got[j], got[i]
-				}
-			}
-		}
+		slices.Sort(got)
 		if g := strings.Join(got, " | "); g != test.want {
 			t.Errorf("%q %v:\n got %s\nwant %s\n%s", test.text, test.given, g, test.want, planstest.Text(&res.Findings))
 		}
-		if strings.Contains(planstest.Text(&res.Findings), "secret-one") {
-			t.Errorf("a secret is shown:\n%s", planstest.Text(&res.Findings))
+		text := planstest.Text(&res.Findings)
+		if empty := slices.Contains(test.given, "sizes= "); strings.Contains(text, "secret-one") || empty != strings.Contains(text, "It is empty.") {
+			t.Errorf("a secret is shown, or what is empty is not called so:\n%s", text)
 		}
 		if test.want == "" && res.Plan.Variables[4].Value != 7.0 && res.Plan.Variables[4].Value != nil {
 			t.Errorf("limit is %v", res.Plan.Variables[4].Value)
 		}
-	}
-}
-
-func TestTypesOfVariables(t *testing.T) {
-	const plan = `plan "p" {
-  summary = jsonencode(var.ports)
-}
-variable "ports" {
-  type = map(object({
-    value = string
-    least = optional(number, 0.05)
-    tags  = optional(list(string), ["all"])
-  }))
-}
-`
-	res := Bytes("plan.hcl", []byte(plan), planstest.Registry(), Options{Inputs: []Given{{Var: `ports={ a = { value = "on" }, b = { value = "off", least = 1, tags = [] } }`}}})
-	const want = `{"a":{"least":0.05,"tags":["all"],"value":"on"},"b":{"least":1,"tags":[],"value":"off"}}`
-	if !res.OK() || res.Plan.Summary != want {
-		t.Errorf("got %s\n%s", res.Plan.Summary, planstest.Text(&res.Findings))
-	}
-}
-
-func TestVarsReplaceDefaults(t *testing.T) {
-	const src = `
-plan "p" {
-  summary = "${var.model} ${var.requests} ${var.fast} ${join("+", var.names)}"
-}
-variable "model" {
-  type = string
-}
-variable "requests" {
-  type    = number
-  default = 10
-}
-variable "fast" {
-  type    = bool
-  default = false
-}
-variable "names" {
-  type    = list(string)
-  default = []
-}
-variable "free" {
-  default = 1
-}
-` + anEngine
-	load := func(vars map[string]string) *Result {
-		return Bytes("plan.hcl", []byte(src), planstest.Registry(), Options{Vars: vars})
-	}
-	for _, c := range []struct {
-		vars          map[string]string
-		summary, errs string
-	}{
-		{map[string]string{"model": "m"}, "m 10 false ", ""},
-		{map[string]string{"model": `"`, "requests": "3", "fast": "true", "names": `["a", "b"]`}, `" 3 true a+b`, ""},
-		{map[string]string{}, "", "Missing value for variable"},
-		{map[string]string{"model": "m", "requests": "many"}, "", "Wrong type for variable"},
-		{map[string]string{"model": "m", "requests": "1e999999999"}, "", "Wrong type for variable"},
-		{map[string]string{"model": "m", "names": "a, b"}, "", "Cannot read --var"},
-		{map[string]string{"model": "m", "names": "[((("}, "", "Cannot read --var"},
-		{map[string]string{"model": "m", "names": `["a", var.model]`}, "", "Cannot read --var"},
-		{map[string]string{"model": "m", "names": ""}, "", "Cannot read --var"},
-		{map[string]string{"model": "m", "reqests": "3"}, "m 10 false ", "Unknown variable in --var"},
-	} {
-		res := load(c.vars)
-		if got := summaries(res); got != c.errs {
-			t.Errorf("%v: got %q, want %q\n%s", c.vars, got, c.errs, planstest.Text(&res.Findings))
-		}
-		if res.Plan.Summary != c.summary {
-			t.Errorf("%v: summary %q, want %q", c.vars, res.Plan.Summary, c.summary)
-		}
-	}
-	res := load(map[string]string{"model": "m", "names": " "})
-	if d := res.DiagnosticsJSON()[0].Detail; !strings.Contains(d, "It is empty.") || strings.Contains(d, "file") {
-		t.Errorf("a value that is empty: %s", d)
-	}
-	res = load(map[string]string{"model": "m"})
-	var got string
-	for _, v := range res.Plan.Variables {
-		got += fmt.Sprintf("%s=%v (%s) ", v.Name, v.Value, v.From)
-	}
-	if want := "model=m (--var) requests=10 (default) fast=false (default) names=[] (default) free=1 (default) "; got != want {
-		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
 
@@ -394,38 +258,12 @@ variable "v" {
 		if got := summaries(res); got != "" {
 			t.Fatalf("%s, %s: %s", c.def, c.given, planstest.Text(&res.Findings))
 		}
-		if got := res.Plan.Variables[0].Value; got != c.want {
-			t.Errorf("%s of a variable that is %s by default: %#v, want %#v", c.given, c.def, got, c.want)
-		}
+		must.Equal(t, fmt.Sprint(c.given, " ", c.def), res.Plan.Variables[0].Value, c.want)
 	}
 }
 
-const secretPlan = `plan "p" {}
-variable "token" {
-  type      = string
-  sensitive = true
-}
-variable "db" {
-  type      = object({ user = string, password = string, tls = bool })
-  sensitive = true
-  default   = null
-}
-locals {
-  header = "Bearer ${var.token}"
-  parts  = split("-", var.token)
-  first  = local.parts[0]
-}
-engine "embedded" "tiny" {
-  env = {
-    AUTH  = local.header
-    FIRST = local.first
-    SET   = "${nonsensitive(var.token != "")}"
-    MADE  = sensitive(env("FROM_ENV"))
-    PASS  = try(var.db.password, "")
-  }
-  args = ["--token=${var.token}"]
-}
-`
+//go:embed testdata/plans/secrets.hcl
+var secretPlan string
 
 func loadSecret(token string) *Result {
 	return Bytes("plan.hcl", []byte(secretPlan), planstest.Registry(), Options{
@@ -436,9 +274,7 @@ func loadSecret(token string) *Result {
 
 func TestSecretsReachTheEngineAndNothingElse(t *testing.T) {
 	res := loadSecret("first-second")
-	if !res.OK() {
-		t.Fatal(planstest.Text(&res.Findings))
-	}
+	sound(t, res)
 	e := res.Plan.Engine("embedded.tiny")
 	if e.Env["AUTH"] != "Bearer first-second" || e.Env["SET"] != "true" || e.Env["PASS"] != "pass word" || e.Args[0] != "--token=first-second" {
 		t.Errorf("%+v", e)
@@ -477,14 +313,105 @@ func TestMessagesDoNotShowSecrets(t *testing.T) {
     error_message = "x"
   }`,
 	} {
-		src := "plan \"p\" {}\nvariable \"token\" {\n  sensitive = true\n  " + body + "\n}\nlocals {\n  a = jsondecode(var.token)\n  b = file(var.token)\n  c = { x = 1 }[var.token]\n  d = regex(var.token, \"(\")\n}\n"
+		src := "plan \"p\" {}\nvariable \"token\" {\n  sensitive = true\n  " + body + "\n}\nlocals {\n  a = jsondecode(var.token)\n  b = file(var.token)\n  c = { x = 1 }[var.token]\n  d = regex(var.token, \"(\")\n}\n" +
+			"workload \"w\" {\n  prompt_tokens = length(var.token) > 3 ? var.token : -1\n  output_tokens = var.token + 1\n  output_tokens = 1\n}\n"
 		res := Bytes("plan.hcl", []byte(src), planstest.Registry(), Options{Env: fakeEnv(map[string]string{"MXFLOW_VAR_token": "(hunter2hunter2"})})
-		text, err := json.Marshal(res.DiagnosticsJSON())
-		if err != nil || res.OK() {
-			t.Errorf("%v, ok %v", err, res.OK())
-		}
-		if shown := planstest.Text(&res.Findings) + string(text); strings.Contains(shown, "hunter2") {
+		shown := planstest.Text(&res.Findings) + fmt.Sprint(res.DiagnosticsJSON())
+		if res.OK() || strings.Contains(shown, "hunter2") {
 			t.Errorf("%s\nshows the secret:\n%s", body, shown)
+		}
+	}
+}
+
+// TestFunctions evaluates expressions in a plan whose folder holds some files.
+func TestFunctions(t *testing.T) {
+	dir := writeFiles(t, map[string]string{
+		"words.txt":    "one\ntwo\n",
+		"greet.tmpl":   "Hello, ${name}!\n%{ for x in list ~}\n- ${upper(x)}\n%{ endfor ~}\n",
+		"sub/deep.txt": "deep",
+		"quotes.tmpl":  "say \"hi\" (${x}\n",
+	})
+	load := func(expr string, env map[string]string) *Result {
+		src := "plan \"p\" {\n  summary = \"${" + expr + "}\"\n}\n"
+		return Bytes(filepath.Join(dir, "plan.hcl"), []byte(src), planstest.Registry(), Options{Env: fakeEnv(env)})
+	}
+	for expr, want := range map[string]string{
+		`abs(-3) + max([1, 5]...) + min(2, 9) + floor(1.9) + ceil(1.1)`:          "13",
+		`pow(2, 10) + log(8, 2) + signum(-5) + parseint("ff", 16)`:               "1281",
+		`format("%s-%03d", "a", 7)`:                                              "a-007",
+		`join(",", formatlist("x%s", ["a", "b"]))`:                               "xa,xb",
+		`replace("a1b22", "/[0-9]+/", "#")`:                                      "a#b#",
+		`regex("v([0-9]+)", "gemm_v12")[0]`:                                      "12",
+		`join(" ", flatten([["a"], ["b", ["c"]]]))`:                              "a b c",
+		`join(",", [for p in setproduct(["a"], ["x", "y"]) : "${p[0]}${p[1]}"])`: "ax,ay",
+		`zipmap(["a", "b"], [1, 2]).b`:                                           "2",
+		`join(",", [for i in range(3) : tostring(i)])`:                           "0,1,2",
+		`jsonencode({ b = [1, true], a = null })`:                                `{"a":null,"b":[1,true]}`,
+		`jsondecode("{\"a\": [1, 2]}").a[1]`:                                     "2",
+		`csvdecode("n,v\na,1\nb,2")[1].v`:                                        "2",
+		`substr(sha256("abc"), 0, 8)`:                                            "ba7816bf",
+		`base64encode("grüße")`:                                                  "Z3LDvMOfZQ==",
+		`urlencode("a b&c")`:                                                     "a+b%26c",
+		`formatdate("DD MMM YYYY", "2026-02-03T04:05:06Z")`:                      "03 Feb 2026",
+		`timeadd("2026-02-03T04:05:06Z", "24h")`:                                 "2026-02-04T04:05:06Z",
+		`try(jsondecode("{").x, "fallback")`:                                     "fallback",
+		`try(try(try(tonumber("a"), tonumber("b")), file("none")), 4)`:           "4",
+		`startswith("gemm_v1", "gemm") && endswith("gemm_v1", "v1")`:             "true",
+		`length("héllo") + length([1, 2]) + length({ a = 1 })`:                   "8",
+		`trimspace(file("words.txt"))`:                                           "one\ntwo",
+		`file("sub/deep.txt")`:                                                   "deep",
+		`env("SET_VARIABLE")`:                                                    "from outside",
+		`env("UNSET_VARIABLE", "default")`:                                       "default",
+		`join(",", sort(distinct(["b", "a", "b"])))`:                             "a,b",
+		`merge({ a = 1 }, { a = 2 }).a`:                                          "2",
+		`lookup({ a = 1 }, "b", 7)`:                                              "7",
+		`coalesce(null, "x")`:                                                    "x",
+		`indent(2, "a\nb")`:                                                      "a\n  b",
+	} {
+		res := load(expr, map[string]string{"SET_VARIABLE": "from outside"})
+		if !res.OK() || res.Plan.Summary != want {
+			t.Errorf("%s: got %q, want %q\n%s", expr, res.Plan.Summary, want, planstest.Text(&res.Findings))
+		}
+	}
+	for expr, want := range map[string]string{
+		`file("..")`:            "only files in the plan's folder",
+		`file("sub")`:           "not a regular file",
+		`env("UNSET_VARIABLE")`: `write env("UNSET_VARIABLE", "default")`,
+		`timestamp()`:           "would differ at every load",
+		`getenv("x")`:           "use env",
+	} {
+		res := load(expr, nil)
+		if text := strings.Join(strings.Fields(planstest.Text(&res.Findings)), " "); res.OK() || !strings.Contains(strings.ToLower(text), strings.ToLower(want)) {
+			t.Errorf("%s: no %q in\n%s", expr, want, text)
+		}
+	}
+}
+
+// TestFilesOutsideAreNotRead tries links out of the plan's folder.
+func TestFilesOutsideAreNotRead(t *testing.T) {
+	outside := writeFiles(t, map[string]string{"secret.txt": "outside"})
+	dir := writeFiles(t, map[string]string{"in.txt": "inside"})
+	for link, target := range map[string]string{
+		"link.txt": filepath.Join(outside, "secret.txt"), "folder": outside, "fine.txt": "in.txt",
+	} {
+		must.Do(t, os.Symlink(target, filepath.Join(dir, link)))
+	}
+	for path, want := range map[string]string{
+		"link.txt": "", "folder/secret.txt": "", "fine.txt": "inside", filepath.Join(dir, "in.txt"): "",
+	} {
+		src := "plan \"p\" {\n  summary = file(\"" + filepath.ToSlash(path) + "\")\n}\n"
+		res := Bytes(filepath.Join(dir, "plan.hcl"), []byte(src), planstest.Registry(), Options{})
+		if res.OK() != (want != "") || res.Plan.Summary != want {
+			t.Errorf("%s: %q\n%s", path, res.Plan.Summary, planstest.Text(&res.Findings))
+		}
+	}
+}
+
+func TestEveryFunctionIsDescribed(t *testing.T) {
+	l := eval.NewScope("plan.hcl")
+	for name, f := range l.Functions() {
+		if f.Description() == "" {
+			t.Errorf("%s has no description", name)
 		}
 	}
 }

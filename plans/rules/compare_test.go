@@ -11,6 +11,7 @@ import (
 	"github.com/expr-lang/expr"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/planstest"
 )
@@ -24,20 +25,14 @@ func TestClaims(t *testing.T) {
 		{"not (chat.tg.gain < 0.10)", "ratio: chat.tg.gain >= 0.1"},
 		{"not (not (chat.tg.gain > 0.10))", "ratio: chat.tg.gain > 0.1"},
 		{"-1 * chat.tg.gain <= -0.1", "ratio: chat.tg.gain >= 0.1"},
-		{"100 * chat.tg.gain >= 10", "ratio: chat.tg.gain >= 0.1"},
-		{"chat.ttft.gain > 0.2", "ratio: chat.ttft.gain > 0.2"},
 		{"chat.ttft.change < 0.05", "ratio: chat.ttft.change < 0.05"},
 		{"chat.tg.root.gain >= 1.5", "ratio: chat.tg.root.gain >= 1.5"},
 		{"2 * chat.ttft.delta < 30", "difference: chat.ttft.delta < 15"},
-		{"chat.error_rate.delta <= 0.01", "difference: chat.error_rate.delta <= 0.01"},
-		{"chat.accept_rate.change >= -0.1", "ratio: chat.accept_rate.change >= -0.1"},
 		{"0 < chat.tg.gain < 1", "ratio: chat.tg.gain > 0; ratio: chat.tg.gain < 1"},
 		// A metric and its own base.
-		{"chat.tg * 10 >= 11 * chat.tg.base", "ratio: chat.tg.change >= 0.1"},
 		{"-1 * chat.tg <= chat.tg.base * -1.1", "ratio: chat.tg.change >= 0.1"},
 		{"chat.tg >= 1.1 * chat.tg.base", "ratio: chat.tg.change >= 0.1"},
 		{"0.97 * chat.tg.base <= chat.tg", "ratio: chat.tg.change >= -0.03"},
-		{"chat.tg > chat.tg.base", "ratio: chat.tg.change > 0"},
 		{"not (chat.ttft.p50 > 1.05 * chat.ttft.base)", "ratio: chat.ttft.change <= 0.05"},
 		{"chat.ttft.max <= 1.05 * chat.ttft.base.max", "ratio: chat.ttft.max.change <= 0.05"},
 		{"chat.ttft.p99.gain >= 0.1", "ratio: chat.ttft.p99.gain >= 0.1"},
@@ -51,41 +46,47 @@ func TestClaims(t *testing.T) {
 		{"chat.tg >= 1.05 * target.llamacpp.chat.tg", "log level: chat.tg >= 60.7425"},
 		{"2 * chat.ttft.p95 < 600", "log level: chat.ttft.p95 < 300"},
 		{"chat.tg.base >= 30", "log level: chat.tg.base >= 30"},
-		{"chat.tg.root.mean >= 30", "log level: chat.tg.root.mean >= 30"},
-		{"gpu.power_w <= 300", "log level: gpu.power_w <= 300"},
 		{"chat.error_rate <= 0.01", "level: chat.error_rate <= 0.01"},
-		{"chat.queue < 5", "level: chat.queue < 5"},
 		{"chat.tg.cv <= 0.05", "level: chat.tg.cv <= 0.05"},
 		{"chat.tg > -1", "level: chat.tg > -1"},
-		{"chat.accept_length >= 2", "level: chat.accept_length >= 2"},
 		// Values that a launch has once.
 		{"engine.memory_gb <= 80", "range: engine.memory_gb <= 80"},
 		{"engine.memory_gb.delta <= 1", "range: engine.memory_gb.delta <= 1"},
 		{"gpu.memory_gb <= 1.05 * gpu.memory_gb.base", "range: gpu.memory_gb.change <= 0.05"},
-		{"gpu.memory_gb.gain >= 0.1", "range: gpu.memory_gb.gain >= 0.1"},
 		// Counts, words and outcomes.
 		{"engine.crashes == 0", "exact"},
 		{"chat.errors <= 0.5 * chat.errors.base", "exact"},
 		{"chat.tg.n_requests < 10 * chat.tg.base.n_requests", "exact"},
 		{"chat.cached_tokens == 0 and chat.tg.n >= 4", "exact; exact"},
 		{"levels.smoke in ['pass'] and knob.moe != 'all'", "exact; exact"},
+		// A number in per cent, where a ratio or a share is meant; what only looks like one is none.
+		{"chat.tg.gain >= 20%", "ratio: chat.tg.gain >= 0.2"},
+		{"-3% <= chat.tg.gain", "ratio: chat.tg.gain >= -0.03"},
+		{"chat.tg >= 97% * chat.tg.base", "ratio: chat.tg.change >= -0.03"},
+		{"chat.error_rate <= .5%", "level: chat.error_rate <= 0.005"},
+		{"chat.tg.cv <= 5%", "level: chat.tg.cv <= 0.05"},
+		{"not (chat.ttft.p99.change > 1e1%)", "ratio: chat.ttft.p99.change <= 0.1"},
+		{"chat.tg >= 5%", `Units do not match at "chat.tg >= 5"`},
+		{"engine.crashes <= 5%", `Units do not match at "engine.crashes <= 5"`},
+		{"chat.tg32.gain % 5 == 0", `Not allowed in a rule at "chat.tg32.gain % 5"`},
+		{"chat.tg32 % > 5", `Invalid rule at ">"`},
+		{"chat.tg32% > 5", `Invalid rule at ">"`},
+		{"levels.smoke == '5%'", `Unknown word at "'5%'"`},
+		{`levels.smoke == "\"5%"`, `Unknown word at "\"\\\"5%\""`},
 	} {
 		p, errs := r.compile(c.rule, "criterion")
-		if len(errs) > 0 {
-			t.Errorf("%s: %v", c.rule, errs)
-		} else if got := planstest.ComparesOf(p); got != c.want {
-			t.Errorf("%s\nwant %s\ngot  %s", c.rule, c.want, got)
+		got := mistakes(c.rule, errs)
+		if p != nil {
+			got = planstest.ComparesOf(p)
 		}
+		must.Equal(t, c.rule, got, c.want)
 	}
 }
 
 // What a gate reads from a feature is a claim about that feature.
 func TestClaimsOfOtherFeatures(t *testing.T) {
 	r := newRules(t)
-	p, errs := r.compile(`feature["second"].chat.tg >= 1.1 * feature["second"].chat.tg.base and feature["first"].chat.tg.gain > 0`, "three")
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
+	p := r.sound(t, `feature["second"].chat.tg >= 1.1 * feature["second"].chat.tg.base and feature["first"].chat.tg.gain > 0`, "three")
 	if got, want := planstest.ComparesOf(p), `ratio: feature["second"].chat.tg.change >= 0.1; ratio: feature["first"].chat.tg.gain > 0`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -111,14 +112,11 @@ func TestUndecidable(t *testing.T) {
 		{"criterion", "chat.tg.base >= chat.tg.root", "Different measurements compared", "compares chat.tg.root and chat.tg.base"},
 		{"three", `feature["first"].chat.tg > feature["second"].chat.tg`, "Different measurements compared", "with its own base"},
 		{"criterion", "chat.tg.gain <= -1", "Comparison can never hold", "more than -1"},
-		{"criterion", "chat.ttft.gain >= 1000%", "Comparison can never hold", "less than 1"},
 		{"criterion", "gpu.memory_gb.gain >= 1", "Comparison can never hold", "less than 1"},
 		{"criterion", "not (chat.ttft.gain < 1)", "Comparison can never hold", "less than 1"},
 		{"criterion", "chat.tg.change > -2", "Comparison always holds", "more than -1"},
-		{"criterion", "chat.tg > -2 * chat.tg.base", "Comparison always holds", "more than -1"},
 		{"criterion", "0 * chat.tg > 2", "Comparison reads nothing", "0 whatever is measured"},
 		{"criterion", "chat.tg > 0.5 * chat.tg.p50", "Compared with itself", "the same value"},
-		{"criterion", "2 * chat.tg > chat.pp", "Different measurements compared", "chat.tg and chat.pp"},
 		{"criterion", "chat.tg.delta >= 0.1 * chat.tg.base", "Different measurements compared", "or with a number"},
 		{"criterion", "chat.errors < 0.1 * chat.tg.n_requests", "Units do not match", "count with requests"},
 		{"criterion", "chat.tg >= 1e308 * target.llamacpp.chat.tg", "Not a number", "not a finite number"},
@@ -128,40 +126,14 @@ func TestUndecidable(t *testing.T) {
 		{"criterion", "-chat.tg.gain <= -0.1", "Not allowed in a rule", "belongs to a number"},
 		{"criterion", "2 * levels.smoke == 'pass'", "Wrong type in a rule", "levels.smoke is a word"},
 		{"criterion", "abs(chat.tg.change) <= 0.02", "Not allowed in a rule", "calls no functions"},
+		// A level or a feature is never waived, so no rule may wait for it.
+		{"criterion", "levels.kernels == 'waived'", "Unknown word", "one of pass, inconclusive, fail, never \"waived\". Only gates are waived"},
+		{"three", `feature["first"].verdict in ['pass', 'waived']`, "Unknown word", "is one of pass, inconclusive, fail"},
+		{"criterion", "levels.kernels != 'error'", "Unknown word", "never \"error\". A verdict of invalid or error is not evidence"},
 	} {
 		_, errs := r.compile(c.rule, c.place)
 		if len(errs) != 1 || errs[0].Summary != c.summary || !strings.Contains(errs[0].Detail, c.says) {
 			t.Errorf("%s: %v, want %s: …%s…", c.rule, errs, c.summary, c.says)
-		}
-	}
-}
-
-// TestPercent: a number may be in per cent where a ratio or a share is meant; what only
-// looks like one is none.
-func TestPercent(t *testing.T) {
-	r := newRules(t)
-	for _, c := range []struct{ rule, want string }{
-		{"chat.tg.gain >= 20%", "ratio: chat.tg.gain >= 0.2"},
-		{"-3% <= chat.tg.gain", "ratio: chat.tg.gain >= -0.03"},
-		{"chat.tg >= 97% * chat.tg.base", "ratio: chat.tg.change >= -0.03"},
-		{"chat.error_rate <= .5%", "level: chat.error_rate <= 0.005"},
-		{"chat.tg.cv <= 5%", "level: chat.tg.cv <= 0.05"},
-		{"not (chat.ttft.p99.change > 1e1%)", "ratio: chat.ttft.p99.change <= 0.1"},
-		{"chat.tg >= 5%", `Units do not match at "chat.tg >= 5"`},
-		{"engine.crashes <= 5%", `Units do not match at "engine.crashes <= 5"`},
-		{"chat.tg32.gain % 5 == 0", `Not allowed in a rule at "chat.tg32.gain % 5"`},
-		{"chat.tg32 % > 5", `Invalid rule at ">"`},
-		{"chat.tg32% > 5", `Invalid rule at ">"`},
-		{"levels.smoke == '5%'", `Unknown word at "'5%'"`},
-		{`levels.smoke == "\"5%"`, `Unknown word at "\"\\\"5%\""`},
-	} {
-		p, errs := r.compile(c.rule, "criterion")
-		got := mistakes(c.rule, errs)
-		if p != nil {
-			got = planstest.ComparesOf(p)
-		}
-		if got != c.want {
-			t.Errorf("%s\nwant %s\ngot  %s", c.rule, c.want, got)
 		}
 	}
 }
@@ -199,15 +171,11 @@ func TestSpellingsOfOneClaim(t *testing.T) {
 		{"gpu.memory_gb", verdict.Range, plans.Own},
 	} {
 		rnd := rand.New(rand.NewSource(6))
-		for range 300 {
+		for range 150 {
 			limit := math.Round(rnd.Float64()*1000+1) / 1000
 			op := []string{"<", "<=", ">", ">="}[rnd.Intn(4)]
 			rule := spelling(rnd, c.x, op, limit)
-			p, errs := r.compile(rule, "criterion")
-			if len(errs) > 0 {
-				t.Fatalf("%s: %v", rule, errs)
-			}
-			got := p.Compares()[0]
+			got := r.sound(t, rule, "criterion").Compares()[0]
 			if got.Form != c.form || got.Metric == nil || got.Metric.Relation != c.rel || got.AtLeast != strings.HasPrefix(op, ">") ||
 				got.Strict != (len(op) == 1) || math.Abs(got.Threshold-limit) > 1e-9*max(1, limit) {
 				t.Fatalf("%s\nis %s, want %s: … %s %v", rule, planstest.CompareText(got), c.form, op, limit)
@@ -224,10 +192,7 @@ func TestClaimsAgreeWithTheirComparisons(t *testing.T) {
 		"chat.tg >= 1.1 * chat.tg.base", "0.97 * chat.tg.base <= chat.tg", "chat.tg.base < 0.8 * chat.tg", "chat.tg.delta > 2",
 		"-3 * chat.tg >= -100", "not (2 * chat.tg.base >= 3 * chat.tg)", "-1 * chat.tg.base > chat.tg * -0.9",
 	} {
-		p, errs := r.compile(rule, "criterion")
-		if len(errs) > 0 {
-			t.Fatal(rule, errs)
-		}
+		p := r.sound(t, rule, "criterion")
 		for range 200 {
 			own, base := 1+99*rnd.Float64(), 1+99*rnd.Float64()
 			of := func(in *plans.Input) float64 {
@@ -241,11 +206,7 @@ func TestClaimsAgreeWithTheirComparisons(t *testing.T) {
 				}
 				return own
 			}
-			l := p.Compares()[0]
-			left, _ := l.Left.Value(func(in *plans.Input) any { return of(in) })
-			right, _ := l.Right.Value(func(in *plans.Input) any { return of(in) })
-			a, b := left.(float64), right.(float64)
-			holds := map[string]bool{"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[l.Op] != l.Negated
+			l, holds := p.Compares()[0], logicHolds(t, p, func(in *plans.Input) any { return of(in) })
 			x := of(l.Metric)
 			if claimed := (x > l.Threshold) == l.AtLeast; claimed != holds && math.Abs(x-l.Threshold) > 1e-9 {
 				t.Fatalf("%s of %v and %v is %v, and %s is %v", rule, own, base, holds, planstest.CompareText(l), claimed)
@@ -289,19 +250,10 @@ func TestLogic(t *testing.T) {
 		{"not (1 < chat.tg < 2)", "(!1 < chat.tg or !chat.tg < 2)"},
 		{"levels.smoke not in ['fail'] and !(chat.tg > 1)", "(!levels.smoke in ['fail'] and !chat.tg > 1)"},
 	} {
-		p, errs := r.compile(c.rule, "criterion")
-		if len(errs) > 0 {
-			t.Errorf("%s: %v", c.rule, errs)
-		} else if got := shape(p); got != c.want {
-			t.Errorf("%s\nwant %s\ngot  %s", c.rule, c.want, got)
-		}
+		must.Equal(t, c.rule, shape(r.sound(t, c.rule, "criterion")), c.want)
 	}
-	p, errs := r.compile(`not (feature["first"].accepted or feature["second"].decided) or feature["first"].chat.tg > 1`, "three")
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
-	want := `((!feature["first"].accepted and !feature["second"].decided) or feature["first"].chat.tg > 1)`
-	if got := shape(p); got != want {
+	got := shape(r.sound(t, `not (feature["first"].accepted or feature["second"].decided) or feature["first"].chat.tg > 1`, "three"))
+	if want := `((!feature["first"].accepted and !feature["second"].decided) or feature["first"].chat.tg > 1)`; got != want {
 		t.Errorf("want %s\ngot  %s", want, got)
 	}
 }
@@ -358,7 +310,7 @@ func TestLogicIsTheRule(t *testing.T) {
 	r := newRules(t)
 	rnd := rand.New(rand.NewSource(8))
 	seen := map[bool]int{}
-	for range 500 {
+	for range 300 {
 		rule := randomRule(rnd, 5)
 		p, errs := r.compile(rule, "three")
 		if len(errs) > 0 {
@@ -392,13 +344,12 @@ func TestLogicIsTheRule(t *testing.T) {
 			seen[got]++
 		}
 	}
-	if seen[true] < 500 || seen[false] < 500 {
+	if seen[true] < 300 || seen[false] < 300 {
 		t.Errorf("came out %v", seen)
 	}
 }
 
-// checkLogic checks the form of a tree: nothing is joined to its own kind, and every
-// comparison has a claim.
+// checkLogic checks the form of a tree: nothing is joined to its own kind, and every comparison has a claim.
 func checkLogic(t *testing.T, l *plans.Cond, above string) {
 	t.Helper()
 	switch {
@@ -424,14 +375,8 @@ func checkLogic(t *testing.T, l *plans.Cond, above string) {
 
 func leafHolds(t *testing.T, l *plans.Compare, of func(*plans.Input) any) bool {
 	t.Helper()
-	left, err := l.Left.Value(of)
-	if err != nil {
-		t.Fatal(err)
-	}
-	right, err := l.Right.Value(of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	left := must.Get(l.Left.Value(of))(t)
+	right := must.Get(l.Right.Value(of))(t)
 	switch l.Op {
 	case "==":
 		return left == right

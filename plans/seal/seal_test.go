@@ -1,52 +1,20 @@
 package seal_test
 
 import (
+	_ "embed"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/steps"
 )
 
-const plan = `
-plan "p" {}
-
-engine "command" "bench" {
-  process {
-    command = ["sh", "bench.sh"]
-  }
-  metric "tg" {
-    jq     = ".tg"
-    unit   = "tok/s"
-    better = "higher"
-  }
-}
-
-knob "kernel" {
-  default = "old"
-  value "old" { env = { SPEED = "100" } }
-  value "new" { env = { SPEED = "120" } }
-}
-
-protocol "script" {
-  level "benchmark" {}
-}
-
-baseline {
-  engine   = engine.command.bench
-  protocol = protocol.script
-}
-
-phase "one" {
-  feature "f" {
-    set = { kernel = "new" }
-    criterion "speed" { rule = "command.tg.gain > 0.1" }
-  }
-}
-`
+//go:embed testdata/plan.hcl
+var plan string
 
 // TestRules: the digest moves with whatever judges, and with nothing that a port sets.
 func TestRules(t *testing.T) {
@@ -54,9 +22,7 @@ func TestRules(t *testing.T) {
 		t.Helper()
 		dir := t.TempDir()
 		for name, text := range map[string]string{"plan.hcl": plan, "bench.sh": script} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 		}
 		res := load.Path(filepath.Join(dir, "plan.hcl"), steps.Registry(), load.Options{})
 		if !res.OK() {

@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 123456789, time.UTC)
@@ -51,30 +52,33 @@ func small() []*Record {
 func create(t testing.TB, recs ...*Record) (path string, data []byte, sizes []int64) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "ledger")
-	l, err := Open(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	l := opened(t, path)
 	sizes = append(sizes, l.size)
 	for _, r := range recs {
-		if err := l.Append(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Append(r))
 		sizes = append(sizes, l.size)
 	}
-	data, err = os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data = must.Get(os.ReadFile(path))(t)
 	return path, data, sizes
 }
 
 func write(t testing.TB, path string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, data, 0o644))
+}
+
+// opened is a ledger that the test's end closes.
+func opened(t testing.TB, path string) *Ledger {
+	t.Helper()
+	l := must.Get(Open(path, nil))(t)
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// ofCheckpoint is the checkpoint of a ledger.
+func ofCheckpoint(t testing.TB, path string) []byte {
+	t.Helper()
+	return must.Get(os.ReadFile(checkpointPath(path)))(t)
 }
 
 func nodes(n int) []*Record {

@@ -9,6 +9,9 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -21,10 +24,9 @@ func TestOf(t *testing.T) {
 		mean, std  float64
 		low, above float64 // the lower bound, and what the upper one is not above
 	}{
-		"one far off":         {"tok/s", []float64{1, 1, 1, 16}, 2, 2 * math.Log(16) / 2, 0.2, 100},
-		"a share":             {"share", []float64{0.5, 0.98}, 0.74, 0.3394, 0, 1},
-		"a share with a zero": {"share", []float64{0, 0.1}, 0.05, 0.0707, 0, 1},
-		"above a limit":       {"share", []float64{0.9, 1.3}, 1.1, 0.2828, 0, 1.3},
+		"one far off":   {"tok/s", []float64{1, 1, 1, 16}, 2, 2 * math.Log(16) / 2, 0.2, 100},
+		"a share":       {"share", []float64{0.5, 0.98}, 0.74, 0.3394, 0, 1},
+		"above a limit": {"share", []float64{0.9, 1.3}, 1.1, 0.2828, 0, 1.3},
 	} {
 		a := &Arm{}
 		for _, v := range c.values {
@@ -40,9 +42,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestArmsStand: of what a session launched, only what a decision read is averaged: not an
-// alternative whose session is invalid, a launch that another replaced, nor what a person
-// withdrew.
+// TestArmsStand: of what a session launched, only what a decision read is averaged: not an alternative whose session is
+// invalid, a launch that another replaced, nor what a person withdrew.
 func TestArmsStand(t *testing.T) {
 	s := newStory(t)
 	s.nodes = []string{"baseline", "feature.draft", "feature.gone"}
@@ -111,8 +112,266 @@ func TestChangeIsOfWhatDecided(t *testing.T) {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 		m, _ := (&Port{Arm: own, Parent: base, ports: &Ports{tests: by}}).Row(column)
-		if got := m.FromTo() + " " + m.Brief(); got != c.row {
-			t.Errorf("a row is %q, want %q", got, c.row)
+		must.Equal(t, "a row is", m.FromTo()+" "+m.Brief(), c.row)
+	}
+}
+
+func tgLaunches(values ...float64) (launches []*ledger.Launch) {
+	for _, v := range values {
+		l := tgLaunch(v)
+		l.OK, l.Cells = true, []measure.CellRun{{Cell: "chat", Prompt: 32, Output: 8, Concurrency: 1}}
+		s := l.Metrics["chat.tg"]
+		s.Better = measure.Higher
+		l.Metrics["chat.tg"] = s
+		launches = append(launches, l)
+	}
+	return launches
+}
+
+// TestComparisons: numbers as scipy.stats.ttest_ind(log(new), log(old), equal_var=False) has
+// them, and none where there is nothing to compare.
+func TestComparisons(t *testing.T) {
+	old, new := tgLaunches(20, 20.4, 19.8, 20.1), tgLaunches(21, 20.2, 20.9, 20.7)
+	d := Comparisons(old, new, true, nil)[0]
+	for name, c := range map[string]struct{ got, want float64 }{
+		"change": {*d.Change, 0.031077883151470087}, "p": {*d.P, 0.031565737233913205},
+		"low": {*d.Low, 0.003898542832265414}, "high": {*d.High, 0.05899307127667031},
+	} {
+		if math.Abs(c.got-c.want) > 1e-12 {
+			t.Errorf("%s is %.12f, want %.12f", name, c.got, c.want)
 		}
+	}
+	if !d.Significant() || !strings.HasSuffix(d.ChangeText(), " better") {
+		t.Errorf("%+v", d)
+	}
+	if d := Comparisons(old, new, false, nil)[0]; d.Change == nil || d.P != nil || d.Low != nil {
+		t.Errorf("machines that differ: %+v", d)
+	}
+	if d := Comparisons(old, new[:1], true, nil)[0]; d.Change == nil || d.P != nil {
+		t.Errorf("one launch: %+v", d)
+	}
+	zero := tgLaunches(20, 0, 20, 20)
+	if d := Comparisons(zero, new, true, nil)[0]; !d.Absolute || math.Abs(*d.Change-5.7) > 1e-9 {
+		t.Errorf("a zero: %+v", d)
+	}
+	for name, c := range map[string]struct {
+		change func([]*ledger.Launch)
+		why    code.Kind
+	}{
+		"other work": {func(l []*ledger.Launch) { l[0].Cells[0].Prompt = 64 }, "compare.sent"},
+		"lacking":    {func(l []*ledger.Launch) { delete(l[3].Metrics, "chat.tg") }, "compare.lacking"},
+		"measured":   {func(l []*ledger.Launch) { l[0].Cells[0].ExactOutput = !l[0].Cells[0].ExactOutput }, code.MeasuredApart.Kind},
+	} {
+		other := tgLaunches(21, 20.2, 20.9, 20.7)
+		c.change(other)
+		if d := Comparisons(old, other, true, nil)[0]; d.Why.Kind != c.why || d.Change != nil || d.P != nil {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+}
+
+// TestPairs: sides measured in one session are taken from it, and what a name may
+// mean is asked where it is several things.
+func TestPairs(t *testing.T) {
+	s := stacked(t)
+	pairs, err := PairsOf(s.st, "baseline", "cache")
+	if err != nil || len(pairs) != 1 || pairs[0].Old.Session != "s-1" || pairs[0].New.Session != "s-1" || len(pairs[0].Notes) != 0 {
+		t.Fatalf("%+v, %v", pairs, err)
+	}
+	pairs, err = PairsOf(s.st, "cache", "head")
+	if err != nil || len(pairs[0].Notes) != 1 || pairs[0].Notes[0].Kind != "compare.session" {
+		t.Fatalf("%+v, %v", pairs, err)
+	}
+	for _, c := range []struct{ a, b, want string }{
+		{"cache", "cache@r1", "the same launches"},
+		{"cache", "nope", `no record is named "nope"`},
+		{"cache@r9", "cache", `no record is named "cache@r9"`},
+		{"cach@r1", "cache", "run r1 did not measure cach"},
+	} {
+		if _, err := PairsOf(s.st, c.a, c.b); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %s: %v", c.a, c.b, err)
+		}
+	}
+	l := tgLaunches(20)[0]
+	l.ID, l.Session, l.Purpose, l.Variant, l.Started = "far", "s-3", ledger.ForBenchmark, "far", s.at
+	l.Fingerprint = map[string]string{"gpu": "another"}
+	s.add(&ledger.Record{Type: "launch", Run: "r1", Launch: l})
+	s.stand("s-3", "far", []string{"far"})
+	pairs, err = PairsOf(s.st, "cache", "far")
+	if err != nil || pairs[0].Notes[0].Kind != "compare.machine" || pairs[0].Metrics[0].P != nil {
+		t.Errorf("%+v, %v", pairs, err)
+	}
+}
+
+func columnOf(path string, in plans.Input) *plans.Column {
+	in.Path, in.Kind, in.Stat, in.Type = path, plans.InputMetric, "median", plans.NumberInput
+	return &plans.Column{Path: path, Input: &in}
+}
+
+// armOf is an arm whose launches have each metric at these values.
+func armOf(session, variant string, metrics map[string][]float64) *Arm {
+	a := &Arm{Session: session, Variant: variant, Block: "e.x"}
+	for address, values := range metrics {
+		unit, better := "tok/s", measure.Higher
+		if strings.HasSuffix(address, "ttft") {
+			unit, better = "ms", measure.Lower
+		}
+		for i, v := range values {
+			if i == len(a.Launches) {
+				a.Launches = append(a.Launches, &ledger.Launch{
+					ID: fmt.Sprintf("%s.%s.%d", session, variant, i), Session: session, Variant: variant, Ordinal: i + 1, OK: true,
+					Metrics: map[string]measure.Summary{}, Knobs: map[string]string{"moe": variant},
+				})
+			}
+			a.Launches[i].Metrics[address] = measure.Summary{Unit: unit, Better: better, N: 1, Stats: map[string]float64{"median": v}}
+		}
+	}
+	return a
+}
+
+// TestValues: a column shows the row's own number with its change, or what its relation asks for,
+// the same for a feature and, as times better, for a row of a comparison.
+func TestValues(t *testing.T) {
+	base := armOf("s", "slow", map[string][]float64{"chat.tg": {10, 10.2, 9.8}, "chat.ttft": {8, 8.2, 7.8}})
+	own := armOf("s", "fast", map[string][]float64{"chat.tg": {40, 40.8, 39.2}, "chat.ttft": {2, 2.05, 1.95}, "chat.pp": {5}})
+	r := row{own: own, base: base}
+	marked := r
+	marked.uncounted = true
+	tg, ttft := plans.Input{Cell: "chat", Metric: "tg", Unit: "tok/s"}, plans.Input{Cell: "chat", Metric: "ttft", Unit: "ms", Better: "lower"}
+	with := func(in plans.Input, to plans.Relation) plans.Input { in.Relation = to; return in }
+	for _, c := range []struct {
+		column      *plans.Column
+		row         row
+		plain, many string
+	}{
+		{columnOf("chat.tg", tg), r, "39.99 ± 0.8|4.0× (3.82× to 4.2×) better", "39.99 ± 0.8|4× (3.82× to 4.19×)"},
+		{columnOf("chat.ttft", ttft), r, "2 ± 0.05|-75% (-76% to -74%) better", "2 ± 0.05|4× (3.78× to 4.23×)"},
+		{columnOf("chat.tg.base", with(tg, plans.Base)), r, "9.999 ± 0.2", "9.999 ± 0.2"},
+		{columnOf("chat.tg.gain", with(tg, plans.Gain)), r, "4.0× (3.82× to 4.2×) better", "4× (3.82× to 4.19×)"},
+		{columnOf("chat.ttft.gain", with(ttft, plans.Gain)), r, "+75% (+74% to +76%) better", "4× (3.78× to 4.23×)"},
+		{columnOf("chat.ttft.change", with(ttft, plans.Change)), r, "-75% (-76% to -74%) better", "4× (3.78× to 4.23×)"},
+		{columnOf("chat.tg.delta", with(tg, plans.Delta)), r, "+30 tok/s (+28.2 tok/s to +31.8 tok/s) better", "+30 tok/s (+28.2 tok/s to +31.8 tok/s) better"},
+		{columnOf("chat.tg", tg), marked, "❌ 39.99 ± 0.8", "❌ 39.99 ± 0.8"},
+		{columnOf("chat.tg", tg), row{own: own}, "39.99 ± 0.8", "39.99 ± 0.8"},
+		{columnOf("chat.tg", tg), row{}, "–", "–"},
+		{columnOf("chat.pp", plans.Input{Cell: "chat", Metric: "pp"}), r, "–", "–"}, // one of three launches has it
+		{columnOf("knob.moe", plans.Input{}), r, "fast", "fast"},
+		{columnOf("chat.tg", tg), row{numbers: map[Column]ledger.Target{{"chat", "tg", "median", ""}: {Value: 57.85, Unit: "tok/s"}}}, "57.85", "57.85"},
+	} {
+		if c.column.Path == "knob.moe" {
+			c.column.Input.Kind, c.column.Input.Type, c.column.Input.Name = plans.InputKnob, plans.WordInput, "moe"
+		}
+		v := c.row.value(shownOf(c.column), &Ports{})
+		plain, many := strings.ReplaceAll(v.Text(false), "\n", "|"), strings.ReplaceAll(v.Text(true), "\n", "|")
+		if plain != c.plain || many != c.many {
+			t.Errorf("%s: %q and %q, want %q and %q", c.column.Path, plain, many, c.plain, c.many)
+		}
+	}
+}
+
+// TestSheet: tables of the plan keep their order and headings, and name what no row has; without a
+// plan they have what people decide by.
+func TestSheet(t *testing.T) {
+	s := begun(t)
+	base := s.launches("s-1", "baseline", set(), 20, 20.4, 19.8, 20.1)
+	s.feature("cache", true, set("cache=on"), "baseline", base, s.launches("s-1", "cache", set("cache=on"), 40, 40.8, 39.6, 40.2), 1, 0.9)
+	tg, power := columnOf("chat.tg", plans.Input{Cell: "chat", Metric: "tg", Unit: "tok/s"}), columnOf("gpu.power_w", plans.Input{Cell: "gpu", Metric: "power_w", Unit: "W"})
+	tg.Heading = "Decode"
+	p := &plans.Plan{Phases: []*plans.Phase{{Name: "p", Features: []*plans.Feature{{Name: "cache"}, {Name: "later", BlockedBy: []string{"a driver"}}}}}}
+	p.Tables = []*plans.Table{{Name: "power", Columns: []*plans.Column{power}}, {Columns: []*plans.Column{power, tg}}}
+	grids := SheetOf(s.st, p).Results()
+	if len(grids) != 2 || !slices.Equal(grids[0].Missing, []string{"gpu.power_w"}) || len(grids[0].Columns) != 0 {
+		t.Fatalf("%+v", grids)
+	}
+	if got := strings.Join(grids[1].Table().Head, "|"); got != "Configuration|n|Decode (tok/s)|Outcome" {
+		t.Error(got)
+	}
+	var names []string
+	for _, r := range grids[1].Rows {
+		names = append(names, r.Name+": "+r.Status)
+	}
+	if got := strings.Join(names, ", "); got != "baseline: reference, cache: pass, accepted, later: blocked by a driver" {
+		t.Error(got)
+	}
+	if grids = SheetOf(s.st, nil).Results(); len(grids) != 1 || grids[0].Columns[0].Path != "chat.tg" || grids[0].Missing != nil {
+		t.Errorf("%+v", grids)
+	}
+	if _, is := FeatureNode("feature.cache@qwen"); is {
+		t.Error("an engine that confirms a feature is a port of its own")
+	}
+}
+
+func one(unit string, v float64) measure.Summary {
+	return measure.Summary{Unit: unit, N: 1, Stats: map[string]float64{"median": v, "mean": v, "max": v}}
+}
+
+// Tables hold what decides, in one order, and nothing that is zero everywhere.
+func TestGroups(t *testing.T) {
+	l := &ledger.Launch{
+		ID: "s-1.baseline.1", OK: true,
+		Cells: []measure.CellRun{
+			{Cell: "users.c16", Prompt: 512, Output: 32, Depth: 4096, Concurrency: 16},
+			{Cell: "users.c1", Prompt: 512, Output: 32, Depth: 4096, Concurrency: 1},
+			{Cell: "drawn", Output: 8, Rate: 2.5},
+		},
+		Metrics: map[string]measure.Summary{
+			"users.c1.ttft": one("ms", 9), "users.c1.tg": one("tok/s", 100), "users.c16.tg": one("tok/s", 50), "users.c16.tg_total": one("tok/s", 700),
+			"users.c16.itl": {Unit: "ms", N: 8, Stats: map[string]float64{"median": 3}}, "users.c1.queue": one("ms", 0),
+			"drawn.tg": one("tok/s", 90), "drawn.queue": one("ms", 4), "drawn.prompt_tokens": one("tokens", 27.4), "drawn.errors": one("count", 0),
+			"engine.startup_s": one("s", 2), "engine.crashes": one("count", 0), "host.memory_gb": one("GB", 3), "gpu.power_w": one("W", 300),
+		},
+	}
+	var got []string
+	for _, g := range Groups([]*ledger.Launch{l}) {
+		var heads []string
+		for _, c := range g.Columns {
+			heads = append(heads, c.Head)
+		}
+		got = append(got, g.Name+" "+strings.Join(g.Cells, ",")+": "+strings.Join(heads, ", "))
+	}
+	want := []string{
+		"users users.c16,users.c1: tg (tok/s), ttft (ms), itl p99 (ms), tg_total (tok/s)",
+		"drawn drawn: tg (tok/s), queue (ms)",
+		"engine engine: startup_s, host.memory_gb",
+		"gpu gpu: power_w",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("groups are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for cell, want := range map[string]string{
+		"users.c16": "pp512 tg32 @ d4096, c16", "users.c1": "pp512 tg32 @ d4096", "drawn": "pp~27 tg8, 2.5 req/s", "elsewhere": "–",
+	} {
+		must.Equal(t, cell, Sent([]*ledger.Launch{l}, cell), want)
+	}
+}
+
+// A launch of a command holds no cells, and is shown by what it measured.
+func TestGroupsWithoutCells(t *testing.T) {
+	l := &ledger.Launch{OK: true, Metrics: map[string]measure.Summary{
+		"chat.tg": one("tok/s", 1), "chat.prompt_tokens": one("tokens", 64), "chat.output_tokens": one("tokens", 32), "command.speed": one("m/s", 2),
+	}}
+	groups := Groups([]*ledger.Launch{l})
+	if len(groups) != 2 || groups[0].Name != "chat" || groups[1].Name != "command" || groups[1].Columns[0].Head != "speed (m/s)" {
+		t.Errorf("groups are %+v", groups)
+	}
+}
+
+// TestValueBrief: the log of zero is no number, and no mean is zero for it.
+func TestValueBrief(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   string
+	}{
+		{[]float64{0, 3}, "1.5 tok/s"},
+		{[]float64{1, 4}, "2 tok/s"},
+		{nil, "–"},
+		{[]float64{1, math.Inf(1)}, "–"},
+	} {
+		a := &Arm{}
+		for _, v := range c.values {
+			a.Launches = append(a.Launches, tgLaunch(v))
+		}
+		m, _ := (&Port{Arm: a, ports: &Ports{}}).Row(Column{Cell: "chat", Metric: "tg", Stat: "median"})
+		must.Equal(t, c.values, m.After(), c.want)
 	}
 }

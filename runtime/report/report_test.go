@@ -2,16 +2,21 @@ package report
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// TestReportInPlanOrder: gates stand in the plan's order, whichever was decided last,
-// and what is locked at its place.
+// TestReportInPlanOrder: gates stand in the plan's order, whichever was decided last, and what is locked at its place.
 func TestReportInPlanOrder(t *testing.T) {
 	s := newStory(t)
 	s.nodes = []string{"baseline", "phase.first", "phase.mid", "phase.last"}
@@ -55,9 +60,7 @@ func TestReportSaysOnce(t *testing.T) {
 	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{Node: "phase.p", Kind: ledger.KindGate, Phase: "p", Attempt: 1, Verdict: verdict.Invalid, Reasons: []verdict.Reason{verdict.New(code.Rule).On("twice").Is(verdict.Invalid).From(missing("chat.tg.gain"))}}})
 	s.end("r1")
 	page := markdown(t, s)
-	if n := strings.Count(page, "162 ms late"); n != 1 {
-		t.Errorf("the cause is said %d times:\n%s", n, page)
-	}
+	must.Equal(t, page, strings.Count(page, "162 ms late"), 1)
 	for _, want := range []string{"| decode | – | `` | not tested: level benchmark is invalid, see above | invalid (recorded only) |", "| prefill | – | `` | not tested, as above |", "Levels: accepted/smoke, smoke passed; benchmark invalid."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
@@ -81,24 +84,17 @@ func TestGarbageIsQuotedOnce(t *testing.T) {
 func markdown(t *testing.T, s *story) string {
 	t.Helper()
 	var page bytes.Buffer
-	if err := Markdown(&page, s.st, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Markdown(&page, s.st, nil))
 	return page.String()
 }
 
-// TestReportHeadline: the page begins with what came of it, and divides nothing that was not
-// measured in one session.
+// TestReportHeadline: the page begins with what came of it, and divides nothing that was not measured in one session.
 func TestReportHeadline(t *testing.T) {
 	s := stacked(t)
 	head := func(wants ...string) {
 		t.Helper()
 		head, _, _ := strings.Cut(markdown(t, s), "\n## ")
-		for _, want := range wants {
-			if !strings.Contains(head, want) {
-				t.Errorf("no %q in\n%s", want, head)
-			}
-		}
+		must.Contain(t, "text", head, wants...)
 	}
 	head("**2 of 3 ports accepted; head is inconclusive.**", "were not measured together: no session launched both. This does:",
 		" plan.hcl # after a criterion of moe on chat.tg.root.gain\n")
@@ -118,9 +114,7 @@ func TestReportHeadline(t *testing.T) {
 // TestPortFromTheBaseline: the steps from the baseline are multiplied, and marked, where no
 // session measured both; whose parent is the baseline needs no second number.
 func TestPortFromTheBaseline(t *testing.T) {
-	s := newStory(t)
-	s.begin("r1")
-	s.add(baselineOf(set()))
+	s := begun(t)
 	base := s.launches("s-1", "baseline", set(), 20, 20.4, 19.8, 20.1)
 	cache := s.launches("s-1", "cache", set("cache=on"), 40, 40.8, 39.6, 40.2)
 	s.feature("cache", true, set("cache=on"), "baseline", base, cache, 1, 0.9)
@@ -132,4 +126,288 @@ func TestPortFromTheBaseline(t *testing.T) {
 			t.Errorf("%s: %q, want %q", variant, m.Root, want)
 		}
 	}
+}
+
+func TestInert(t *testing.T) {
+	for text, want := range map[string]string{
+		"ttft < 5 ms, <0.1":         "ttft < 5 ms, <0.1",
+		"<script>alert(1)</script>": "&lt;script>alert(1)&lt;/script>",
+		"<!-- hides the rest":       "&lt;!-- hides the rest",
+		"![x](http://a/b)":          `![x]\(http://a/b)`,
+		"`a<b`":                     "`a<b`",
+		"`a` <b> `c`":               "`a` &lt;b> `c`",
+		"``<b>``":                   "``&lt;b>``",
+		"red \x1b[31m\u202e":        "red \uFFFD[31m\uFFFD",
+		"ä\nb":                      "ä\nb",
+	} {
+		must.Equal(t, text, Inert(text), want)
+	}
+}
+
+func FuzzInert(f *testing.F) {
+	f.Add("`<a>`")
+	f.Add("<<a")
+	f.Fuzz(func(t *testing.T, text string) {
+		got := Inert(text)
+		code := len(got) > 1 && strings.Count(got, "`") == 2 && got[0] == '`' && got[len(got)-1] == '`'
+		if !code && tagBegins.MatchString(got) || strings.ContainsAny(got, "\x1b\x07\x00\r") {
+			t.Errorf("%q: %q", text, got)
+		}
+		if again := Inert(got); again != got && !strings.Contains(got, "](") && !strings.Contains(text, "](") {
+			t.Errorf("%q, then %q", got, again)
+		}
+	})
+}
+
+// TestAnswer: the sentence has the stack's gain where one session launched both ends, counts
+// ports, blames the gate that locks others instead of its port, and names garbage.
+func TestAnswer(t *testing.T) {
+	s := stacked(t)
+	if got, want := AnswerOf(s.st, time.Now()).String(), "2 of 3 ports accepted; head is inconclusive"; got != want {
+		t.Errorf("%q, wanted %q", got, want)
+	}
+	s = newStory(t)
+	s.nodes = []string{"baseline", "feature.cache", "feature.wip", "feature.draft", "phase.p", "feature.sinks", "phase.q"}
+	s.begin("r1")
+	s.add(baselineOf(set()))
+	base := s.launches("s-1", "baseline", set(), 20, 20.4, 19.8, 20.1)
+	cache := s.launches("s-1", "cache", set("cache=on"), 440, 445, 436, 442)
+	wip := s.launches("s-1", "wip", set("moe=routed"), 600, 610, 590, 604)
+	s.feature("cache", true, set("cache=on"), "baseline", base, cache, 20.95, 20.01)
+	s.feature("wip", false, set("moe=routed"), "baseline", base, wip, 29, 28, func(d *ledger.Decision) {
+		d.Verdict, d.Launches, d.Rules = verdict.Invalid, append(base, wip...), nil
+		d.Reasons = []verdict.Reason{verdict.New(code.Level).On("benchmark").Is(verdict.Invalid).From(verdict.New(code.AnswersGarbage).On("wip"))}
+	})
+	s.feature("draft", false, set("head=mxfp4"), "baseline", base, base, -0.2, -0.3, func(d *ledger.Decision) { d.Verdict = verdict.Fail })
+	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{Node: "phase.p", Kind: ledger.KindGate, Phase: "p", Attempt: 1, Verdict: verdict.Fail}})
+	cause := verdict.New(code.Outcome).On("phase.p").Is(verdict.Fail)
+	s.add(&ledger.Record{Type: "end", Run: "r1", End: &ledger.End{Verdict: verdict.Fail, Reason: verdict.New(code.Finished), Locked: map[string]verdict.Reason{"feature.sinks": cause, "phase.q": cause}}})
+	want := "Decode 22× the baseline (at least 21×): 1 of 4 ports accepted; p failed and locks sinks; wip is fast but answers garbage"
+	if got := AnswerOf(s.st, time.Now()).String(); got != want {
+		t.Errorf("%q, wanted %q", got, want)
+	}
+	short := map[string]string{}
+	for _, r := range Rows(s.st) {
+		short[r.Node] = Short(r)
+	}
+	if short["feature.cache"] != "" || short["feature.wip"] != "answers garbage" || short["feature.sinks"] != "locked by p" {
+		t.Errorf("%q", short)
+	}
+}
+
+func TestBrief(t *testing.T) {
+	because := func(text string) []verdict.Reason {
+		return []verdict.Reason{verdict.Say("broken", "{error}", verdict.Text("error", text))}
+	}
+	rule := func(name string, v verdict.Verdict, reasons ...verdict.Reason) ledger.Rule {
+		return ledger.Rule{Name: name, Role: verdict.RoleCriterion, Verdict: v, Decides: true, Reasons: reasons}
+	}
+	level := func(name string, v verdict.Verdict, why ...verdict.Reason) ledger.Level {
+		return ledger.Level{Name: name, Verdict: v, Reasons: why}
+	}
+	kernels := level("kernels", verdict.Fail, because("312 of 400 are wrong")...)
+	unread := rule("decode", verdict.Invalid, verdict.New(code.Missing).On("chat.tg").From(kernels.Reason()))
+	decode, memory := rule("decode", verdict.Pass, because("enough")...), rule("memory", verdict.Fail, because("2 GB")...)
+	died := verdict.New(code.EngineDied)
+	alternatives := []ledger.Alternative{{Name: "spec[short]"}, {Name: "spec[long]", Chosen: true}}
+	not := verdict.New(code.NotConfirmed).On("vllm.prod").Is(verdict.Invalid).From(kernels.Reason())
+	for want, d := range map[string]ledger.Decision{
+		"decode: enough": {Kind: ledger.KindFeature, Verdict: verdict.Pass, Rules: []ledger.Rule{decode}},
+		// What decided comes first, whatever the order in the plan.
+		"memory: 2 GB, +1 more":                  {Kind: ledger.KindFeature, Verdict: verdict.Fail, Rules: []ledger.Rule{decode, memory}},
+		"2 rules":                                {Kind: ledger.KindGate, Verdict: verdict.Pass, Rules: []ledger.Rule{decode, decode}},
+		"spec[long] wins: decode: enough":        {Kind: ledger.KindFeature, Verdict: verdict.Pass, Rules: []ledger.Rule{decode}, Alternatives: alternatives},
+		"decode: enough, confirmed on vllm.prod": {Kind: ledger.KindFeature, Verdict: verdict.Pass, Rules: []ledger.Rule{decode}, Confirmations: []ledger.Confirmation{{Engine: "vllm.prod", Verdict: verdict.Pass}}},
+		not.String():                             {Kind: ledger.KindFeature, Verdict: verdict.Invalid, Rules: []ledger.Rule{decode}, Confirmations: []ledger.Confirmation{{Engine: "vllm.prod", Verdict: verdict.Invalid, Reason: not}}},
+		"memory: 2 GB":                           {Kind: ledger.KindFeature, Verdict: verdict.Fail, Rules: []ledger.Rule{memory}, Confirmations: []ledger.Confirmation{{Engine: "vllm.prod"}}},
+		// The feature has the cause, and its gate the level.
+		"level kernels failed: 312 of 400 are wrong": {Kind: ledger.KindFeature, Verdict: verdict.Invalid, Levels: []ledger.Level{level("smoke", verdict.Pass), kernels}, Rules: []ledger.Rule{unread}},
+		"decode: level kernels failed":               {Kind: ledger.KindGate, Verdict: verdict.Invalid, Rules: []ledger.Rule{unread}},
+		"smoke, kernels":                             {Kind: ledger.KindQualify, Verdict: verdict.Pass, Levels: []ledger.Level{level("smoke", verdict.Pass), level("kernels", verdict.Pass)}},
+		died.String():                                {Kind: ledger.KindFeature, Verdict: verdict.Error, Reasons: []verdict.Reason{verdict.New(code.Level).On("smoke").From(died)}},
+		"nothing came":                               {Kind: ledger.KindStep, Verdict: verdict.Fail, Reasons: because("nothing came")},
+		"":                                           {Kind: ledger.KindPhase, Verdict: verdict.Pass, Reasons: because("step exec make: pass")},
+	} {
+		if got := Brief(&d); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestWorkOn(t *testing.T) {
+	dir := t.TempDir()
+	st := must.Get(store.Open(dir))(t)
+	defer st.Close()
+	want := func(state string, held bool) Work {
+		t.Helper()
+		w := WorkOn(st)
+		if w.State != state || w.Held != held {
+			t.Fatalf("%+v, want %s, held %v", w, state, held)
+		}
+		return w
+	}
+	// Every run begins in an hour: the clock is set back behind each.
+	record := func(r *ledger.Record) {
+		t.Helper()
+		r.Time = time.Now().UTC().Add(time.Hour)
+		must.Do(t, st.Append(r))
+	}
+	begin := func(run string) {
+		t.Helper()
+		record(&ledger.Record{Type: "run", Run: run, RunStart: &ledger.RunStart{Plan: "p", PlanFile: "p.hcl", Tool: "mxflow test"}})
+	}
+	sign := func(text string) {
+		t.Helper()
+		must.Do(t, os.WriteFile(filepath.Join(dir, "lock"), []byte(text), 0o644))
+	}
+	want(None, false)
+	l := must.Get(store.Lock(dir))(t)
+	must.Do(t, l.Begin("r-1"))
+	want(None, false)
+	begin("r-1")
+	if w := want(UnderWay, true); w.Run != "r-1" || w.Holder == nil || w.Holder.PID == 0 || w.Holder.Started.IsZero() {
+		t.Errorf("%+v", w)
+	}
+	must.Do(t, l.Unlock())
+	want(Killed, false)
+	// Who comes later is not who began that run.
+	l = must.Get(store.Lock(dir))(t)
+	want(Killed, true)
+	must.Do(t, l.Begin("r-2"))
+	want(Killed, true)
+	// Who has not said it may be at work on any.
+	for _, text := range []string{"", `{"pid":`} {
+		sign(text)
+		want(Unknown, true)
+	}
+	begin("r-2")
+	must.Do(t, l.Begin("r-2"))
+	want(UnderWay, true)
+	record(&ledger.Record{Type: "end", Run: "r-2", End: &ledger.End{Verdict: verdict.Pass, Reason: verdict.New(code.Finished)}})
+	want(Ended, true)
+	must.Do(t, l.Unlock())
+	want(Ended, false)
+}
+
+var failed = verdict.New(code.Outcome).On("baseline").Is(verdict.Fail)
+
+// TestLocked: what is locked stands in the plan's order, each under its phase, the features too, which do not name it.
+func TestLocked(t *testing.T) {
+	s := newStory(t)
+	s.nodes = []string{"baseline", "phase.z.step.exec.build", "feature.kv.qualify", "feature.kv", "feature.b", "phase.z", "feature.a", "phase.y"}
+	s.begin("r1")
+	s.add(&ledger.Record{Type: "end", Run: "r1", End: &ledger.End{
+		Verdict: verdict.Fail, Reason: verdict.New(code.Finished),
+		Locked: map[string]verdict.Reason{
+			"feature.a": failed, "feature.b": failed, "feature.kv": failed, "phase.y": failed, "phase.z": failed, "phase.z.step.exec.build": failed,
+		},
+	}})
+	var got []string
+	for _, l := range Locked(s.st) {
+		got = append(got, l.Phase+":"+l.Node)
+	}
+	want := []string{"z:phase.z.step.exec.build", "z:feature.kv", "z:feature.b", "z:phase.z", "y:feature.a", "y:phase.y"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestRows: rows stand in the plan's order whatever was decided last, a node that was decided since it was locked is
+// locked no more, and what the plan has no more stands behind all others and says so.
+func TestRows(t *testing.T) {
+	s := newStory(t)
+	decide := func(node string, attempt int) {
+		s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{Node: node, Kind: ledger.KindGate, Attempt: attempt, Verdict: verdict.Pass}})
+	}
+	rows := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, r := range Rows(s.st) {
+			text := r.Node + " open"
+			switch {
+			case r.Gone:
+				text = r.Node + " gone"
+			case !r.Locked.IsZero():
+				text = r.Node + " locked"
+			case r.Decided != nil:
+				text = r.Node
+			}
+			got = append(got, text)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	start := func(run string, nodes ...string) {
+		s.add(&ledger.Record{Type: "run", Run: run, RunStart: &ledger.RunStart{Plan: "p", PlanFile: "p.hcl", Tool: "test", Nodes: nodes}})
+	}
+	start("r1", "phase.a", "phase.b", "phase.c", "phase.d", "phase.e", "phase.old")
+	decide("phase.b", 1)
+	decide("phase.old", 1)
+	decide("phase.a", 1)
+	rows("phase.a", "phase.b", "phase.c open", "phase.d open", "phase.e open", "phase.old")
+	s.add(&ledger.Record{Type: "end", Run: "r1", End: &ledger.End{
+		Verdict: verdict.Fail, Reason: verdict.New(code.Finished),
+		Locked: map[string]verdict.Reason{"phase.c": failed, "phase.d": failed, "phase.e": verdict.New(code.NotTargeted)},
+	}})
+	rows("phase.a", "phase.b", "phase.c locked", "phase.d locked", "phase.e locked", "phase.old")
+	start("r2", "phase.a", "phase.b", "phase.c", "phase.d", "phase.e", "phase.old")
+	decide("phase.c", 1)
+	// What --target left out of r1 is open in r2, which goes on.
+	rows("phase.a", "phase.b", "phase.c", "phase.d locked", "phase.e open", "phase.old")
+	start("r3", "phase.c", "phase.b", "phase.new", "phase.d", "phase.a")
+	decide("phase.c", 2)
+	rows("phase.c", "phase.b", "phase.new open", "phase.d locked", "phase.a", "phase.old gone")
+	if gone := Gone(s.st); len(gone) != 1 || gone[0].Node != "phase.old" {
+		t.Errorf("gone: %v", gone)
+	}
+	for _, d := range Standing(s.st) {
+		if d.Node == "phase.old" {
+			t.Error("phase.old stands")
+		}
+	}
+}
+
+// TestOverruled: a waiver and a retraction stand beside what was decided, never
+// in its place, and one that does not hold any more is shown as such.
+func TestOverruled(t *testing.T) {
+	now, s := time.Now().UTC(), newStory(t)
+	s.at = now.Add(-time.Hour)
+	decided := func(node, kind string, v verdict.Verdict) *ledger.Decision {
+		return &ledger.Decision{
+			Node: node, Kind: kind, Phase: strings.TrimPrefix(node, "phase."), MeasureKey: "m", DecisionKey: "d", Attempt: 1, Verdict: v,
+			Reasons: []verdict.Reason{verdict.Say("broken", "{error}", verdict.Text("error", "decode: slower"))},
+		}
+	}
+	decide := func(d *ledger.Decision) { s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: d}) }
+	waive := func(node string, until time.Time) {
+		s.add(&ledger.Record{Type: "waiver", Run: "r1", Waiver: &ledger.Waiver{Node: node, Attempt: 1, Verdict: verdict.Fail, Reason: "known", By: "kim", Expires: until}})
+	}
+	s.begin("r1")
+	f := decided("feature.f", "feature", verdict.Pass)
+	f.Feature, f.Accepted, f.Rules = "f", true, []ledger.Rule{{Name: "decode", Expr: "chat.tg.gain > 0", Verdict: verdict.Pass, Decides: true}}
+	for _, d := range []*ledger.Decision{decided("phase.holds", "gate", verdict.Fail), decided("phase.ended", "gate", verdict.Fail), decided("phase.plain", "gate", verdict.Fail), f} {
+		decide(d)
+	}
+	waive("phase.holds", now.Add(time.Hour))
+	waive("phase.ended", now.Add(-time.Minute))
+	gone := f.Withdraw(ledger.Retraction{Node: "feature.f", Reason: "cached prompts", By: "lee"})
+	decide(gone)
+	// A later apply decides it again over the same launches.
+	decide(gone.Withdraw(*gone.Retraction))
+
+	var states []string
+	for _, o := range OverruledNow(s.st, now) {
+		states = append(states, o.Node+" "+o.Word()+" "+o.State)
+	}
+	want := "phase.holds fail, waived waived|phase.ended fail waiver expired|feature.f invalid retracted"
+	must.Equal(t, "overruled", strings.Join(states, "|"), want)
+	page := markdown(t, s)
+	must.Contain(t, "the page has no", page,
+		"| holds | **fail, waived** | waived by kim until ", "known<br>decode: slower |",
+		"| ended | **fail** | waiver by kim expired ",
+		"| plain | **fail** | decode: slower |",
+		"## f: invalid", "retracted by lee: cached prompts. The following was pass, accepted (attempt 1).",
+		"| decode | – | `chat.tg.gain > 0` | – | pass |",
+	)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -26,7 +27,19 @@ func TestReward(t *testing.T) {
 		}
 	}
 	honest := as(nil)
-	decide := func(s *story, name string, knobs map[string]string, change func(*ledger.Decision)) {
+	// beside is an honest claim, and another one.
+	beside := func(text string, change func(*verdict.Test)) func(*ledger.Decision) {
+		return func(d *ledger.Decision) {
+			honest(d)
+			other := d.Rules[0]
+			test := *other.Comparisons[0].Test
+			change(&test)
+			other.Comparisons = []ledger.Comparison{{Text: text, Verdict: verdict.Pass, Test: &test}}
+			d.Rules = append(d.Rules, other)
+		}
+	}
+	decide := func(s *story, name string, change func(*ledger.Decision)) {
+		knobs := set("moe=routed")
 		base := s.launches("s-"+name, ledger.Baseline, set(), 100, 100)
 		s.feature(name, true, knobs, ledger.Baseline, base, s.launches("s-"+name, name, knobs, 130, 130), 0.3, 0.25, change)
 	}
@@ -37,124 +50,74 @@ func TestReward(t *testing.T) {
 		locked := map[string]verdict.Reason{"feature.a": verdict.New(code.NotTargeted)}
 		s.add(&ledger.Record{Type: "end", Run: run, End: &ledger.End{Reason: verdict.New(code.Finished), Locked: locked}})
 	}
+	killed := func(s *story) {
+		begin(s, "r1", "x", "")
+		decide(s, "a", honest)
+	}
+	once := func(change func(*ledger.Decision)) func(*story) {
+		return func(s *story) {
+			begin(s, "r1", "x", "")
+			decide(s, "a", change)
+			s.end("r1")
+		}
+	}
+	again := func(first func(*story), seal string) func(*story) {
+		return func(s *story) {
+			first(s)
+			begin(s, "r2", "x", seal)
+			s.end("r2")
+		}
+	}
+	bound := func(low float64) func(*verdict.Test) { return func(c *verdict.Test) { c.Low = &low } }
 	for name, c := range map[string]struct {
 		record     func(*story)
 		run        string
 		pays, paid float64 // of a
 		none       bool    // it has no reward
 	}{
-		"a pass": {func(s *story) {
-			begin(s, "r1", "x", "")
-			decide(s, "a", set("moe=routed"), honest)
-			s.end("r1")
-		}, "r1", 0.25, 0.25, false},
-		"the next run": {func(s *story) {
-			begin(s, "r1", "x", "")
-			decide(s, "a", set("moe=routed"), honest)
-			s.end("r1")
-			begin(s, "r2", "x", "")
-			s.end("r2")
-		}, "r2", 0, 0.25, false},
-		"after a kill": {func(s *story) {
-			begin(s, "r1", "x", "")
-			decide(s, "a", set("moe=routed"), honest)
-			begin(s, "r2", "x", "")
-			s.end("r2")
-		}, "r2", 0.25, 0.25, false},
-		"decided in a run by other rules": {func(s *story) {
-			begin(s, "r1", "x", "")
-			decide(s, "a", set("moe=routed"), honest)
-			s.end("r1")
-			begin(s, "r2", "x", "sealed")
-			s.end("r2")
-		}, "r2", 0, 0, false},
+		"a pass":                          {once(honest), "r1", 0.25, 0.25, false},
+		"the next run":                    {again(once(honest), ""), "r2", 0, 0.25, false},
+		"after a kill":                    {again(killed, ""), "r2", 0.25, 0.25, false},
+		"decided in a run by other rules": {again(once(honest), "sealed"), "r2", 0, 0, false},
 		"left out by the run after a kill": {func(s *story) {
-			begin(s, "r1", "x", "")
-			decide(s, "a", set("moe=routed"), honest)
+			killed(s)
 			begin(s, "r2", "x", "")
 			leave(s, "r2")
 			begin(s, "r3", "x", "")
 			s.end("r3")
 		}, "r3", 0.25, 0.25, false},
-		"a guard beside a claim": {func(s *story) {
-			begin(s, "r1", "x", "")
-			decide(s, "a", set("moe=routed"), func(d *ledger.Decision) {
-				honest(d)
-				guard, low := d.Rules[0], -0.03
-				test := *guard.Comparisons[0].Test
-				test.Low, test.Threshold, test.Relation = &low, -0.05, "change"
-				guard.Comparisons = []ledger.Comparison{{Text: "chat.tg.change >= -0.05", Verdict: verdict.Pass, Test: &test}}
-				d.Rules = append(d.Rules, guard)
-			})
-			s.end("r1")
-		}, "r1", 0.25, 0.25, false},
+		"a guard beside a claim": {once(beside("chat.tg.change >= -0.05", func(c *verdict.Test) {
+			bound(-0.03)(c)
+			c.Threshold, c.Relation = -0.05, "change"
+		})), "r1", 0.25, 0.25, false},
 		"rules that nobody could read": {func(s *story) {
 			begin(s, "r1", "", "")
-			decide(s, "a", set("moe=routed"), honest)
+			decide(s, "a", honest)
 			s.end("r1")
 		}, "r1", 0, 0, true},
-		"a run without an end": {func(s *story) {
-			begin(s, "r1", "x", "")
-			decide(s, "a", set("moe=routed"), honest)
-		}, "r1", 0, 0, true},
+		"a run without an end": {killed, "r1", 0, 0, true},
 		"one variant under two names": {func(s *story) {
 			begin(s, "r1", "x", "")
-			decide(s, "b", set("moe=routed"), honest)
-			decide(s, "a", set("moe=routed"), honest)
+			decide(s, "b", honest)
+			decide(s, "a", honest)
 			s.end("r1")
 		}, "r1", 0, 0, false},
-		"what is no pass": {func(s *story) {
-			begin(s, "r1", "x", "")
-			decide(s, "a", set("moe=routed"), func(d *ledger.Decision) {
-				honest(d)
-				d.Verdict = verdict.Inconclusive // another rule's
-			})
-			s.end("r1")
-		}, "r1", 0, 0, false},
+		"what is no pass": {once(func(d *ledger.Decision) {
+			honest(d)
+			d.Verdict = verdict.Inconclusive // another rule's
+		}), "r1", 0, 0, false},
 		"a pass that is retracted": {func(s *story) {
-			begin(s, "r1", "x", "")
-			decide(s, "a", set("moe=routed"), honest)
+			killed(s)
 			d, _, _ := s.st.Latest("feature.a")
 			s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: d.Withdraw(ledger.Retraction{Node: d.Node, Reason: "cached prompts", By: "kim"})})
 			s.end("r1")
 		}, "r1", 0, 0, false},
-		"the baseline, not the parent": {func(s *story) {
-			begin(s, "r1", "x", "")
-			decide(s, "a", set("moe=routed"), as(func(c *verdict.Test) { c.Against = "b" }))
-			s.end("r1")
-		}, "r1", 0, 0, false},
-		"no bound": {func(s *story) {
-			begin(s, "r1", "x", "")
-			decide(s, "a", set("moe=routed"), as(func(c *verdict.Test) { c.Low = nil }))
-			s.end("r1")
-		}, "r1", 0, 0, false},
-		"no gain that is claimed": {func(s *story) {
-			begin(s, "r1", "x", "")
-			decide(s, "a", set("moe=routed"), as(func(c *verdict.Test) { c.Relation = "" }))
-			s.end("r1")
-		}, "r1", 0, 0, false},
-		"a gain of less than nothing": {func(s *story) {
-			begin(s, "r1", "x", "")
-			decide(s, "a", set("moe=routed"), as(func(c *verdict.Test) { loss := -0.02; c.Low = &loss }))
-			s.end("r1")
-		}, "r1", 0, 0, false},
-		"the least of two claims": {func(s *story) {
-			begin(s, "r1", "x", "")
-			decide(s, "a", set("moe=routed"), func(d *ledger.Decision) {
-				honest(d)
-				other, low := d.Rules[0], 0.11
-				test := *other.Comparisons[0].Test
-				test.Low = &low
-				other.Comparisons = []ledger.Comparison{{Text: "chat.e2e.gain >= 0.1", Verdict: verdict.Pass, Test: &test}}
-				d.Rules = append(d.Rules, other)
-			})
-			s.end("r1")
-		}, "r1", 0.11, 0.11, false},
-		"locked now": {func(s *story) {
-			begin(s, "r1", "x", "")
-			decide(s, "a", set("moe=routed"), honest)
-			leave(s, "r1")
-		}, "r1", 0, 0, false},
+		"the baseline, not the parent": {once(as(func(c *verdict.Test) { c.Against = "b" })), "r1", 0, 0, false},
+		"no bound":                     {once(as(func(c *verdict.Test) { c.Low = nil })), "r1", 0, 0, false},
+		"no gain that is claimed":      {once(as(func(c *verdict.Test) { c.Relation = "" })), "r1", 0, 0, false},
+		"a gain of less than nothing":  {once(as(bound(-0.02))), "r1", 0, 0, false},
+		"the least of two claims":      {once(beside("chat.e2e.gain >= 0.1", bound(0.11))), "r1", 0.11, 0.11, false},
+		"locked now":                   {func(s *story) { killed(s); leave(s, "r1") }, "r1", 0, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
@@ -175,9 +138,7 @@ func TestReward(t *testing.T) {
 			if a.Pays != c.pays || a.Paid != c.paid {
 				t.Errorf("it pays %v of %v, want %v of %v", a.Pays, a.Paid, c.pays, c.paid)
 			}
-			if _, err := json.Marshal(got); err != nil {
-				t.Error(err)
-			}
+			must.Get(json.Marshal(got))(t)
 			if launches := got.Spent.Launches + got.Before.Launches; launches == 0 || len(got.Spent.Decided)+len(got.Before.Decided) == 0 {
 				t.Errorf("%+v, %+v", got.Spent, got.Before)
 			}

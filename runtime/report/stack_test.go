@@ -2,12 +2,18 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // shown is a gain with its bounds.
@@ -33,8 +39,7 @@ func TestStackIsInThePlansOrder(t *testing.T) {
 	}
 }
 
-// TestSetIsWhatDiffersFromTheParent: a part that puts a knob back to the
-// baseline's value sets it all the same.
+// TestSetIsWhatDiffersFromTheParent: a part that puts a knob back to the baseline's value sets it all the same.
 func TestSetIsWhatDiffersFromTheParent(t *testing.T) {
 	s := stacked(t)
 	s.nodes = append(s.nodes, "feature.back")
@@ -75,6 +80,13 @@ func TestChosenAlternativeSetsWhatItDoes(t *testing.T) {
 	if last := got.Features[len(got.Features)-1]; last.Chosen != "spec[short]" || got.Knobs["head"] != "mxfp4" {
 		t.Errorf("%+v", last)
 	}
+	parent := s.launches("s-5", "accepted", set("cache=on", "moe=routed", "head=mxfp4"), 40, 41)
+	drafts := s.launches("s-5", "drafts", set("cache=on", "moe=routed", "head=wide"), 60, 61)
+	s.nodes = append(s.nodes, "feature.drafts")
+	s.begin("r3")
+	s.feature("drafts", true, set("cache=on", "moe=routed", "head=wide"), "accepted", parent, drafts, 0.5, 0.4)
+	all := AcceptedStack(s.st).Features
+	must.Equal(t, "what drafts build on", all[len(all)-1].On, "cache + moe + spec[short]")
 }
 
 // TestStackInSentences: each step by the number that decided it.
@@ -93,22 +105,16 @@ func TestStackInSentences(t *testing.T) {
 	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &again})
 	p := NewWriter(s.st, nil)
 	p.Stack()
-	for _, want := range []string{
+	must.Contain(t, "the text", p.String(),
 		"1. 2026-01-02, cache on baseline: decode +119% (20.1 → 44.1 tok/s)\n", "2. 2026-01-02, moe on baseline: decode +49.6% (≥ +10%)",
 		"Knobs: cache = on, head = f32, moe = routed.",
-	} {
-		if !strings.Contains(p.String(), want) {
-			t.Errorf("no %q in\n%s", want, p.String())
-		}
-	}
+	)
 }
 
 // TestRowIsOfOneLook: launches behind the look that decided were made for other
 // rules, and the number stands beside the bounds of the look that it is of.
 func TestRowIsOfOneLook(t *testing.T) {
-	s := newStory(t)
-	s.begin("r1")
-	s.add(baselineOf(set()))
+	s := begun(t)
 	base := s.launches("s-1", "baseline", set(), 20, 20, 20, 20, 30, 30)
 	own := s.launches("s-1", "cache", set("cache=on"), 40, 40, 40, 40, 40, 40)
 	at := 1.0
@@ -149,30 +155,27 @@ func TestBoundsAreOfTheSameRelation(t *testing.T) {
 func TestBoundsAreOfTheSameUnit(t *testing.T) {
 	delta, ratio, level, low := -0.4, -0.0066, 59.6, -0.012
 	values, base := []float64{59.5, 59.7}, []float64{60, 60}
-	for name, test := range map[string]*verdict.Test{
-		"ratio": {Form: verdict.Ratio, Values: values, Base: base, Low: &low, Estimate: &ratio, Looks: []verdict.Look{{N: 2}}},
-		"range": {Form: verdict.Range, Values: values, Base: base, Low: &low, Relation: "change"},
-		"level": {Form: verdict.LogLevel, Values: values, Low: &low, Estimate: &level, Looks: []verdict.Look{{N: 2}}},
+	for want, test := range map[string]*verdict.Test{
+		"chat.tg.delta -0.4 of a ratio":             {Form: verdict.Ratio, Values: values, Base: base, Low: &low, Estimate: &ratio, Looks: []verdict.Look{{N: 2}}},
+		"chat.tg.delta -0.4 of a range":             {Form: verdict.Range, Values: values, Base: base, Low: &low, Relation: "change"},
+		"chat.tg.delta -0.4 of a level":             {Form: verdict.LogLevel, Values: values, Low: &low, Estimate: &level, Looks: []verdict.Look{{N: 2}}},
+		"chat.tg.delta -0.4 from -0.012 of its own": {Form: verdict.Difference, Values: values, Base: base, Low: &low},
 	} {
 		r := ledger.Rule{
 			Decides: true, Comparisons: []ledger.Comparison{{Text: "chat.tg >= 0.97 * chat.tg.base", Test: test}},
 			Inputs: []ledger.Input{{Path: "chat.tg.delta", Unit: "tok/s", Value: &delta, N: 2, BaseN: 2, PerLaunch: values, BasePerLaunch: base}},
 		}
-		if g := gainsOf(&ledger.Decision{Rules: []ledger.Rule{r}})[0]; shown(g) != "chat.tg.delta -0.4" || g.Unit != "tok/s" || g.Launches != 2 || g.Against != 2 {
-			t.Errorf("%s: %+v", name, g)
+		if test.Form == verdict.Difference {
+			r.Comparisons[0].Text = "chat.tg.delta >= -3"
 		}
-	}
-	r := ledger.Rule{
-		Decides: true, Comparisons: []ledger.Comparison{{Text: "chat.tg.delta >= -3", Test: &verdict.Test{Form: verdict.Difference, Values: values, Base: base, Low: &low}}},
-		Inputs: []ledger.Input{{Path: "chat.tg.delta", Unit: "tok/s", Value: &delta, N: 2, BaseN: 2, PerLaunch: values, BasePerLaunch: base}},
-	}
-	if g := gainsOf(&ledger.Decision{Rules: []ledger.Rule{r}})[0]; g.Low == nil || *g.Low != low {
-		t.Errorf("a difference is bounded by its test: %+v", g)
+		g := gainsOf(&ledger.Decision{Rules: []ledger.Rule{r}})[0]
+		if got, _, _ := strings.Cut(want, " of "); shown(g) != got || g.Unit != "tok/s" || g.Launches != 2 || g.Against != 2 {
+			t.Errorf("%s: %+v", want, g)
+		}
 	}
 }
 
-// TestOnSaysWhatWasAccepted: the arm is called accepted, and what that was then is
-// told by its knobs.
+// TestOnSaysWhatWasAccepted: the arm is called accepted, and what that was then is told by its knobs.
 func TestOnSaysWhatWasAccepted(t *testing.T) {
 	on := func(s *story) string {
 		all := AcceptedStack(s.st).Features
@@ -183,36 +186,365 @@ func TestOnSaysWhatWasAccepted(t *testing.T) {
 	s.begin("r2")
 	both := []string{"s-2.accepted.1", "s-2.accepted.2"}
 	s.feature("head", true, set("cache=on", "moe=routed", "head=mxfp4"), "accepted", both, []string{"s-2.head.1", "s-2.head.2"}, 0.1, 0.05)
-	if got := on(s); got != "cache + moe" {
-		t.Errorf("on %q", got)
-	}
+	must.Equal(t, "on", on(s), "cache + moe")
 	// Measured before there was a stack.
 	empty := s.launches("s-5", "accepted", set(), 20, 21)
 	s.feature("late", true, set("head=mxfp4"), "accepted", empty, s.launches("s-5", "late", set("head=mxfp4"), 30, 31), 0.1, 0.05)
-	if got := on(s); got != "baseline" {
-		t.Errorf("on %q", got)
-	}
+	must.Equal(t, "on", on(s), "baseline")
 	// On what nothing of the stack explains.
 	gone := s.launches("s-6", "accepted", set("cache=on", "moe=dense"), 20, 21)
 	s.feature("last", true, set("head=mxfp4"), "accepted", gone, s.launches("s-6", "last", set("head=f16"), 30, 31), 0.1, 0.05)
-	if got := on(s); got != "accepted" {
-		t.Errorf("on %q", got)
+	must.Equal(t, "on", on(s), "accepted")
+}
+
+// TestClaimShowsItsTest: a claim is open by the bounds of its test, so these are
+// shown and not the plain interval of all launches, which lies beyond the claim.
+func TestClaimShowsItsTest(t *testing.T) {
+	estimate, low, high := 0.098, 0.007, 0.148
+	h := &ledger.Hypothesis{
+		Metric: "chat.tg", Expect: "+9%", Measured: verdict.Say("broken", "{error}",
+			verdict.Text("error", "+10.0%, n = 8 against 8 launches")), Outcome: "open",
+		Test: &ledger.Rule{Comparisons: []ledger.Comparison{{Test: &verdict.Test{
+			Form: verdict.Ratio, Against: "baseline", Estimate: &estimate, Low: &low, High: &high, Looks: []verdict.Look{{N: 3}},
+		}}}},
+	}
+	c, _ := ClaimOf(&ledger.Decision{Hypothesis: h})
+	if want := "+9.8% (bounds +0.7% to +14.8%, 3 launches per arm)"; c.seen() != want {
+		t.Errorf("%q, want %q", c.seen(), want)
+	}
+	h.Test = nil
+	if c, _ = ClaimOf(&ledger.Decision{Hypothesis: h}); c.seen() != h.Measured.String() {
+		t.Errorf("without a test: %q", c.seen())
 	}
 }
 
-// TestOnSaysTheAlternative that was chosen then.
-func TestOnSaysTheAlternative(t *testing.T) {
-	s := newStory(t)
-	s.begin("r1")
-	s.add(baselineOf(set()))
-	base := s.launches("s-1", "baseline", set(), 20, 20)
-	wide := s.launches("s-1", "batch[wide]", set("head=wide"), 40, 40)
-	s.feature("batch", true, set("head=wide"), "baseline", base, wide, 1, 0.9, func(d *ledger.Decision) {
-		d.Alternatives = []ledger.Alternative{{Name: "batch[wide]", Set: map[string]string{"head": "wide"}, Verdict: verdict.Pass, Chosen: true}}
-	})
-	parent := s.launches("s-2", "accepted", set("head=wide"), 40, 41)
-	s.feature("drafts", true, set("head=wide", "cache=on"), "accepted", parent, s.launches("s-2", "drafts", set("head=wide", "cache=on"), 60, 61), 0.5, 0.4)
-	if got := AcceptedStack(s.st).Features; len(got) != 2 || got[1].On != "batch[wide]" {
-		t.Errorf("%+v", got)
+// TestContests: who is beaten, by the interval and never by the mean alone.
+func TestContests(t *testing.T) {
+	lower := func(v float64) ledger.Target {
+		return ledger.Target{Name: "x", Path: "target.x.chat.tg", Address: "chat.tg", Stat: "median", Value: v, Unit: "tok/s", Better: "lower"}
 	}
+	other := func(change func(*ledger.Target)) ledger.Target {
+		o := target
+		change(&o)
+		return o
+	}
+	for name, c := range map[string]struct {
+		target ledger.Target
+		values []float64
+		want   string
+	}{
+		"beaten":           {target, []float64{60, 61, 60.5, 60.7}, Beaten},
+		"not yet":          {target, []float64{50, 51, 50.5, 50.7}, NotYet},
+		"within":           {target, []float64{50, 66, 57, 59}, Open},
+		"mean above, wide": {target, []float64{58, 90, 57, 75}, Open},
+		"one launch":       {target, []float64{99}, Open + ": no interval: 1 launch"},
+		"no spread":        {target, []float64{99, 99, 99}, Open + ": no interval: all 3 launches have the same value"},
+		"lower is better":  {lower(70), []float64{60, 61, 60.5, 60.7}, Beaten},
+		"other unit":       {other(func(o *ledger.Target) { o.Unit = "ms" }), []float64{99, 98}, Open + ": launch s-9.baseline.1 has chat.tg in tok/s, the target is in ms"},
+		"not measured":     {other(func(o *ledger.Target) { o.Address = "chat.pp" }), []float64{99, 98}, Open + ": launch s-9.baseline.1 has no chat.pp median"},
+		"too few for it":   {other(func(o *ledger.Target) { o.Stat = "p99" }), []float64{99, 98}, Open + ": launch s-9.baseline.1 has no chat.tg p99"},
+		"target of zero":   {other(func(o *ledger.Target) { o.Value = 0 }), []float64{99, 98}, Open + ": no ratio"},
+		"no direction":     {other(func(o *ledger.Target) { o.Better = "" }), []float64{99, 98}, Open + ": no ratio"},
+		"nobody says of what": {other(func(o *ledger.Target) {
+			o.Address, o.Why = "", verdict.Say("broken", "{error}", verdict.Text("error", "no rule says"))
+		}), []float64{99, 98}, Open + ": no rule says"},
+		"sent something else": {other(func(o *ledger.Target) { o.Sent = &ledger.Sent{Prompt: 64, Output: 8, Concurrency: 1} }), []float64{99, 98, 97}, Open + ": launch s-9.baseline.1 was sent pp32 tg8 in chat"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := begun(t, c.target)
+			s.measured("s-9", "baseline", set(), c.values...)
+			all := Contests(s.st)
+			if len(all) != 1 || all[0].Variant != "baseline" {
+				t.Fatal(all)
+			}
+			check(t, all[0], c.want)
+		})
+	}
+	one := Contest{Target: target, Standing: Open}
+	one.decide(&Arm{Launches: []*ledger.Launch{tgLaunch(99), tgLaunch(math.Inf(1))}}, nil)
+	check(t, one, Open+": chat.tg: a value is not a finite number")
+}
+
+func check(t *testing.T, c Contest, want string) {
+	t.Helper()
+	got := strings.TrimSuffix(c.Standing+": "+c.Note.String(), ": ")
+	if !strings.HasPrefix(got, want) || !strings.Contains(want, ":") && c.Standing != want {
+		t.Errorf("got %q, want %q: %+v", got, want, c)
+	}
+	if c.Standing == Beaten && (c.RatioLow == nil || *c.RatioLow <= 1) {
+		t.Errorf("beaten without an interval above 1: %+v", c)
+	}
+}
+
+// TestNumberToBeat: it is shown also where nothing says what to hold against it.
+func TestNumberToBeat(t *testing.T) {
+	of := func(value float64) string {
+		rows := ContestTable([]Contest{{Target: ledger.Target{Name: "x", Path: "target.x.command.lat", Value: value, Unit: "ms"}, Standing: Open}}).Rows
+		return rows[0][2]
+	}
+	if got := of(20); got != "20 ms" {
+		t.Errorf("%q", got)
+	}
+	must.Equal(t, "of an import", of(0), "–")
+}
+
+// TestStackStands: both accepted ports together were measured as the arm of a
+// third, and neither port's own launches, the newest included, stand for them.
+func TestStackStands(t *testing.T) {
+	s := stacked(t)
+	s.measured("s-8", "cache", set("cache=on"), 99, 98)
+	all := Contests(s.st)
+	if len(all) != 1 || all[0].Variant != "accepted" || all[0].Session != "s-2" || len(all[0].Launches) != 4 || all[0].Standing != Beaten {
+		t.Fatalf("%+v", all)
+	}
+}
+
+// TestNewestByTheLedger: somebody sets the clock back, and what was measured since is still the newest.
+func TestNewestByTheLedger(t *testing.T) {
+	s := begun(t, target)
+	s.measured("s-1", "baseline", set(), 99, 98)
+	s.at = s.at.Add(-time.Hour)
+	s.measured("s-2", "baseline", set(), 20, 20.4)
+	if all := Contests(s.st); len(all) != 1 || all[0].Session != "s-2" || all[0].Standing != NotYet {
+		t.Fatalf("%+v", all)
+	}
+}
+
+// TestStackOfPartsAlone: what was never measured together has no number.
+func TestStackOfPartsAlone(t *testing.T) {
+	s := begun(t, target)
+	base := s.measured("s-1", "baseline", set(), 20, 20.4)
+	s.feature("cache", true, set("cache=on"), "baseline", base, s.measured("s-1", "cache", set("cache=on"), 99, 98), 1, 1)
+	s.feature("moe", true, set("moe=routed"), "baseline", base, s.measured("s-1", "moe", set("moe=routed"), 99, 98), 1, 1)
+	all := Contests(s.st)
+	if len(all) != 1 || all[0].Standing != Open || all[0].Note.Kind != code.NoLaunch.Kind || *all[0].Note.Values["features"].Number != 2 {
+		t.Fatalf("%+v", all)
+	}
+}
+
+// TestNewestThatMeasuredIt: a feature's own protocol sends another workload, and each
+// target is held against the newest session that measured its metric.
+func TestNewestThatMeasuredIt(t *testing.T) {
+	other := target
+	other.Path, other.Address, other.Sent, other.Value = "target.llamacpp.deep.tg", "deep.tg", nil, 10
+	s := begun(t, target, other)
+	s.measured("s-1", "baseline", set(), 20, 20.4, 20.1)
+	for i, v := range []float64{12, 12.1} {
+		s.launch("s-2", "baseline", i+1, set(), measure.CellRun{Cell: "deep"}, map[string]measure.Summary{
+			"deep.tg": {Unit: "tok/s", N: 10, Stats: map[string]float64{"median": v}},
+		})
+	}
+	s.stand("s-2", "baseline", []string{"s-2.baseline.1", "s-2.baseline.2"})
+	all := Contests(s.st)
+	if len(all) != 2 || all[0].Session != "s-1" || all[0].Standing != NotYet || all[1].Session != "s-2" || all[1].Standing != Beaten {
+		t.Fatalf("%+v", all)
+	}
+	for i, want := range []string{"\n3 launches of baseline in session s-1", "\n2 launches of baseline in session s-2"} {
+		if got := ContestTable(all).Rows[i][3]; !strings.HasSuffix(got, want) {
+			t.Error(got)
+		}
+	}
+}
+
+// TestNewestThatSentIt: where the newest session sent the workload and has no number
+// of it, an older one's does not stand in its place.
+func TestNewestThatSentIt(t *testing.T) {
+	s := begun(t, target)
+	s.measured("s-1", "baseline", set(), 99, 98)
+	s.stand("s-2", "baseline", []string{s.launch("s-2", "baseline", 1, set(), sentChat, nil)})
+	all := Contests(s.st)
+	if len(all) != 1 || all[0].Session != "s-2" || all[0].Standing != Open || all[0].Note.Kind != "target.launch_lacks" || all[0].Note.Subject != "s-2.baseline.1" || all[0].Note.Values["address"].Text != "chat.tg" {
+		t.Fatalf("%+v", all)
+	}
+}
+
+// TestDecidedOnTheTarget: where a rule decided on the level, its estimate and bounds stand against the target, whatever
+// number it asked for, and however its launches went on; what was decided of another variant, or of a change, does not.
+func TestDecidedOnTheTarget(t *testing.T) {
+	at := func(x float64) *float64 { return &x }
+	for name, c := range map[string]struct {
+		arm      string
+		knobs    map[string]string
+		test     verdict.Test
+		want     string
+		decided  bool
+		launches int
+	}{
+		"decided":      {"baseline", set(), verdict.Test{Form: verdict.LogLevel, Metric: "chat.tg", Stat: "median"}, "70 [65, 75]", true, 4},
+		"of a variant": {"moe", set("moe=routed"), verdict.Test{Form: verdict.LogLevel, Metric: "chat.tg", Stat: "median"}, "60.55 (95% CI 59.88 to 61.22)", false, 4},
+		"of a change":  {"baseline", set(), verdict.Test{Form: verdict.Difference, Metric: "chat.tg", Stat: "median", Against: "baseline"}, "60.55 (95% CI 59.88 to 61.22)", false, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := begun(t, target)
+			c.test.Launches = s.measured("s-1", c.arm, c.knobs, 70, 70, 70, 70, 10, 10)
+			c.test.Estimate, c.test.Low, c.test.High, c.test.Looks = at(70), at(65), at(75), []verdict.Look{{N: 4}}
+			s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{
+				Node: "phase.p", Kind: ledger.KindGate, Phase: "p", Attempt: 1, Verdict: verdict.Pass,
+				Rules: []ledger.Rule{{Name: "fast", Role: "rule", Decides: true, Verdict: verdict.Pass, Comparisons: []ledger.Comparison{{Text: "chat.tg > 60", Test: &c.test}}}},
+			}})
+			s.measured("s-2", "baseline", set(), 60, 61, 60.5, 60.7)
+			all := Contests(s.st)
+			if got, _, _ := strings.Cut(ContestTable(all).Rows[0][3], "\n"); got != c.want || all[0].Decided != c.decided || len(all[0].Launches) != c.launches || all[0].Standing != Beaten {
+				t.Errorf("%s, %+v", got, all[0])
+			}
+		})
+	}
+}
+
+// story writes a state directory as applies would.
+type story struct {
+	t    *testing.T
+	st   *store.Store
+	at   time.Time
+	seen map[string]int
+	// nodes are those of the plan.
+	nodes []string
+}
+
+func newStory(t *testing.T) *story {
+	st := must.Get(store.Open(t.TempDir()))(t)
+	t.Cleanup(func() { st.Close() })
+	return &story{t: t, st: st, at: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), seen: map[string]int{}}
+}
+
+func (s *story) add(r *ledger.Record) {
+	s.t.Helper()
+	s.at = s.at.Add(time.Minute)
+	r.Time = s.at
+	if err := s.st.Append(r); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *story) begin(run string, targets ...ledger.Target) {
+	s.add(&ledger.Record{Type: "run", Run: run, RunStart: &ledger.RunStart{Plan: "tiny", PlanFile: "plan.hcl", Tool: "test", Targets: targets, Nodes: s.nodes}})
+}
+
+// begun is a story whose run qualified the baseline.
+func begun(t *testing.T, targets ...ledger.Target) *story {
+	s := newStory(t)
+	s.begin("r1", targets...)
+	s.add(baselineOf(set()))
+	return s
+}
+
+func (s *story) end(run string) {
+	s.add(&ledger.Record{Type: "end", Run: run, End: &ledger.End{Verdict: verdict.Pass, Reason: verdict.New(code.Finished)}})
+}
+
+// launches are one arm of a session, one for each value of tg.
+func (s *story) launches(session, variant string, knobs map[string]string, tg ...float64) (ids []string) {
+	for _, v := range tg {
+		ids = append(ids, s.launch(session, variant, len(ids)+1, knobs, sentChat, tgLaunch(v).Metrics))
+	}
+	return ids
+}
+
+var sentChat = measure.CellRun{Cell: "chat", Prompt: 32, Output: 8, Concurrency: 1}
+
+func (s *story) launch(session, variant string, n int, knobs map[string]string, cell measure.CellRun, metrics map[string]measure.Summary) string {
+	id := fmt.Sprintf("%s.%s.%d", session, variant, n)
+	s.add(&ledger.Record{Type: "launch", Run: "r1", Launch: &ledger.Launch{
+		ID: id, Session: session, Purpose: "benchmark", Node: "feature.x.benchmark", Variant: variant, VariantKey: fmt.Sprint(knobs),
+		Block: "embedded.tiny", Knobs: knobs, Ordinal: n, Order: n, Started: s.at, OK: true, Cells: []measure.CellRun{cell}, Metrics: metrics,
+	}})
+	return id
+}
+
+// measured are launches on which something was decided.
+func (s *story) measured(session, variant string, knobs map[string]string, tg ...float64) (ids []string) {
+	ids = s.launches(session, variant, knobs, tg...)
+	s.stand(session, variant, ids)
+	return ids
+}
+
+// stand decides something on launches.
+func (s *story) stand(session, variant string, ids []string) {
+	node := "feature." + variant + ".first"
+	s.seen[node]++
+	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{
+		Node: node, Kind: ledger.KindCriteria, Attempt: s.seen[node], Verdict: verdict.Fail, Session: session,
+		Evidence: []ledger.Evidence{{Feature: variant, Candidate: ledger.Arm{Name: variant, Launches: ids}}},
+	}})
+}
+
+// feature decides one, by its gain in tg.
+func (s *story) feature(name string, accepted bool, knobs map[string]string, parent string, base, own []string, gain, low float64, more ...func(*ledger.Decision)) {
+	v := verdict.Pass
+	if !accepted {
+		v = verdict.Inconclusive
+	}
+	s.seen[name]++
+	values := func(ids []string) (out []float64) {
+		for _, id := range ids {
+			l, _ := s.st.LaunchByID(id)
+			out = append(out, l.Metrics["chat.tg"].Stats["median"])
+		}
+		return out
+	}
+	test := &verdict.Test{Form: verdict.Ratio, Metric: "chat.tg", Values: values(own), Base: values(base), Low: &low, Stop: verdict.StopPass}
+	d := &ledger.Decision{
+		Node: "feature." + name, Kind: "feature", Phase: "p", Feature: name, Attempt: s.seen[name], Verdict: v, Accepted: accepted, Variant: knobs,
+		Evidence: []ledger.Evidence{{Feature: name, Candidate: ledger.Arm{Name: name, Launches: own}, Parent: ledger.Arm{Name: parent, Launches: base}}},
+		Rules: []ledger.Rule{{
+			Name: "decode", Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1",
+			Inputs:      []ledger.Input{{Path: "chat.tg.gain", Value: &gain, N: len(own), BaseN: len(base), PerLaunch: test.Values, BasePerLaunch: test.Base}},
+			Comparisons: []ledger.Comparison{{Text: "chat.tg.gain >= 0.1", Test: test}},
+			Reasons: []verdict.Reason{verdict.New(code.AsWanted, verdict.Num("is", gain, "ratio"), verdict.Text("op", ">="), verdict.Num("wanted", 0.1, "ratio")).On("chat.tg.gain").Is(v).
+				From(verdict.Say("test.shown_against",
+					"{subject?{subject} }{at_least?lower bound {at_least~limit}}{at_least!{at_most?upper bound "+
+						"{at_most~limit}}{at_most!no finite bound}}, {launches|launch|launches}{against? per arm}",
+					verdict.Num("at_least", low, "ratio"), verdict.Num("limit", 0.1, "ratio"), verdict.Int("launches", len(own)), verdict.Text("against", parent)))},
+		}},
+	}
+	for _, change := range more {
+		change(d)
+	}
+	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: d})
+}
+
+func set(pairs ...string) map[string]string {
+	m := map[string]string{"cache": "off", "moe": "all", "head": "f32"}
+	for _, p := range pairs {
+		k, v, _ := strings.Cut(p, "=")
+		m[k] = v
+	}
+	return m
+}
+
+var target = ledger.Target{
+	Name: "llamacpp", Tool: "llama-bench f5acfb2ff", Path: "target.llamacpp.chat.tg", Address: "chat.tg", Stat: "median",
+	Sent: &ledger.Sent{Prompt: 32, Output: 8, Concurrency: 1}, Value: 57.85, Unit: "tok/s", Better: "higher",
+}
+
+// stacked: two ports on the baseline are accepted, the second knob first by the
+// plan's order; a third, on both, is not, and so measured both together.
+func stacked(t *testing.T) *story {
+	s := newStory(t)
+	s.nodes = []string{"baseline", "feature.cache", "feature.moe", "phase.p", "feature.head"}
+	s.begin("r1", target)
+	s.add(baselineOf(set()))
+	base := s.launches("s-1", "baseline", set(), 20, 20.4, 19.8, 20.1)
+	cache := s.launches("s-1", "cache", set("cache=on"), 44, 44.5, 43.6, 44.2)
+	moe := s.launches("s-1", "moe", set("moe=routed"), 30, 30.3, 29.6, 30.2)
+	s.feature("moe", true, set("moe=routed"), "baseline", base, moe, 0.4963, 0.4621)
+	s.feature("cache", true, set("cache=on"), "baseline", base, cache, 1.1948, 1.1496)
+	both := s.launches("s-2", "accepted", set("cache=on", "moe=routed"), 61, 61.6, 60.7, 61.1)
+	head := s.launches("s-2", "head", set("cache=on", "moe=routed", "head=mxfp4"), 61.5, 60.6, 61.2, 61.3)
+	s.feature("head", false, set("cache=on", "moe=routed", "head=mxfp4"), "accepted", both, head, 0.0008, -0.02, func(d *ledger.Decision) {
+		d.Hypothesis = &ledger.Hypothesis{Metric: "chat.tg", Expect: "+5%", Because: "fewer bytes", Measured: verdict.Say("value.seen",
+			"{value}, {base_n?{n} against {base_n|launch|launches}}{base_n!{n|launch|launches}}{interval?, 95% "+
+				"CI {interval}}",
+			verdict.Num("value", 0.001, "ratio"), verdict.Int("n", 4), verdict.Int("base_n", 4), verdict.Span("interval", -0.012, 0.014, "ratio")).On("chat.tg.change"), Outcome: "refuted", PostHoc: true}
+	})
+	s.end("r1")
+	return s
+}
+
+func baselineOf(knobs map[string]string) *ledger.Record {
+	return &ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{Node: "baseline", Kind: "qualify", Attempt: 1, Verdict: verdict.Pass, Variant: knobs}}
+}
+
+func tgLaunch(v float64) *ledger.Launch {
+	return &ledger.Launch{ID: "l", Metrics: map[string]measure.Summary{"chat.tg": {Unit: "tok/s", Better: measure.Higher, N: 10, Stats: map[string]float64{"median": v}}}}
 }

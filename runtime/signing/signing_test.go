@@ -5,20 +5,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
-// TestKey: a key is made once, signs what its public part verifies, and is refused where
-// others could have read it.
+// TestKey: a key is made once, signs what its public part verifies, and is refused where others could have read it.
 func TestKey(t *testing.T) {
 	t.Setenv(Environment, "")
 	path := filepath.Join(t.TempDir(), "mxflow", "signing.key")
 	if _, err := Public(path); err == nil {
 		t.Error("a public key without a private one")
 	}
-	key, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(Open(path))(t)
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v: want mode 0600", info.Mode(), err)
 	}
@@ -30,17 +28,11 @@ func TestKey(t *testing.T) {
 		t.Errorf("public key %q, %v, want %q", public, err, key.Public)
 	}
 	text := "a text\nof two lines\n"
-	signed, err := key.Sign([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	signed := must.Get(key.Sign([]byte(text)))(t)
 	if got, err := Verify(signed, key.Public); err != nil || string(got) != text {
 		t.Errorf("verified %q, %v", got, err)
 	}
-	other, err := Open(filepath.Join(t.TempDir(), "other.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(Open(filepath.Join(t.TempDir(), "other.key")))(t)
 	for name, try := range map[string]struct{ signed, public string }{
 		"another key":  {string(signed), other.Public},
 		"changed text": {strings.Replace(string(signed), "two", "too", 1), key.Public},
@@ -52,9 +44,7 @@ func TestKey(t *testing.T) {
 			t.Errorf("%s: verified %q", name, got)
 		}
 	}
-	if err := os.Chmod(path, 0o640); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(path, 0o640))
 	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "0640") {
 		t.Errorf("a key that others can read: %v", err)
 	}
@@ -64,14 +54,8 @@ func TestKey(t *testing.T) {
 func TestKeyOfEnvironment(t *testing.T) {
 	t.Setenv(Environment, "")
 	path := filepath.Join(t.TempDir(), "signing.key")
-	key, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(Open(path))(t)
+	text := must.Get(os.ReadFile(path))(t)
 	t.Setenv(Environment, string(text))
 	missing := filepath.Join(t.TempDir(), "signing.key")
 	if got, err := Open(missing); err != nil || got.Public != key.Public {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -23,16 +24,12 @@ func TestFullDisk(t *testing.T) {
 		t.Skipf("needs the right to mount a small tmpfs: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := unix.Unmount(mount, unix.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, unix.Unmount(mount, unix.MNT_DETACH))
 	})
 	dir := filepath.Join(mount, ".mxflow")
 	s := open(t, dir)
 	ballast := filepath.Join(mount, "ballast")
-	if err := os.WriteFile(ballast, make([]byte, 300<<10), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(ballast, make([]byte, 300<<10), 0o644))
 	recorded := 0
 	var err error
 	for err == nil {
@@ -49,9 +46,7 @@ func TestFullDisk(t *testing.T) {
 	if rep, err := ledger.Verify(s.LedgerPath()); err != nil || rep.Records != recorded || len(s.Decisions()) != recorded {
 		t.Errorf("%d records acknowledged, %+v, %v", recorded, rep, err)
 	}
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(ballast))
 	add(t, s, launch("r", "l", "v", 3, true))
 	if l := s.Launches(LaunchFilter{VariantKey: "v"}); len(l) != 1 || l[0].Seconds != 3 {
 		t.Errorf("%+v", l)

@@ -1,20 +1,28 @@
 package store
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -22,9 +30,7 @@ func TestLayout(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "deep", ".mxflow")
 	s := open(t, dir)
 	for _, name := range []string{"ledger", "artifacts/sha256", "runs"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			t.Error(err)
-		}
+		must.Get(os.Stat(filepath.Join(dir, name)))(t)
 	}
 	if b, _ := os.ReadFile(filepath.Join(dir, ".gitignore")); string(b) != "*\n" {
 		t.Errorf(".gitignore holds %q", b)
@@ -46,25 +52,23 @@ func TestUnusableDirectories(t *testing.T) {
 	tmp := t.TempDir()
 	file := filepath.Join(tmp, "file")
 	os.WriteFile(file, nil, 0o644)
+	uses := map[string]func(string) error{
+		"Open":         func(d string) error { _, err := Open(d); return err },
+		"OpenReadOnly": func(d string) error { _, err := OpenReadOnly(d); return err },
+		"Lock":         func(d string) error { _, err := Lock(d); return err },
+	}
 	for _, dir := range []string{file, filepath.Join(file, "below")} {
-		for name, use := range map[string]func(string) error{
-			"Open":         func(d string) error { _, err := Open(d); return err },
-			"OpenReadOnly": func(d string) error { _, err := OpenReadOnly(d); return err },
-			"Lock":         func(d string) error { _, err := Lock(d); return err },
-		} {
-			if err := use(dir); err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "move it away") {
-				t.Errorf("%s of %s: %v", name, dir, err)
-			}
+		for name, use := range uses {
+			must.Refuse(t, fmt.Sprint(name, " ", dir), use(dir), dir)
+			must.Refuse(t, fmt.Sprint(name, " ", dir), use(dir), "move it away")
 		}
 	}
 	if _, err := OpenReadOnly(filepath.Join(tmp, "none")); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "run apply first") {
 		t.Errorf("got %v", err)
 	}
 	// A writer is not told to run what runs.
-	for name, use := range map[string]func(string) error{
-		"Open": func(d string) error { _, err := Open(d); return err },
-		"Lock": func(d string) error { _, err := Lock(d); return err },
-	} {
+	delete(uses, "OpenReadOnly")
+	for name, use := range uses {
 		if err := use("/proc/none"); runtime.GOOS == "linux" && (!errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "use another state directory") || strings.Contains(err.Error(), "apply")) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -135,31 +139,14 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-func TestReadOnlyStoreRefusesToWrite(t *testing.T) {
-	dir := t.TempDir()
-	open(t, dir)
-	s := openReadOnly(t, dir)
-	if err := s.Append(runStart("r")); !errors.Is(err, errReadOnly) {
-		t.Errorf("got %v", err)
-	}
-	if _, err := s.Put([]byte("x")); !errors.Is(err, errReadOnly) {
-		t.Errorf("got %v", err)
-	}
-}
-
 // A reader works on a directory that it cannot write to, and leaves no trace.
 func TestReadOnlyDirectory(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	add(t, s, runStart("r"), launch("r", "l1", "v1", 10, true))
-	sum, err := s.Put([]byte("log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sum := must.Get(s.Put([]byte("log")))(t)
 	s.Close()
-	if err := os.Chmod(dir, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(dir, 0o555))
 	t.Cleanup(func() { os.Chmod(dir, 0o755) })
 	list := func() (names []string) {
 		entries, _ := os.ReadDir(dir)
@@ -176,54 +163,51 @@ func TestReadOnlyDirectory(t *testing.T) {
 	if b, err := r.Get(sum); err != nil || string(b) != "log" {
 		t.Errorf("%q, %v", b, err)
 	}
+	if err := r.Append(runStart("r")); !errors.Is(err, errReadOnly) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := r.Put([]byte("x")); !errors.Is(err, errReadOnly) {
+		t.Errorf("got %v", err)
+	}
 	r.Close()
 	if !reflect.DeepEqual(before, list()) {
 		t.Errorf("left behind: %v", list())
 	}
 }
 
+// TestReadersWhileWriting: what readers find is whole, whatever is written meanwhile.
 func TestReadersWhileWriting(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
-	done := make(chan struct{})
+	var done atomic.Bool
 	var wg sync.WaitGroup
-	for range 2 {
+	for _, r := range []func() (*Store, error){func() (*Store, error) { return OpenReadOnly(dir) }, func() (*Store, error) { return s, nil }} {
 		wg.Go(func() {
-			for stop := false; !stop; {
-				select {
-				case <-done:
-					stop = true
-				default:
-				}
-				r, err := OpenReadOnly(dir)
+			for !done.Load() {
+				r, err := r()
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				want := len(r.Launches(LaunchFilter{}))
-				if n := len(r.Launches(LaunchFilter{VariantKey: "v"})); n != want {
-					t.Errorf("%d launches of the variant, the ledger has %d", n, want)
+				least := len(r.Launches(LaunchFilter{}))
+				if n := len(r.Launches(LaunchFilter{VariantKey: "v"})); n < least || r != s && n > least {
+					t.Errorf("%d launches of the variant, the ledger has %d", n, least)
 				}
-				r.Close()
+				r.Latest("n")
+				if len(r.Notices()) > 0 {
+					t.Error(r.Notices())
+				}
+				if r != s {
+					r.Close()
+				}
 			}
 		})
 	}
-	wg.Go(func() {
-		for range 40 {
-			s.Latest("n")
-			s.Launches(LaunchFilter{VariantKey: "v"})
-			s.Notices()
-		}
-	})
 	for i := range 60 {
-		id := string(rune('A' + i))
-		add(t, s, launch("r", id, "v", 1, true), decision("r", "n", i+1, verdict.Pass))
+		add(t, s, launch("r", string(rune('A'+i)), "v", 1, true), decision("r", "n", i+1, verdict.Pass))
 	}
-	close(done)
+	done.Store(true)
 	wg.Wait()
-	if n := s.Notices(); len(n) != 0 {
-		t.Error(n)
-	}
 }
 
 func TestAppendErrorsLeaveNothing(t *testing.T) {
@@ -239,13 +223,10 @@ func TestAppendErrorsLeaveNothing(t *testing.T) {
 	if err := s.Append(runStart("r")); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := ledger.Verify(s.LedgerPath()); err != nil {
-		t.Error(err)
-	}
+	must.Get(ledger.Verify(s.LedgerPath()))(t)
 }
 
-// appendForEver records decisions and says the number of each once it is
-// recorded.
+// appendForEver records decisions and says the number of each once it is recorded.
 func appendForEver(dir string) error {
 	if _, err := Lock(dir); err != nil {
 		return err
@@ -277,14 +258,8 @@ func TestKilledWhileAppending(t *testing.T) {
 				t.Fatalf("the other process says %q", line)
 			}
 		}
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		cmd.Wait()
-		l, err := Lock(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		kill(t, cmd)
+		l := must.Get(Lock(dir))(t)
 		s := open(t, dir)
 		if got := len(s.History("n")); got < acknowledged {
 			t.Errorf("%d decisions, %d were acknowledged", got, acknowledged)
@@ -298,9 +273,277 @@ func TestKilledWhileAppending(t *testing.T) {
 			}
 		}
 		s.Close()
-		if _, err := ledger.Verify(s.LedgerPath()); err != nil {
-			t.Error(err)
-		}
+		must.Get(ledger.Verify(s.LedgerPath()))(t)
 		l.Unlock()
 	}
+}
+
+// TestWaivers: the newest waiver of a gate is found by writers and readers, and a run shows those of its decisions.
+func TestWaivers(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	gate := decision("r1", "phase.a", 1, verdict.Fail)
+	gate.Decision.Kind = "gate"
+	waive := func(reason string, revoked bool) *ledger.Record {
+		return &ledger.Record{Type: "waiver", Time: noon, Run: "r1", Waiver: &ledger.Waiver{
+			Node: "phase.a", Attempt: 1, Verdict: verdict.Fail,
+			Reason: reason, By: "kim", Expires: noon.Add(time.Hour), Revoked: revoked,
+		}}
+	}
+	if s.Waiver("phase.a") != nil || len(s.Waivers()) != 0 {
+		t.Error("there is a waiver before any was given")
+	}
+	add(t, s, runStart("r1"), gate, runEnd("r1"))
+	// Given after the run ended, of a decision of it.
+	add(t, s, waive("known", false), waive("not known", true))
+	add(t, s, runStart("r2"), runEnd("r2"))
+	feature := decision("r1", "feature.a", 1, verdict.Pass)
+	add(t, s, feature)
+	add(t, s, &ledger.Record{Type: "decision", Time: noon, Run: "r1", Decision: feature.Decision.Withdraw(ledger.Retraction{Node: "feature.a", Reason: "wrong", By: "kim"})})
+	for name, s := range map[string]*Store{"writer": s, "reader": openReadOnly(t, dir)} {
+		if w := s.Waiver("phase.a"); w == nil || !w.Revoked || w.Reason != "not known" {
+			t.Errorf("%s: the newest waiver is %+v", name, w)
+		}
+		if all := s.Waivers(); len(all) != 2 || all[0].Reason != "known" || all[0].Run != "r1" || all[0].Record != 3 {
+			t.Errorf("%s: waivers are %+v", name, all)
+		}
+		if runs := s.Runs(); len(runs) != 2 || !runs[0].Done || runs[1].ID != "r2" {
+			t.Errorf("%s: runs are %+v", name, runs)
+		}
+		view, err := s.Run("r1")
+		if err != nil || len(view.Waivers) != 2 || len(view.Decisions) != 3 {
+			t.Errorf("%s: %+v, %v", name, view, err)
+		}
+		if d, _, _ := s.Latest("feature.a"); !d.Retracted() || d.Attempt != 2 {
+			t.Errorf("%s: the newest decision is %+v", name, d)
+		}
+	}
+}
+
+// TestMain plays the other process when it is asked to, which goes on until it is killed.
+func TestMain(m *testing.M) {
+	dir := os.Getenv("STORE_TEST_DIR")
+	var err error
+	switch os.Getenv("STORE_TEST_CHILD") {
+	case "lock":
+		err = holdLock(dir)
+	case "append":
+		err = appendForEver(dir)
+	default:
+		os.Exit(m.Run())
+	}
+	fmt.Println(err)
+	os.Exit(1)
+}
+
+func holdLock(dir string) error {
+	if _, err := Lock(dir); err != nil {
+		return err
+	}
+	fmt.Println("locked")
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// child starts this test as the other process and returns what it says.
+func child(t *testing.T, role, dir string) (*exec.Cmd, *bufio.Reader) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "STORE_TEST_CHILD="+role, "STORE_TEST_DIR="+dir)
+	must.Get(cmd.StdinPipe())(t)
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
+	t.Cleanup(func() { cmd.Process.Kill() })
+	return cmd, bufio.NewReader(out)
+}
+
+// locked is a process that holds the lock.
+func locked(t *testing.T, dir string) *exec.Cmd {
+	t.Helper()
+	cmd, out := child(t, "lock", dir)
+	if line, err := out.ReadString('\n'); line != "locked\n" {
+		t.Fatalf("the other process says %q, %v", line, err)
+	}
+	return cmd
+}
+
+func kill(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	must.Do(t, cmd.Process.Kill())
+	cmd.Wait()
+}
+
+func TestLockDiesWithItsHolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), ".mxflow")
+	child := locked(t, dir)
+	_, err := Lock(dir)
+	var held *HeldError
+	if !errors.As(err, &held) || held.Holder == nil || held.Holder.PID != child.Process.Pid {
+		t.Fatalf("got %v", err)
+	}
+	for _, want := range []string{filepath.Join(dir, "lock"), fmt.Sprint(child.Process.Pid), filepath.Base(os.Args[0])} {
+		must.Contain(t, err, err.Error(), want)
+	}
+	// Readers do not care.
+	must.Get(os.Create(filepath.Join(dir, "ledger")))(t)
+	openReadOnly(t, dir)
+
+	kill(t, child)
+	if b, _ := os.ReadFile(filepath.Join(dir, "lock")); len(b) == 0 {
+		t.Error("the dead holder's file is empty, so this shows nothing")
+	}
+	l, err := Lock(dir)
+	if err != nil {
+		t.Fatalf("the holder is dead: %v", err)
+	}
+	must.Do(t, l.Unlock())
+}
+
+func TestLockWithinAProcess(t *testing.T) {
+	dir := t.TempDir()
+	l := must.Get(Lock(dir))(t)
+	var held *HeldError
+	if _, err := Lock(dir); !errors.As(err, &held) || held.Holder.PID != os.Getpid() {
+		t.Errorf("got %v", err)
+	}
+	must.Do(t, l.Unlock())
+	// What is written in the file is no lock.
+	os.WriteFile(filepath.Join(dir, "lock"), []byte(`{"pid":1,"host":"here"}`), 0o644)
+	l = must.Get(Lock(dir))(t)
+	// A holder that has not signed yet, or whose file is torn.
+	for _, text := range []string{"", `{"pid":`} {
+		os.WriteFile(filepath.Join(dir, "lock"), []byte(text), 0o644)
+		if _, err := Lock(dir); !errors.As(err, &held) || held.Holder != nil || held.Error() == "" {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+	l.Unlock()
+}
+
+// Whoever looks learns who is at work, and that a dead holder's file means nothing.
+func TestAtWork(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), ".mxflow")
+	look := func(want bool) *Holder {
+		t.Helper()
+		held, by, err := AtWork(dir)
+		if err != nil || held != want {
+			t.Fatalf("held %v by %+v, %v; want %v", held, by, err, want)
+		}
+		return by
+	}
+	look(false)
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("looking made the directory")
+	}
+	other := locked(t, dir)
+	if by := look(true); by == nil || by.PID != other.Process.Pid || by.Started.IsZero() {
+		t.Errorf("it is held by %+v", by)
+	}
+	kill(t, other)
+	must.Equal(t, "it is held by the dead", look(false), nil)
+	// One who has not said who it is.
+	l := must.Get(Lock(dir))(t)
+	must.Do(t, os.Truncate(filepath.Join(dir, "lock"), 0))
+	must.Equal(t, "nobody signed, and it is held by", look(true), nil)
+	l.Unlock()
+}
+
+// The lock names the run that its holder is at work on, and never that of a holder who is dead.
+func TestLockNamesTheRun(t *testing.T) {
+	dir := t.TempDir()
+	l := must.Get(Lock(dir))(t)
+	defer l.Unlock()
+	run := func() string {
+		t.Helper()
+		held, by, err := AtWork(dir)
+		switch {
+		case err != nil || !held:
+			t.Fatalf("held %v, %v", held, err)
+		case by == nil:
+			return "nobody"
+		}
+		return by.Run
+	}
+	must.Equal(t, "before it began one, the run is", run(), "")
+	// Shorter and longer than what is there.
+	for _, id := range []string{"20260102T030405-aabbcc", "r", "r-1"} {
+		must.Do(t, l.Begin(id))
+		must.Equal(t, "the run is", run(), id)
+	}
+}
+
+// Whoever looks is in nobody's way.
+func TestLookingIsInNobodysWay(t *testing.T) {
+	dir := t.TempDir()
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if _, _, err := AtWork(dir); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	}()
+	for range 300 {
+		l := must.Get(Lock(dir))(t)
+		must.Do(t, l.Unlock())
+	}
+	close(stop)
+	<-stopped
+}
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+func open(t testing.TB, dir string) *Store {
+	t.Helper()
+	s := must.Get(Open(dir))(t)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func openReadOnly(t testing.TB, dir string) *Store {
+	t.Helper()
+	s := must.Get(OpenReadOnly(dir))(t)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func add(t testing.TB, s *Store, recs ...*ledger.Record) {
+	t.Helper()
+	must.Do(t, s.Append(recs...))
+}
+
+func runStart(run string) *ledger.Record {
+	return &ledger.Record{Type: "run", Time: noon, Run: run, RunStart: &ledger.RunStart{Plan: "p", PlanFile: "p.hcl", Tool: "test"}}
+}
+
+func runEnd(run string) *ledger.Record {
+	return &ledger.Record{Type: "end", Time: noon.Add(time.Hour), Run: run, End: &ledger.End{Verdict: verdict.Fail, Exit: 2, Reason: verdict.New(code.Finished)}}
+}
+
+func launch(run, id, key string, seconds float64, ok bool) *ledger.Record {
+	return &ledger.Record{Type: "launch", Time: noon, Run: run, Launch: &ledger.Launch{
+		ID: id, Session: "s-" + key, Purpose: "benchmark", Node: "baseline", Variant: key, VariantKey: key, Ordinal: 1, Order: 1,
+		Started: noon, Seconds: seconds, OK: ok, Engine: map[string]string{"kind": "embedded"},
+		Metrics: map[string]measure.Summary{"chat.tg": {Unit: "tok/s", Better: "higher", N: 10, Stats: map[string]float64{"mean": 57.85, "median": 57.9}}},
+	}}
+}
+
+func decision(run, node string, attempt int, v verdict.Verdict) *ledger.Record {
+	value, low := 0.12, 0.10
+	return &ledger.Record{Type: "decision", Time: noon, Run: run, Decision: &ledger.Decision{
+		Node: node, Kind: "feature", MeasureKey: "m", DecisionKey: "d", Attempt: attempt, Verdict: v, Because: verdict.Say("first",
+			"first"),
+		Reasons: []verdict.Reason{verdict.Say("broken", "{error}", verdict.Text("error", "chat.tg.gain 12% >= 10%"))},
+		Rules: []ledger.Rule{{
+			Name: "decode", Role: "criterion", Expr: "chat.tg.gain >= 0.10", Source: "p.hcl:3:5", Verdict: v, Decides: true,
+			Inputs: []ledger.Input{{Path: "chat.tg.gain", Value: &value, N: 5, BaseN: 5, Low: &low}},
+		}},
+	}}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -24,10 +25,7 @@ type state struct {
 }
 
 func newState(t testing.TB) *state {
-	st, err := store.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(store.Open(t.TempDir()))(t)
 	t.Cleanup(func() { st.Close() })
 	return &state{t, st, time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)}
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/mxflow/mxflow/engine/enginetest"
-	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -47,14 +47,9 @@ func planOf(edges []Edge) *plans.Plan {
 }
 
 func pageOf(t testing.TB, s *state, edges []Edge) string {
-	m, err := Of(s.st, planOf(edges), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Of(s.st, planOf(edges), nil))(t)
 	var out bytes.Buffer
-	if err := Write(&out, m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(&out, m))
 	return out.String()
 }
 
@@ -63,6 +58,9 @@ func pageOf(t testing.TB, s *state, edges []Edge) string {
 func TestNothingInjects(t *testing.T) {
 	s, edges := whole(t)
 	text := pageOf(t, s, edges)
+	if n := strings.Count(text, `<path class="tip"`); n != len(edges) {
+		t.Errorf("%d arrowheads for %d needs: what a phase needs is told from what needs it", n, len(edges))
+	}
 	if strings.Contains(text, "<script>boom") || strings.Contains(text, "<img") {
 		t.Error("a name became an element")
 	}
@@ -91,8 +89,7 @@ func TestScriptsAreGraphic(t *testing.T) {
 	}
 }
 
-// TestEmptySections: what has no data has no section, and a state directory without a run
-// has no page.
+// TestEmptySections: what has no data has no section, and a state directory without a run has no page.
 func TestEmptySections(t *testing.T) {
 	s := newState(t)
 	if _, err := Of(s.st, planOf(nil), nil); err == nil {
@@ -123,23 +120,12 @@ func TestLayout(t *testing.T) {
 func TestFirstLaunch(t *testing.T) {
 	s := newState(t)
 	s.add(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "p", Nodes: []string{"feature.moe"}}}, &ledger.Record{Type: "launch", Launch: s.launch("s-1", ledger.Baseline, 1, 60, false)})
-	m, err := Of(s.st, planOf(nil), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Of(s.st, planOf(nil), nil))(t)
 	b := &builder{Model: m, st: s.st, launches: map[[2]string][]*ledger.Launch{{"s-1", ledger.Baseline}: s.st.Launches(store.LaunchFilter{})}}
 	b.rounds("s-1", "moe", ledger.Baseline, nil)
 	text, err := json.Marshal(m.Figures.Lines)
 	if err != nil || len(m.Figures.Lines) != 1 || strings.Contains(string(text), "null") {
 		t.Errorf("%s, %v", text, err)
-	}
-}
-
-// TestArrows: what a phase needs is told from what needs it.
-func TestArrows(t *testing.T) {
-	s, edges := whole(t)
-	if n := strings.Count(pageOf(t, s, edges), `<path class="tip"`); n != len(edges) {
-		t.Errorf("%d arrowheads for %d needs", n, len(edges))
 	}
 }
 
@@ -162,10 +148,14 @@ func opened(t testing.TB) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel := chromedp.NewContext(alloc)
 	t.Cleanup(cancel)
-	if err := chromedp.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, chromedp.Run(ctx))
 	return ctx
+}
+
+func tabOf(t testing.TB, browser context.Context) context.Context {
+	tab, cancel := chromedp.NewContext(browser)
+	t.Cleanup(cancel)
+	return tab
 }
 
 // complaints are what a page writes to the console or throws.
@@ -192,6 +182,15 @@ func (c *complaints) listen(ctx context.Context) {
 	})
 }
 
+func (c *complaints) none(t *testing.T) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.lines) > 0 {
+		t.Errorf("the console has:\n%s", strings.Join(c.lines, "\n"))
+	}
+}
+
 // served gives a page an address, as a file of a web server has one.
 func served(t testing.TB, text string) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -206,104 +205,92 @@ func served(t testing.TB, text string) string {
 	return server.URL + "/"
 }
 
-// TestInBrowser: every figure is drawn, on a phone in light and on a desk in dark, without
-// a word on the console, without a page that scrolls sideways, and without what keeps
-// people with a keyboard or a screen reader out.
+// TestInBrowser: every figure is drawn, on a phone in light and on a desk in dark, without a word on the console,
+// without a page that scrolls sideways, and without what keeps people with a keyboard or a screen reader out.
 func TestInBrowser(t *testing.T) {
 	ctx := opened(t)
 	s, edges := whole(t)
-	url := served(t, pageOf(t, s, edges))
-	for theme, widths := range map[string][]int64{"light": {390}, "dark": {1440}} { // a theme and a width have nothing to do with each other
-		for _, width := range widths {
-			t.Run(fmt.Sprintf("%s %d", theme, width), func(t *testing.T) {
-				tab, cancel := chromedp.NewContext(ctx)
-				defer cancel()
-				said := &complaints{}
-				said.listen(tab)
-				var empty, over, titles, strange []string
-				var figures, page, window int
-				var findings, coloured string
-				var shot []byte
-				err := chromedp.Run(tab, log.Enable(), chromedp.EmulateViewport(width, 900),
-					emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}),
-					chromedp.Navigate(url),
-					chromedp.Evaluate(`document.querySelector("figure").scrollIntoView()`, nil),
-					chromedp.WaitReady(`figure .plot > svg`), // what is in view is drawn by itself
-					chromedp.Evaluate(`window.dispatchEvent(new Event("beforeprint")); document.querySelectorAll("details").forEach((d) => { d.open = true; }); null`, nil),
-					chromedp.Evaluate(`new Promise((done) => setTimeout(() => requestAnimationFrame(() => done(0)), 0))`, nil, awaited),
-					chromedp.Evaluate(`document.querySelectorAll("figure").length`, &figures),
-					chromedp.Evaluate(`[...document.querySelectorAll("figure[data-kind=lines]")].filter((f) => !f.textContent.startsWith("Launches")).map((f) => f.closest("details.feature").querySelector("h3").textContent + ": " + f.querySelector("figcaption").textContent)`, &titles),
-					chromedp.Evaluate(`[...document.querySelectorAll("figure[data-kind=lines] .key span")].filter((s) => s.textContent.startsWith("baseline") !== (s.querySelector("circle").getAttribute("fill") === "var(--base)")).map((s) => s.textContent)`, &strange),
-					chromedp.Evaluate(`[...document.querySelectorAll("figure")].filter((f) => !f.querySelector(".plot > svg :is(path, circle, rect)") || !f.querySelector(".numbers td")).map((f) => f.dataset.kind)`, &empty),
-					chromedp.Evaluate(`[...document.querySelectorAll(".axis svg")].filter((a) => { const all = [...a.querySelectorAll("text:not(.what)")].map((t) => t.getBoundingClientRect()); return all.some((b, i) => i > 0 && b.left < all[i - 1].right && b.right > all[i - 1].left && b.top === all[i - 1].top); }).map((a) => [...a.children].map((t) => t.textContent).join(" "))`, &over),
-					chromedp.Evaluate(`[...document.querySelectorAll("figure[data-kind=matrices] .plot > svg g[aria-label=cell] rect, figure[data-kind=matrices] .plot > svg rect")].map((r) => (r.getAttribute("fill") || "").replace("var(--base)", "").replace("var(--accent)", "better").replace("var(--fail)", "worse")).join(" ")`, &coloured),
-					chromedp.Evaluate(`document.documentElement.scrollWidth`, &page), chromedp.Evaluate(`window.innerWidth`, &window),
-					chromedp.ActionFunc(func(ctx context.Context) error {
-						if (theme == "light") != (width == 390) {
-							return nil // colours hang on the theme, all else on the page: two of the four see both
-						}
-						return chromedp.Tasks{
-							chromedp.Evaluate(axe+`;0`, nil),
-							chromedp.Evaluate(`axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + " " + n.failureSummary).join("\n   ")).join("\n"))`, &findings, awaited),
-						}.Do(ctx)
-					}),
-					chromedp.ActionFunc(func(ctx context.Context) error {
-						if !testing.Verbose() {
-							return nil // it takes longer than all else
-						}
-						return chromedp.FullScreenshot(&shot, 100).Do(ctx)
-					}),
-				)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(filepath.Join(t.ArtifactDir(), fmt.Sprintf("%s-%d.png", theme, width)), shot, 0o644); err != nil {
-					t.Fatal(err)
-				}
-				if figures < 8 || len(empty) > 0 {
-					t.Errorf("of %d figures these are empty: %v", figures, empty)
-				}
-				if got := strings.Join(titles, ", "); got != "moe: gpu.power_w over the last launch of each arm" {
-					t.Errorf("only where both arms are traced and differ there is something to see, and these are drawn: %q", got)
-				}
-				if len(strange) > 0 {
-					t.Errorf("these are in the colour of the other arm: %q", strange)
-				}
-				if len(over) > 0 {
-					t.Errorf("labels of an axis overlap: %q", over)
-				}
-				if strings.Join(strings.Fields(coloured), " ") != "better worse" {
-					t.Errorf("these speed-ups are coloured, and only what launches show may be: %q", coloured)
-				}
-				if page > window {
-					t.Errorf("the page is %d px wide, the window %d", page, window)
-				}
-				if findings != "" {
-					t.Errorf("axe-core found:\n%s", findings)
-				}
-				said.mu.Lock()
-				defer said.mu.Unlock()
-				if len(said.lines) > 0 {
-					t.Errorf("the console has:\n%s", strings.Join(said.lines, "\n"))
-				}
-			})
-		}
+	m := must.Get(Of(s.st, planOf(edges), nil))(t)
+	text := pageOf(t, s, edges)
+	t.Run("in view", func(t *testing.T) { inViewAtOnce(t, tabOf(t, ctx), text) })
+	t.Run("follows", func(t *testing.T) { follows(t, tabOf(t, ctx), m) })
+	url := served(t, text)
+	// A theme and a width have nothing to do with each other.
+	for theme, width := range map[string]int64{"light": 390, "dark": 1440} {
+		t.Run(theme, func(t *testing.T) {
+			tab := tabOf(t, ctx)
+			said := &complaints{}
+			said.listen(tab)
+			var empty, over, titles, strange []string
+			var figures, page, window int
+			var findings, coloured string
+			var shot []byte
+			err := chromedp.Run(tab, log.Enable(), chromedp.EmulateViewport(width, 900),
+				emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}),
+				chromedp.Navigate(url),
+				chromedp.Evaluate(`document.querySelector("figure").scrollIntoView()`, nil),
+				chromedp.WaitReady(`figure .plot > svg`), // what is in view is drawn by itself
+				chromedp.Evaluate(`window.dispatchEvent(new Event("beforeprint")); document.querySelectorAll("details").forEach((d) => { d.open = true; }); null`, nil),
+				chromedp.Evaluate(`new Promise((done) => setTimeout(() => requestAnimationFrame(() => done(0)), 0))`, nil, awaited),
+				chromedp.Evaluate(`document.querySelectorAll("figure").length`, &figures),
+				chromedp.Evaluate(`[...document.querySelectorAll("figure[data-kind=lines]")].filter((f) => !f.textContent.startsWith("Launches")).map((f) => f.closest("details.feature").querySelector("h3").textContent + ": " + f.querySelector("figcaption").textContent)`, &titles),
+				chromedp.Evaluate(`[...document.querySelectorAll("figure[data-kind=lines] .key span")].filter((s) => s.textContent.startsWith("baseline") !== (s.querySelector("circle").getAttribute("fill") === "var(--base)")).map((s) => s.textContent)`, &strange),
+				chromedp.Evaluate(`[...document.querySelectorAll("figure")].filter((f) => !f.querySelector(".plot > svg :is(path, circle, rect)") || !f.querySelector(".numbers td")).map((f) => f.dataset.kind)`, &empty),
+				chromedp.Evaluate(`[...document.querySelectorAll(".axis svg")].filter((a) => { const all = [...a.querySelectorAll("text:not(.what)")].map((t) => t.getBoundingClientRect()); return all.some((b, i) => i > 0 && b.left < all[i - 1].right && b.right > all[i - 1].left && b.top === all[i - 1].top); }).map((a) => [...a.children].map((t) => t.textContent).join(" "))`, &over),
+				chromedp.Evaluate(`[...document.querySelectorAll("figure[data-kind=matrices] .plot > svg g[aria-label=cell] rect, figure[data-kind=matrices] .plot > svg rect")].map((r) => (r.getAttribute("fill") || "").replace("var(--base)", "").replace("var(--accent)", "better").replace("var(--fail)", "worse")).join(" ")`, &coloured),
+				chromedp.Evaluate(`document.documentElement.scrollWidth`, &page), chromedp.Evaluate(`window.innerWidth`, &window),
+				chromedp.Evaluate(axe+`;0`, nil),
+				chromedp.Evaluate(`axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + " " + n.failureSummary).join("\n   ")).join("\n"))`, &findings, awaited),
+				chromedp.ActionFunc(func(ctx context.Context) error {
+					if !testing.Verbose() {
+						return nil // it takes longer than all else
+					}
+					return chromedp.FullScreenshot(&shot, 100).Do(ctx)
+				}),
+			)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(t.ArtifactDir(), theme+".png"), shot, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if figures < 8 || len(empty) > 0 {
+				t.Errorf("of %d figures these are empty: %v", figures, empty)
+			}
+			if got := strings.Join(titles, ", "); got != "moe: gpu.power_w over the last launch of each arm" {
+				t.Errorf("only where both arms are traced and differ there is something to see, and these are drawn: %q", got)
+			}
+			if len(strange) > 0 {
+				t.Errorf("these are in the colour of the other arm: %q", strange)
+			}
+			if len(over) > 0 {
+				t.Errorf("labels of an axis overlap: %q", over)
+			}
+			if strings.Join(strings.Fields(coloured), " ") != "better worse" {
+				t.Errorf("these speed-ups are coloured, and only what launches show may be: %q", coloured)
+			}
+			if page > window {
+				t.Errorf("the page is %d px wide, the window %d", page, window)
+			}
+			if findings != "" {
+				t.Errorf("axe-core found:\n%s", findings)
+			}
+			said.none(t)
+		})
 	}
 }
 
-// TestInViewAtOnce: what is in view is drawn before any observer is called, as a browser
+// inViewAtOnce: what is in view is drawn before any observer is called, as a browser
 // that takes a picture calls none; what is not costs no time to open.
-func TestInViewAtOnce(t *testing.T) {
-	ctx := opened(t)
-	s, edges := whole(t)
+func inViewAtOnce(t *testing.T, tab context.Context, text string) {
 	var first bool
 	var drawn, figures int
-	err := chromedp.Run(ctx, chromedp.EmulateViewport(1440, 1400),
+	err := chromedp.Run(tab, chromedp.EmulateViewport(1440, 1400),
 		chromedp.ActionFunc(func(ctx context.Context) error {
 			_, err := cdppage.AddScriptToEvaluateOnNewDocument(`window.IntersectionObserver = class { observe() {} }`).Do(ctx)
 			return err
 		}),
-		chromedp.Navigate(served(t, pageOf(t, s, edges))),
+		chromedp.Navigate(served(t, text)),
 		chromedp.Evaluate(`document.querySelector("figure .plot > svg") !== null`, &first),
 		chromedp.Evaluate(`document.querySelectorAll(".plot:has(> svg)").length`, &drawn), chromedp.Evaluate(`document.querySelectorAll("figure").length`, &figures))
 	if err != nil {
@@ -314,22 +301,14 @@ func TestInViewAtOnce(t *testing.T) {
 	}
 }
 
-// TestFollows: a page that is served shows what goes on, and what was recorded since.
-func TestFollows(t *testing.T) {
-	ctx := opened(t)
-	s, edges := whole(t)
-	m, err := Of(s.st, planOf(edges), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+// follows: a page that is served shows what goes on, and what was recorded since.
+func follows(t *testing.T, tab context.Context, m *Model) {
 	revision, over := "1", make(chan bool)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/":
 			m.Revision = revision
-			if err := Write(w, m); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, Write(w, m))
 			revision, m.Title = "2", "renewed"
 		case "/events":
 			w.Header().Set("Content-Type", "text/event-stream")
@@ -348,9 +327,9 @@ func TestFollows(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	said := &complaints{}
-	said.listen(ctx)
+	said.listen(tab)
 	var line, title string
-	limited, cancel := context.WithTimeout(ctx, 20*time.Second)
+	limited, cancel := context.WithTimeout(tab, 20*time.Second)
 	defer cancel()
 	if err := chromedp.Run(limited, log.Enable(), chromedp.EmulateViewport(1440, 4000), chromedp.Navigate(server.URL+"/"), chromedp.Poll(`document.querySelector("h1").textContent === "renewed" && document.querySelector("figure .plot > svg") !== null`, nil),
 		chromedp.Evaluate(`document.querySelector("#now p").textContent`, &line), chromedp.Title(&title)); err != nil {
@@ -366,45 +345,9 @@ func TestFollows(t *testing.T) {
 	if !strings.Contains(line, "fail") || !strings.Contains(line, m.Answer) {
 		t.Errorf("what stays is %q", line)
 	}
-	said.mu.Lock()
-	defer said.mu.Unlock()
-	if len(said.lines) > 0 {
-		t.Errorf("the console has:\n%s", strings.Join(said.lines, "\n"))
-	}
-	// The stream of events ends with the browser, and the server waits for it.
-	if err := chromedp.Cancel(ctx); err != nil {
-		t.Error(err)
-	}
+	said.none(t)
+	// The stream of events ends with the tab, and the server waits for it.
+	must.Do(t, chromedp.Cancel(tab))
 }
 
 func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
-
-// BenchmarkPage is a state directory of 500 features and 5,000 launches: its page, what a
-// browser needs to open it, and how large it is.
-func BenchmarkPage(b *testing.B) {
-	s := newState(b)
-	var nodes []string
-	for i := range 500 {
-		nodes = append(nodes, fmt.Sprintf("feature.f%d", i))
-	}
-	s.add(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "large", Nodes: nodes}})
-	for i := range 500 {
-		s.feature("p", fmt.Sprintf("f%d", i), verdict.Pass, 5, 60, 70+float64(i%7), i < 30)
-	}
-	var text string
-	for b.Loop() {
-		text = pageOf(b, s, nil)
-	}
-	b.ReportMetric(float64(len(text))/1e6, "MB")
-	if _, missing := browser(); missing != nil {
-		return
-	}
-	var opens float64
-	tab, cancel := context.WithTimeout(opened(b), time.Minute)
-	defer cancel()
-	if err := chromedp.Run(tab, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(served(b, text)),
-		chromedp.Evaluate(`performance.getEntriesByType("navigation")[0].loadEventEnd`, &opens)); err != nil {
-		b.Fatal(err)
-	}
-	b.ReportMetric(opens, "ms_to_open")
-}

@@ -2,7 +2,8 @@ package tree
 
 import (
 	"fmt"
-	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -10,19 +11,16 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // made is a plan of so many features with what an apply would have recorded of it: each
 // was measured against the baseline, and the last is slower than it.
-func made(t testing.TB, features, launches int) (*plans.Plan, *store.Store) {
-	st, err := store.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+func made(t *testing.T, features, launches int) (*plans.Plan, *store.Store) {
+	st := must.Get(store.Open(t.TempDir()))(t)
 	t.Cleanup(func() { st.Close() })
 	samples := []measure.Sample{{Workload: "chat", Text: "Paris | <b>is</b> it", PromptSum: "00"}, {Workload: "chat", Index: 1, Text: "second"}}
 	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -72,9 +70,7 @@ func made(t testing.TB, features, launches int) (*plans.Plan, *store.Store) {
 				l.Metrics["chat."+m] = measure.Summary{Unit: "tok/s", Better: better, N: 10, Stats: map[string]float64{"median": tg, "p95": tg, "p99": 0.000035}}
 			}
 			l.Metrics["host.cpu_share"] = measure.Summary{Unit: "share", Better: measure.Higher, N: 10, Stats: map[string]float64{"median": tg / 100}}
-			if err := st.WriteSamples("r1", l, samples); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, st.WriteSamples("r1", l, samples))
 			arms[variant], values[variant] = append(arms[variant], l.ID), append(values[variant], tg)
 			add(&ledger.Record{Type: "launch", Launch: l})
 		}
@@ -92,9 +88,7 @@ func made(t testing.TB, features, launches int) (*plans.Plan, *store.Store) {
 		}})
 	}
 	add(&ledger.Record{Type: "end", End: &ledger.End{Verdict: verdict.Pass, Reason: verdict.New(code.Finished)}})
-	if err := st.Append(all...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, st.Append(all...))
 	return p, st
 }
 
@@ -109,10 +103,7 @@ func TestFiles(t *testing.T) {
 		&plans.Feature{Name: "waits", Phase: "one", BlockedBy: []string{"upstream issue 1969"}, Criteria: []*plans.Rule{{Name: "c", Expr: "chat.tg.gain >= 0.5"}}},
 		&plans.Feature{Name: "todo", Phase: "one"}, &plans.Feature{Name: "ToDo", Phase: "one"}, &plans.Feature{Name: "a/../b", Phase: "one"})
 	one.Steps = []*plans.Block{{Kind: "upstream_todo", Name: "granularity", Attrs: map[string]any{"repo": "~/lib", "commit": "3f1c2ab", "file": "csrc/*.cuh", "snippet": "kScale = 128"}, Notes: map[string]string{"improvement": "64 suits M=1"}}}
-	files, err := Files(p, st, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(Files(p, st, nil))(t)
 	text := map[string]string{}
 	for _, f := range files {
 		if text[f.Path] != "" || strings.Contains(f.Path, "../") {
@@ -135,11 +126,10 @@ func TestFiles(t *testing.T) {
 		"UPSTREAM_TODOS.md":        {"| granularity | ~/lib at 3f1c2ab | `csrc/*.cuh` | `kScale = 128` | 64 suits M=1 | not checked yet |"},
 		"TEST_LOGS/s-0.yaml":       {"sent: pp32 tg8", "geometric_mean: 0.000035", "\n        attention: FLASHINFER\n"},
 	} {
-		for _, want := range wants {
-			if !strings.Contains(text[path], want) {
-				t.Errorf("%s: no %q in\n%s", path, want, text[path])
-			}
-		}
+		must.Contain(t, path, text[path], wants...)
+	}
+	if n := agree(t, text); n != 3 {
+		t.Errorf("%d features", n)
 	}
 	again, err := Files(p, st, nil)
 	if err != nil || fmt.Sprint(again) != fmt.Sprint(files) {
@@ -147,24 +137,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestPagesAgree: what BENCHMARK_RESULTS.md has of a feature is on the feature's page, to the
-// digit.
-func TestPagesAgree(t *testing.T) {
-	p, st := made(t, 3, 8)
-	files, err := Files(p, st, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages := map[string]string{}
-	for _, f := range files {
-		pages[f.Path] = f.Text
-	}
-	if n := agree(t, pages); n != 3 {
-		t.Errorf("%d features", n)
-	}
-}
-
-// agree compares the first metric of each feature, and says of how many.
+// agree compares what BENCHMARK_RESULTS.md has of each feature with the feature's page, to the
+// digit, and says of how many.
 func agree(t *testing.T, pages map[string]string) (features int) {
 	t.Helper()
 	for line := range strings.Lines(pages[results]) {
@@ -174,36 +148,93 @@ func agree(t *testing.T, pages map[string]string) (features int) {
 		if page := pages[strings.TrimSuffix(path, ")")]; linked && compared {
 			features++
 			row := " | " + mean + " tok/s | " + change + " |"
-			if !strings.Contains(page, row) {
-				t.Errorf("%s has no %q:\n%s", path, row, page)
-			}
+			must.Contain(t, path, page, row)
 		}
 	}
 	return features
 }
 
-// BenchmarkTree writes the tree, and the one page, of 500 features with 5,000 launches.
-func BenchmarkTree(b *testing.B) {
-	p, st := made(b, 500, 10)
-	b.Run("page", func(b *testing.B) {
-		for b.Loop() {
-			if err := report.Markdown(io.Discard, st, nil); err != nil {
-				b.Fatal(err)
-			}
+const page = "# Page\n\nNumbers.\n\n<!-- keep notes -->\n<!-- /keep -->\n"
+
+// TestWrite: what people write in keep regions stays; everything else that mxflow did not
+// write is refused, before anything is written.
+func TestWrite(t *testing.T) {
+	other := strings.Replace(page, "Numbers", "Other numbers", 1)
+	for _, c := range []struct {
+		name   string
+		change func(text string) string
+		next   string
+		force  bool
+		want   string // of an error
+		holds  string
+	}{
+		{name: "unchanged", next: page, holds: "Numbers."},
+		{name: "new numbers", next: other, holds: "Other numbers."},
+		{name: "a note", change: func(s string) string {
+			return strings.Replace(s, "notes -->\n", "notes -->\nI doubt it.\n", 1)
+		}, next: other, holds: "<!-- keep notes -->\nI doubt it.\n<!-- /keep -->"},
+		{name: "a region of their own", change: func(s string) string {
+			return strings.Replace(s, "Numbers.\n", "Numbers.\n\n<!-- keep own -->\nMine.\n<!-- /keep -->\n", 1)
+		}, next: other, holds: "<!-- keep own -->\nMine.\n<!-- /keep -->"},
+		{name: "a number", change: func(s string) string { return strings.Replace(s, "Numbers", "Better numbers", 1) }, next: other, want: "was edited after mxflow wrote it"},
+		{name: "a number, force", change: func(s string) string {
+			return strings.NewReplacer("Numbers", "Better numbers", "notes -->\n", "notes -->\nKept.\n").Replace(s)
+		}, next: other, force: true, holds: "Kept."},
+		{name: "somebody's own file", change: func(string) string { return "# Mine\n" }, next: other, want: "was not written by mxflow"},
+		{name: "somebody's own file, force", change: func(string) string { return "# Mine\n" }, next: other, force: true, want: "was not written by mxflow"},
+		{name: "an empty file", change: func(string) string { return "" }, next: other, want: "was not written by mxflow"},
+		{name: "no end", change: func(s string) string { return strings.Replace(s, "<!-- /keep -->", "", 1) }, next: other, want: `page.md:5: the keep region "notes" has no end`},
+		{name: "no beginning", change: func(s string) string { return strings.Replace(s, "<!-- keep notes -->", "", 1) }, next: other, want: "without a keep region"},
+		{name: "one in another", change: func(s string) string {
+			return strings.Replace(s, "notes -->\n", "notes -->\n<!-- keep two -->\n", 1)
+		}, next: other, want: `page.md:6: a keep region starts inside "notes"`},
+		{name: "one name twice", change: func(s string) string {
+			return strings.Replace(s, "Numbers.\n", "<!-- keep notes -->\n<!-- /keep -->\n", 1)
+		}, next: other, want: `duplicate keep region "notes"`},
+	} {
+		dir := t.TempDir()
+		write := func(text string, force bool) ([]string, error) {
+			return Write(dir, []File{{"new/first.md", text}, {"page.md", text}}, force)
 		}
-	})
-	b.Run("tree", func(b *testing.B) { benchmarkTree(b, p, st) })
+		must.Get(Write(dir, []File{{"page.md", page}}, false))(t)
+		at := filepath.Join(dir, "page.md")
+		read := func() string {
+			text := must.Get(os.ReadFile(at))(t)
+			return string(text)
+		}
+		before := read()
+		if c.change != nil {
+			before = c.change(before)
+			must.Do(t, os.WriteFile(at, []byte(before), 0o600))
+		}
+		_, err := write(c.next, c.force)
+		if c.want != "" {
+			must.Refuse(t, c.name, err, c.want)
+			if _, err := os.Stat(filepath.Join(dir, "new")); err == nil || read() != before {
+				t.Errorf("%s: something was written", c.name)
+			}
+			continue
+		}
+		if err != nil || !strings.Contains(read(), c.holds) {
+			t.Errorf("%s: %v, no %q in\n%s", c.name, err, c.holds, read())
+		}
+		after := read()
+		if changed, err := write(c.next, false); err != nil || len(changed) > 0 || read() != after {
+			t.Errorf("%s: written again: %v %v\n%s", c.name, changed, err, read())
+		}
+	}
 }
 
-func benchmarkTree(b *testing.B, p *plans.Plan, st *store.Store) {
-	dir := b.TempDir()
-	for b.Loop() {
-		files, err := Files(p, st, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := Write(dir, files, true); err != nil {
-			b.Fatal(err)
+// TestWriteLinks: nothing is written through a link.
+func TestWriteLinks(t *testing.T) {
+	for _, link := range []string{"porting", "porting/FEATURE_x.md"} {
+		dir, elsewhere := t.TempDir(), t.TempDir()
+		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, link)), 0o755))
+		must.Do(t, os.Symlink(elsewhere, filepath.Join(dir, link)))
+		_, err := Write(dir, []File{{"porting/FEATURE_x.md", page}}, true)
+		must.Refuse(t, link, err, "symbolic link")
+		if left, _ := os.ReadDir(elsewhere); len(left) > 0 {
+			t.Errorf("%s: written through", link)
 		}
 	}
 }
