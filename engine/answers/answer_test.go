@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // Reference answers are artifacts: a missing value must not come back as a number.
@@ -20,9 +20,9 @@ func TestJSON(t *testing.T) {
 		},
 	}
 	text, err := json.Marshal(want)
-	require.NoError(t, err)
+	must.Do(t, err)
 	var got Answer
-	require.NoError(t, json.Unmarshal(text, &got))
+	must.Do(t, json.Unmarshal(text, &got))
 	again, err := json.Marshal(got)
 	if err != nil || string(again) != string(text) {
 		t.Errorf("%s became %s (%v)", text, again, err)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // answer spells tokens "id:p,id:p;…": the first of each position is the token there.
@@ -33,7 +33,7 @@ type shares = map[int]float64
 func compared(t *testing.T, reference, got Answer) Comparison {
 	t.Helper()
 	c, err := Compare([]Answer{reference}, []Answer{got}, 0.1)
-	require.NoError(t, err)
+	must.Do(t, err)
 	return c
 }
 
@@ -199,7 +199,7 @@ func TestOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	reference, got := random(r, 5, 40, 8), random(r, 5, 40, 8)
 	want, err := Compare(reference, got, 0)
-	require.NoError(t, err)
+	must.Do(t, err)
 	for i := range got {
 		for j := range got[i].Tokens {
 			token := &got[i].Tokens[j]
@@ -213,7 +213,7 @@ func TestOrder(t *testing.T) {
 		}
 	}
 	again, err := Compare(reference, got, 0)
-	require.NoError(t, err)
+	must.Do(t, err)
 	for _, parts := range [][2]Part{{want.Prefill, again.Prefill}, {want.Decode, again.Decode}} {
 		if math.Abs(parts[0].Mean-parts[1].Mean) > 1e-9 || parts[0].Argmax != parts[1].Argmax || parts[0].Compared != parts[1].Compared {
 			t.Errorf("%+v became %+v", parts[0], parts[1])
@@ -245,7 +245,7 @@ func random(r *rand.Rand, answers, tokens, k int) []Answer {
 // negative, and an answer has no distance from itself.
 func FuzzCompare(f *testing.F) {
 	text, err := json.Marshal(random(rand.New(rand.NewPCG(7, 8)), 2, 3, 3))
-	require.NoError(f, err)
+	must.Do(f, err)
 	f.Add(string(text), string(text), 0.1)
 	f.Add(`[{"tokens":[{"text":"a","id":-1,"logprob":"NaN","top":[{"text":"a","id":-1,"logprob":"-Inf"}]}]}]`, `[{"tokens":[]}]`, 0.0)
 	f.Add(`[{"tokens":[{"text":"a","id":-1,"logprob":-1},{"text":"a","logprob":-0.1,"top":[{"text":"a","logprob":-9999}]}],"prompt":[{},{"logprob":0}]}]`,

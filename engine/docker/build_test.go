@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func TestBuildInputs(t *testing.T) {
@@ -14,7 +14,7 @@ func TestBuildInputs(t *testing.T) {
 	write := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -22,7 +22,7 @@ func TestBuildInputs(t *testing.T) {
 	digest := func() string {
 		t.Helper()
 		sum, err := Build{Folder: dir, Dockerfile: file}.Inputs()
-		require.NoError(t, err)
+		must.Do(t, err)
 		return sum
 	}
 	write("Dockerfile", "FROM scratch\nCOPY . /\n")

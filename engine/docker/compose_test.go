@@ -12,7 +12,7 @@ import (
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
 	"github.com/mxflow/mxflow/engine/enginetest"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // needCompose skips the test if compose is missing.
@@ -32,7 +32,7 @@ func needCompose(t *testing.T) {
 func composeOf(t *testing.T, text string, profiles ...string) *engine.Compose {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "compose.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+	must.Do(t, os.WriteFile(file, []byte(text), 0o644))
 	return &engine.Compose{File: file, Service: "eng", Profiles: profiles}
 }
 

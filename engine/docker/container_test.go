@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // TestChecked: what a docker block may say, and what it must not.
@@ -22,7 +22,7 @@ func TestChecked(t *testing.T) {
 		return errs
 	}
 	profile := filepath.Join(t.TempDir(), "seccomp.json")
-	require.NoError(t, os.WriteFile(profile, []byte("{}"), 0o644))
+	must.Do(t, os.WriteFile(profile, []byte("{}"), 0o644))
 	ulimit := func(name, value string) engine.Docker { return engine.Docker{Ulimits: map[string]string{name: value}} }
 	volume := func(source, target string) engine.Docker {
 		return engine.Docker{Volumes: map[string]string{source: target}}
@@ -100,7 +100,7 @@ func TestMemory(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for file, text := range test.files {
-			require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644))
+			must.Do(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644))
 		}
 		if got := (cgroup{dir: dir, v1: test.v1, cached: new(engine.Peak)}).bytes(); got != test.want {
 			t.Errorf("%s: %d, want %d", name, got, test.want)

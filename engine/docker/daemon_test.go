@@ -21,7 +21,7 @@ import (
 	"github.com/docker/docker/api/types/registry"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func TestAddress(t *testing.T) {
@@ -44,7 +44,7 @@ func write(t *testing.T, folder, name, text string) {
 	if err == nil {
 		err = os.WriteFile(path, []byte(text), 0o644)
 	}
-	require.NoError(t, err)
+	must.Do(t, err)
 }
 
 // TestEndpoint: the daemon is the one that the docker command would use.
@@ -159,7 +159,7 @@ func TestROCm(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "as far as it goes") {
 			t.Fatal(err)
 		}
-		require.NoError(t, json.Unmarshal(d.asked["POST /containers/create"], &asked))
+		must.Do(t, json.Unmarshal(d.asked["POST /containers/create"], &asked))
 		return asked
 	}
 	// Groups are by number: images know them by others.
@@ -204,7 +204,7 @@ token.example) echo '{"ServerURL":"token.example","Username":"<token>","Secret":
 *) echo credentials not found in native keychain; exit 1 ;;
 esac
 `)
-	require.NoError(t, os.Chmod(filepath.Join(bin, "docker-credential-vault"), 0o755))
+	must.Do(t, os.Chmod(filepath.Join(bin, "docker-credential-vault"), 0o755))
 	write(t, config, "config.json", `{
 		"auths": {
 			"plain.example": {"auth": "`+base64.StdEncoding.EncodeToString([]byte("you:a:b"))+`"},
@@ -221,7 +221,7 @@ esac
 		"none.example/x":    {}, "gone.example/x": {}, "other.example/x": {},
 	} {
 		daemon, err := dial()
-		require.NoError(t, err)
+		must.Do(t, err)
 		err = (&Images{}).pull(t.Context(), daemon, image)
 		if err == nil || strings.Contains(err.Error(), "run docker login") == (want != registry.AuthConfig{}) {
 			t.Errorf("%s: %v", image, err)
@@ -281,7 +281,7 @@ func TestPullProgress(t *testing.T) {
 // answer a document or a stream.
 func TestDaemonHangs(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { l.Close() })
 	t.Setenv("DOCKER_HOST", "tcp://"+l.Addr().String())
 	t.Setenv("DOCKER_API_VERSION", "1.41")
@@ -289,7 +289,7 @@ func TestDaemonHangs(t *testing.T) {
 	callLimit = 50 * time.Millisecond
 	t.Cleanup(func() { callLimit = was })
 	d, err := dial()
-	require.NoError(t, err)
+	must.Do(t, err)
 	for name, request := range map[string]func(context.Context) error{
 		"ping": func(ctx context.Context) error { _, err := Connect(ctx); return err },
 		"attach": func(ctx context.Context) error {

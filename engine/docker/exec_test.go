@@ -15,7 +15,7 @@ import (
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // runs starts a container that does nothing, and ends it with the test.
@@ -81,9 +81,9 @@ func freshLaunch(t *testing.T) engine.Launch {
 func execIn(t *testing.T, spec engine.Spec) engine.Instance {
 	t.Helper()
 	inst, err := docker.Launcher{}.Launch(t.Context(), spec, freshLaunch(t))
-	require.NoError(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() {
-		require.NoError(t, inst.Stop(context.Background()))
+		must.Do(t, inst.Stop(context.Background()))
 	})
 	return inst
 }
@@ -125,9 +125,9 @@ func execAsAsked(t *testing.T, image string) {
 		l := freshLaunch(t)
 		l.OutPath = l.LogPath + ".out"
 		inst, err := docker.Launcher{}.Launch(t.Context(), inShell(id, "echo out; echo err >&2"), l)
-		require.NoError(t, err)
+		must.Do(t, err)
 		<-inst.Exited()
-		require.NoError(t, inst.Stop(t.Context()))
+		must.Do(t, inst.Stop(t.Context()))
 		out, _ := os.ReadFile(l.OutPath)
 		log, _ := os.ReadFile(l.LogPath)
 		if string(out) != "out\n" || string(log) != "err\n" {
@@ -159,7 +159,7 @@ func execAsAsked(t *testing.T, image string) {
 		spec := inside(enginetest.Fake(""), id)
 		spec.Exec.Port = 7001
 		inst := execIn(t, spec)
-		require.NoError(t, inst.Ready(t.Context()))
+		must.Do(t, inst.Ready(t.Context()))
 		_, err := docker.Launcher{}.Launch(t.Context(), spec, freshLaunch(t))
 		if err == nil || !strings.Contains(err.Error(), "port 7001 in container") {
 			t.Errorf("a second one gets %v", err)
@@ -191,7 +191,7 @@ func execAsAsked(t *testing.T, image string) {
 				t.Fatalf("it never began:\n%s", text)
 			}
 		}
-		require.NoError(t, inst.Stop(t.Context()))
+		must.Do(t, inst.Stop(t.Context()))
 		text, _ := os.ReadFile(inst.LogPath())
 		if got := strings.Count(string(text), "asked\n"); got != 1 {
 			t.Errorf("it was asked to end %d times, want once:\n%s", got, text)
@@ -202,7 +202,7 @@ func execAsAsked(t *testing.T, image string) {
 		// A worker that clears its environment is found by its session.
 		inst := execIn(t, inShell(id, "env -i sleep 4321 & exec sleep 4321"))
 		eventuallyRuns(t, id, "sleep 4321", 2)
-		require.NoError(t, inst.Stop(t.Context()))
+		must.Do(t, inst.Stop(t.Context()))
 		if n := runningIn(t, id, "sleep 4321"); n != 0 {
 			t.Errorf("%d of its processes run on", n)
 		}
@@ -241,13 +241,13 @@ func execContainerEnds(t *testing.T, image string) {
 		t.Run(c.name, func(t *testing.T) {
 			id := runs(t, image)
 			inst := execIn(t, inside(enginetest.Fake(""), id))
-			require.NoError(t, inst.Ready(t.Context()))
+			must.Do(t, inst.Ready(t.Context()))
 			dockertest.Must(t, append(c.end, id)...)
 			<-inst.Exited()
 			if err := inst.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Ready says %v, want %q", err, c.want)
 			}
-			require.NoError(t, inst.Stop(t.Context()))
+			must.Do(t, inst.Stop(t.Context()))
 			_, err := docker.Launcher{}.Launch(t.Context(), inside(enginetest.Fake(""), id), freshLaunch(t))
 			if err == nil || !strings.Contains(err.Error(), "container") {
 				t.Errorf("a launch in it says %v", err)
@@ -270,7 +270,7 @@ func execSweep(t *testing.T, image string) {
 	mine, others := freshLaunch(t), freshLaunch(t)
 	for _, l := range []engine.Launch{mine, others} {
 		inst, err := docker.Launcher{}.Launch(t.Context(), inShell(id, "setsid sleep 5555 & exec sleep 5555"), l)
-		require.NoError(t, err)
+		must.Do(t, err)
 		t.Cleanup(func() {
 			done, cancel := context.WithCancel(context.Background())
 			cancel() // no grace

@@ -10,7 +10,7 @@ import (
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
 	"github.com/mxflow/mxflow/engine/enginetest"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func nobody(string) string { return "" }
@@ -22,14 +22,14 @@ func TestFetch(t *testing.T) {
 	_, err := exec.LookPath(dockertest.RegistryProgram)
 	enginetest.Require(t, "registry", err)
 	address, stop, err := dockertest.Registry(t.TempDir())
-	require.NoError(t, err)
+	must.Do(t, err)
 	t.Cleanup(stop)
 	first := dockertest.Image(t, dockertest.Self(t))
 	second := dockertest.Image(t, dockertest.Self(t), "ENV SECOND=1")
 	name := address + "/mxflow/engine:1"
 	push := func(from string) {
 		t.Helper()
-		require.NoError(t, dockertest.Push(from, name))
+		must.Do(t, dockertest.Push(from, name))
 	}
 	push(first)
 	t.Cleanup(func() {

@@ -23,7 +23,7 @@ import (
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // boxed runs a fake engine in a container of an image.
@@ -67,11 +67,11 @@ func launchOf(t testing.TB) engine.Launch {
 func launched(t *testing.T, l docker.Launcher, spec engine.Spec, to engine.Launch) engine.Instance {
 	t.Helper()
 	inst, err := l.Launch(t.Context(), spec, to)
-	require.NoError(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() {
 		done, cancel := context.WithCancel(context.Background())
 		cancel()
-		require.NoError(t, inst.Stop(done))
+		must.Do(t, inst.Stop(done))
 	})
 	return inst
 }
@@ -283,7 +283,7 @@ func TestOtherWords(t *testing.T) {
 	if !errors.As(err, &f) || f.Exit == nil || !strings.Contains(f.Reason, "was removed by something other than mxflow") {
 		t.Errorf("removed by another: %v", err)
 	}
-	require.NoError(t, inst.Stop(t.Context()))
+	must.Do(t, inst.Stop(t.Context()))
 	e := script(image, "sleep")
 	e.Docker, e.Exec = nil, &engine.Exec{Container: "no-such-container"}
 	if _, err := (docker.Launcher{}).Launch(t.Context(), e, launchOf(t)); err == nil || !strings.Contains(err.Error(), `there is no container "no-such-container"`) {
@@ -382,7 +382,7 @@ func TestPausedContainerIsStopped(t *testing.T) {
 	inst := launched(t, docker.Launcher{}, spec, to)
 	waitForLog(t, inst, "started")
 	dockertest.Must(t, "pause", inst.About()["container"])
-	require.NoError(t, inst.Stop(t.Context()))
+	must.Do(t, inst.Stop(t.Context()))
 	noneLeft(t, to.Owner)
 }
 
@@ -407,7 +407,7 @@ func TestOutOfMemoryIsNamed(t *testing.T) {
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	must.Do(t, err)
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -417,13 +417,13 @@ func TestHostNetwork(t *testing.T) {
 	spec := boxed(enginetest.Fake(""), image)
 	spec.Docker.Network = "host"
 	inst := launched(t, docker.Launcher{}, spec, launchOf(t))
-	require.NoError(t, inst.Ready(t.Context()))
+	must.Do(t, inst.Ready(t.Context()))
 	if who, seen := inst.(engine.Listener).PortUser(); who != "" || seen != (os.Geteuid() == 0) {
 		t.Errorf("who else listens at its port: %q, %v", who, seen)
 	}
 
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	must.Do(t, err)
 	defer l.Close()
 	spec.Docker = &engine.Docker{Image: image, Pull: "never", Network: "host", Port: l.Addr().(*net.TCPAddr).Port}
 	_, err = docker.Launcher{}.Launch(t.Context(), spec, launchOf(t))
@@ -496,7 +496,7 @@ func relayed(t *testing.T) (*relay, string) {
 		t.Skipf("the daemon %s is not on a socket of this machine", at)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	must.Do(t, err)
 	return newRelay(t, l, socket), "tcp://" + l.Addr().String()
 }
 
@@ -523,7 +523,7 @@ func TestDaemonGoesAway(t *testing.T) {
 	t.Setenv("DOCKER_HOST", host)
 	to := launchOf(t)
 	inst, err := docker.Launcher{}.Launch(t.Context(), spec, to)
-	require.NoError(t, err)
+	must.Do(t, err)
 	waitForLog(t, inst, "started")
 	r.cut()
 	<-inst.Exited()

@@ -9,7 +9,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // farFuture is after every start.
@@ -44,7 +44,7 @@ func TestSweepTouchesNothingElse(t *testing.T) {
 	}
 	dockertest.Must(t, "start", made["ours, running"])
 	swept, err := docker.Sweep(t.Context(), "test-sweep", time.Now())
-	require.NoError(t, err)
+	must.Do(t, err)
 	if len(swept) != 2 || swept[0].Launch != "launch-1" || swept[0].Image != image || swept[0].Name == "" || swept[0].Started.IsZero() {
 		t.Errorf("swept %+v", swept)
 	}

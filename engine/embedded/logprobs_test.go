@@ -11,7 +11,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/answers"
 	"github.com/mxflow/mxflow/engine/openai"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // asker sends what a comparison sends to engines.
@@ -26,7 +26,7 @@ func asker(t testing.TB, change func(*Config)) *openai.Client {
 func ask(t testing.TB, c *openai.Client, r openai.Request) answers.Answer {
 	t.Helper()
 	a, err := c.Answer(t.Context(), r)
-	require.NoError(t, err)
+	must.Do(t, err)
 	return a
 }
 
@@ -189,7 +189,7 @@ func TestWrongAfter(t *testing.T) {
 	c := asker(t, func(c *Config) { c.Faults = Faults{"wrong_after": len(prompts)} })
 	for round, wrong := range []bool{false, true} {
 		c, err := answers.Compare(soundAnswers(t), asked(t, c, logProbTokens), 0)
-		require.NoError(t, err)
+		must.Do(t, err)
 		if mean := c.Prefill.Mean; (mean > 0.1) != wrong || !wrong && mean != 0 {
 			t.Errorf("round %d: %+v", round, c.Prefill)
 		}
@@ -199,7 +199,7 @@ func TestWrongAfter(t *testing.T) {
 func TestLeak(t *testing.T) {
 	s := newServer(testConfig(), io.Discard)
 	s.config.Faults = Faults{"leak": 64}
-	require.NoError(t, s.load(func(int) {}))
+	must.Do(t, s.load(func(int) {}))
 	web := httptest.NewServer(s.handler())
 	defer web.Close()
 	for range 3 {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func testConfig() Config {
@@ -23,13 +23,13 @@ func testModel(t testing.TB, change func(*Config)) *Model {
 	t.Helper()
 	if change == nil {
 		m, err := sharedModel()
-		require.NoError(t, err)
+		must.Do(t, err)
 		return m
 	}
 	c := testConfig()
 	change(&c)
 	m, err := newModel(c, io.Discard)
-	require.NoError(t, err)
+	must.Do(t, err)
 	return m
 }
 
@@ -45,7 +45,7 @@ func continueTrace(t testing.TB, m *Model, seq *sequence, n int) (tokens []token
 	greedy := newSampler(0, 1, 0)
 	for range n {
 		out, err := m.step(context.Background(), seq)
-		require.NoError(t, err)
+		must.Do(t, err)
 		id, _ := greedy.choose(out, noToken)
 		seq.tokens = append(seq.tokens, id)
 		logits = append(logits, slices.Clone(out))

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func TestCompletion(t *testing.T) {
@@ -55,7 +55,7 @@ func TestTokenIDsAsPrompt(t *testing.T) {
 		Tokens []token
 		MaxLen int `json:"max_model_len"`
 	}
-	require.NoError(t, json.Unmarshal([]byte(answer), &tokenized))
+	must.Do(t, json.Unmarshal([]byte(answer), &tokenized))
 	if tokenized.Count != 5 || len(tokenized.Tokens) != 5 || tokenized.MaxLen != 512 {
 		t.Errorf("tokenize answered %s", answer)
 	}
@@ -157,7 +157,7 @@ func testServer(t testing.TB, change func(*Config)) (url string, log *bytes.Buff
 	}
 	log = &bytes.Buffer{}
 	s := newServer(config, &lineLog{out: log})
-	require.NoError(t, s.load(func(int) {}))
+	must.Do(t, s.load(func(int) {}))
 	web := httptest.NewServer(s.handler())
 	t.Cleanup(web.Close)
 	return web.URL, log
@@ -166,17 +166,17 @@ func testServer(t testing.TB, change func(*Config)) (url string, log *bytes.Buff
 func post(t testing.TB, url, body string) (status int, answer string) {
 	t.Helper()
 	response, err := http.Post(url, "application/json", strings.NewReader(body))
-	require.NoError(t, err)
+	must.Do(t, err)
 	defer response.Body.Close()
 	raw, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	must.Do(t, err)
 	return response.StatusCode, string(raw)
 }
 
 func get(t testing.TB, url string) (status int, answer string) {
 	t.Helper()
 	response, err := http.Get(url)
-	require.NoError(t, err)
+	must.Do(t, err)
 	defer response.Body.Close()
 	raw, _ := io.ReadAll(response.Body)
 	return response.StatusCode, string(raw)
@@ -311,9 +311,9 @@ func openStream(t *testing.T, ctx context.Context, url string, read int) io.Clos
 	t.Helper()
 	body := strings.NewReader(`{"prompt":"The capital of France is","max_tokens":60000,"ignore_eos":true,"temperature":0,"stream":true}`)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/completions", body)
-	require.NoError(t, err)
+	must.Do(t, err)
 	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
+	must.Do(t, err)
 	lines := bufio.NewScanner(response.Body)
 	for seen := 0; seen < read && lines.Scan(); {
 		if strings.HasPrefix(lines.Text(), "data: ") {
@@ -434,7 +434,7 @@ func TestFaultyAnswers(t *testing.T) {
 
 func TestServeNeedsItsPort(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	must.Do(t, err)
 	defer listener.Close()
 	config := testConfig()
 	config.Host, config.Port = "127.0.0.1", listener.Addr().(*net.TCPAddr).Port
@@ -457,7 +457,7 @@ func start(t testing.TB, fault string, change func(*Config)) *process {
 	t.Helper()
 	config := testConfig()
 	config.Host = "127.0.0.1"
-	require.NoError(t, readFaults(&config, fault))
+	must.Do(t, readFaults(&config, fault))
 	if change != nil {
 		change(&config)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func TestPromptLookup(t *testing.T) {
@@ -50,7 +50,7 @@ func generated(t *testing.T, s *scheduler, g generation) (o outcome) {
 		o.counts = append(o.counts, o.count)
 		return nil
 	})
-	require.NoError(t, err)
+	must.Do(t, err)
 	return o
 }
 

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // A profile names each kernel that ran between start and stop, within its step, and none from another time.
@@ -64,17 +64,17 @@ func readTrace(t *testing.T, dir, glob string) map[string]int {
 		t.Fatalf("%d files fit %s", len(files), glob)
 	}
 	file, err := os.Open(files[0])
-	require.NoError(t, err)
+	must.Do(t, err)
 	defer file.Close()
 	unpacked, err := gzip.NewReader(file)
-	require.NoError(t, err)
+	must.Do(t, err)
 	var trace struct {
 		TraceEvents []struct {
 			Cat, Name string
 			Ts, Dur   float64
 		}
 	}
-	require.NoError(t, json.NewDecoder(unpacked).Decode(&trace))
+	must.Do(t, json.NewDecoder(unpacked).Decode(&trace))
 	spans := map[string]int{}
 	for _, e := range trace.TraceEvents {
 		if e.Cat != "user_annotation" && e.Cat != "" {

@@ -20,7 +20,7 @@ import (
 	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/engine/run"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func TestMain(m *testing.M) {
@@ -52,7 +52,7 @@ func eachKind(t *testing.T, test func(t *testing.T, k kinds.Kind, r Recording)) 
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, err := ReadRecording(name)
-			require.NoError(t, err)
+			must.Do(t, err)
 			k, ok := kinds.Lookup(name)
 			if !ok || r.Kind != name || r.Of == "" {
 				t.Fatalf("the recording is of kind %q, %q", r.Kind, r.Of)
@@ -69,9 +69,9 @@ func launchOne(t *testing.T, spec engine.Spec) engine.Instance {
 	inst, err := run.Launcher{}.Launch(t.Context(), spec, engine.Launch{
 		ID: "recorded-" + rand.Text(), Owner: "recorded-" + rand.Text(), LogPath: filepath.Join(t.TempDir(), "engine.log"),
 	})
-	require.NoError(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() {
-		require.NoError(t, inst.Stop(context.Background()))
+		must.Do(t, inst.Stop(context.Background()))
 	})
 	return inst
 }
@@ -80,7 +80,7 @@ func launchOne(t *testing.T, spec engine.Spec) engine.Instance {
 func start(t *testing.T, spec engine.Spec) engine.Instance {
 	t.Helper()
 	inst := launchOne(t, spec)
-	require.NoError(t, inst.Ready(t.Context()))
+	must.Do(t, inst.Ready(t.Context()))
 	return inst
 }
 
@@ -97,7 +97,7 @@ func TestRecordedServers(t *testing.T) {
 
 func readyInTime(t *testing.T, _ kinds.Kind, r Recording, inst engine.Instance) {
 	state, err := ReplayStateOf(inst.BaseURL())
-	require.NoError(t, err)
+	must.Do(t, err)
 	if !state.Loaded {
 		t.Error("it was called ready before its model was loaded")
 	}
@@ -268,7 +268,7 @@ func (l logOf) LogPath() string { return l.path }
 func logOfText(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "log")
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -430,7 +430,7 @@ func TestOwnLog(t *testing.T) {
 	}
 	for text, want := range about {
 		g, err := logscan.ParseGlob(text)
-		require.NoError(t, err)
+		must.Do(t, err)
 		for name, o := range got {
 			if len(o.Line) > 300 || o.To <= o.At && o.Line != "" {
 				t.Errorf("%s stands at %d to %d of %q", name, o.At, o.To, o.Line)

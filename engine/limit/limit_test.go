@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // The parts of published models' config.json that are read here.
@@ -37,7 +37,7 @@ const (
 func read(t *testing.T, text string) *Model {
 	t.Helper()
 	m, err := Read([]byte(text))
-	require.NoError(t, err)
+	must.Do(t, err)
 	return m
 }
 
@@ -150,7 +150,7 @@ func near(t *testing.T, what string, got, want float64) {
 func TestLimit(t *testing.T) {
 	on := func(names ...string) Machine {
 		m, err := Of(names)
-		require.NoError(t, err)
+		must.Do(t, err)
 		return m
 	}
 	// 15.009 GB of weights and 131 KB for each of 1,000 tokens, at 4,800 GB/s.
@@ -223,9 +223,9 @@ func TestBasisIsKept(t *testing.T) {
 	m := read(t, gptOSS20B)
 	was := Basis{Model: m, Source: "config.json", GPUs: map[string]string{"GPU-1": "NVIDIA H100 80GB HBM3"}}
 	kept, err := json.Marshal(was)
-	require.NoError(t, err)
+	must.Do(t, err)
 	var is Basis
-	require.NoError(t, json.Unmarshal(kept, &is))
+	must.Do(t, json.Unmarshal(kept, &is))
 	if !reflect.DeepEqual(was, is) {
 		t.Errorf("kept: %+v, was %+v", is.Model, was.Model)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/mxflow/mxflow/engine/embedded"
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/openai"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // embed runs the built-in engine for the test with settings in its environment.
@@ -74,7 +74,7 @@ func TestRealConversations(t *testing.T) {
 		one.Context, one.Text = proseOf(100+i, 12)+" ", "What comes next?"
 		one.Next = &prompt.Prompt{Text: "And then?", Tokens: 4}
 		_, ids, err := client.Tokenize(t.Context(), one.Context)
-		require.NoError(t, err)
+		must.Do(t, err)
 		one.ContextTokens, one.Tokens = len(ids), 10
 	}
 	r, err := Run(t.Context(), client, p)

@@ -18,7 +18,7 @@ import (
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func TestClosedLoop(t *testing.T) {
@@ -66,7 +66,7 @@ func TestSamplesSayWhatWasSent(t *testing.T) {
 		p.Prompts.Measured[1].Output = 3
 		p.Progress = func(done int) { progress = append(progress, done) }
 		r, err := e.sends(t, p)
-		require.NoError(t, err)
+		must.Do(t, err)
 		for i, s := range e.sent {
 			want := p.Request
 			want.Prompt, want.ContinuousUsage, want.MaxTokens = s.r.Prompt, true, []int{8, 8, 8, 3, 8}[i]

@@ -10,14 +10,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/mxflow/mxflow/internal/foreign"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
 func writeLog(t testing.TB, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "engine.log")
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -146,7 +146,7 @@ func TestTail(t *testing.T) {
 		t.Errorf("a log that is not there yet has the lines %q", got)
 	}
 	log, err := os.Create(path)
-	require.NoError(t, err)
+	must.Do(t, err)
 	defer log.Close()
 	for _, step := range []struct {
 		gains string
@@ -187,7 +187,7 @@ func TestNearest(t *testing.T) {
 		"*INFO 10:00:05 loading*":        {"1 INFO 10:00:01 loading weights", "5 INFO 10:00:05 kernel cache hit", "2 INFO 10:00:02 using kernel moe_marlin"},
 	} {
 		near, err := Nearest(strings.NewReader(log), glob, 0)
-		require.NoError(t, err)
+		must.Do(t, err)
 		var got []string
 		for _, n := range near {
 			got = append(got, fmt.Sprintf("%d %s", n.LineNo, n.Line))

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mxflow/mxflow/internal/foreign"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // scanReference is the meaning of a scan of a whole log in memory.
@@ -28,7 +28,7 @@ func scanReference(t *testing.T, log []byte, globs, exprs []string) (map[string]
 			plain := foreign.StripANSI(nil, drawn)
 			for _, text := range globs {
 				g, err := ParseGlob(text)
-				require.NoError(t, err)
+				must.Do(t, err)
 				if !g.matchLower(bytes.ToLower(plain)) {
 					continue
 				}
@@ -71,7 +71,7 @@ func scanBoth(t *testing.T, log []byte, globs, exprs []string) {
 	if err != nil {
 		return
 	}
-	require.NoError(t, s.Read(iotest.HalfReader(bytes.NewReader(log))))
+	must.Do(t, s.Read(iotest.HalfReader(bytes.NewReader(log))))
 	seen, found := scanReference(t, log, globs, exprs)
 	if got := s.Matches(); !reflect.DeepEqual(got, seen) {
 		t.Errorf("globs %q on %q:\ngot  %+v\nwant %+v", globs, log, got, seen)
@@ -90,15 +90,15 @@ func scanBoth(t *testing.T, log []byte, globs, exprs []string) {
 // What is kept of a long line is the surroundings of the value.
 func TestFoundInALongLine(t *testing.T) {
 	s, err := New(nil)
-	require.NoError(t, err)
+	must.Do(t, err)
 	n, err := s.Add(Expressions{Any: []string{`config:.* dtype=(\w+)`}})
-	require.NoError(t, err)
+	must.Do(t, err)
 	long := strings.Repeat("ä=1 ", 400)
 	for _, line := range []string{
 		"config: dtype=half", "config: " + long + "dtype=half", "config: dtype=half " + long, "config: " + long + " dtype=half " + long,
 		"config: " + long + "dtype=half" + strings.Repeat("f", 400),
 	} {
-		require.NoError(t, s.Read(strings.NewReader(line+"\n")))
+		must.Do(t, s.Read(strings.NewReader(line+"\n")))
 		f := s.LastMatch(n)
 		if len(f.Line) > foreign.LineLimit || !utf8.ValidString(f.Line) || f.Whole != (len(line) < foreign.LineLimit) || !strings.HasPrefix(f.Line[f.At:f.To], "half") || !strings.HasSuffix(f.Line[:f.At], " dtype=") {
 			t.Errorf("%d bytes: %+v", len(line), f)
@@ -155,8 +155,8 @@ func TestUses(t *testing.T) {
 		{"nothing behind it", 5, nil, Match{}},
 	} {
 		s, err := New([]string{"marlin"})
-		require.NoError(t, err)
-		require.NoError(t, s.Uses(c.after, c.chosen))
+		must.Do(t, err)
+		must.Do(t, s.Uses(c.after, c.chosen))
 		if err := s.Read(strings.NewReader(log)); err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func FuzzLogScan(f *testing.F) {
 func TestEvidenceOutlivesTheCut(t *testing.T) {
 	evidence := Evidence{Globs: []string{"marlin", "*", "never"}, Expressions: []string{`tactic (\d+)`, `(`}}
 	log, err := Open(filepath.Join(t.TempDir(), "engine.log"), 8192, evidence)
-	require.NoError(t, err)
+	must.Do(t, err)
 	defer log.Close()
 	write := func(text string) {
 		if _, err := log.Out.WriteString(text); err != nil {
@@ -210,10 +210,10 @@ func TestEvidenceOutlivesTheCut(t *testing.T) {
 		write(noise)
 		log.Bound()
 		s, err := New([]string{"marlin", "never"})
-		require.NoError(t, err)
+		must.Do(t, err)
 		n, err := s.Add(Expressions{Any: evidence.Expressions[:1]})
-		require.NoError(t, err)
-		require.NoError(t, s.File(log.Path))
+		must.Do(t, err)
+		must.Do(t, s.File(log.Path))
 		if !s.Cut() || !s.HasEvidence() || s.Matches()["marlin"].FirstLine != "Using MARLIN kernels" || len(s.Matches()) != 1 {
 			t.Errorf("cut %v, evidence %v, seen %+v", s.Cut(), s.HasEvidence(), s.Matches())
 		}

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 const (
@@ -25,9 +25,9 @@ const (
 func fakeAMD(t *testing.T, tool, machine string) (folder string) {
 	t.Helper()
 	program, err := os.ReadFile(filepath.Join("testdata", tool))
-	require.NoError(t, err)
+	must.Do(t, err)
 	folder = filepath.Join(t.TempDir(), "machine")
-	require.NoError(t, os.CopyFS(folder, os.DirFS(filepath.Join("testdata", machine))))
+	must.Do(t, os.CopyFS(folder, os.DirFS(filepath.Join("testdata", machine))))
 	t.Setenv("FAKE_AMD", folder)
 	inPath(t, tool, string(program))
 	return folder
@@ -63,7 +63,7 @@ func TestAMDGPUs(t *testing.T) {
 		t.Run(test.machine, func(t *testing.T) {
 			fakeAMD(t, test.tool, test.machine)
 			gpus, err := GPUs(context.Background())
-			require.NoError(t, err)
+			must.Do(t, err)
 			var got []string
 			for _, g := range gpus {
 				got = append(got, fmt.Sprint(g.Index, " ", g.UUID, " ", g.Vendor, " ", g.Name, " ", g.Driver, " ", g.Values))
@@ -88,7 +88,7 @@ func TestAMDProcesses(t *testing.T) {
 		t.Run(test.machine, func(t *testing.T) {
 			fakeAMD(t, test.tool, test.machine)
 			list, err := gpuProcesses(context.Background())
-			require.NoError(t, err)
+			must.Do(t, err)
 			var words []string
 			for _, p := range list {
 				if p.PID == 1 {
@@ -296,7 +296,7 @@ func TestDriverROCm(t *testing.T) {
 func FuzzAMD(f *testing.F) {
 	for _, name := range []string{"mi300/static.json", "mi300/process.json", "mi250/metric.json", "rocm/rocm.json", "rocm/pids.json"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
-		require.NoError(f, err)
+		must.Do(f, err)
 		f.Add(string(text))
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 var lockedGPU = GPU{Index: 3, UUID: "GPU-aaaa", Name: "A100"}
@@ -37,8 +37,8 @@ func holder(t *testing.T, dir string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
+	must.Do(t, err)
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "locked\n" {
 		t.Fatalf("the other process says %q, %v", line, err)
@@ -103,7 +103,7 @@ func TestLockWaitEnds(t *testing.T) {
 func TestLockFile(t *testing.T) {
 	dir := t.TempDir()
 	locks, err := acquireNow(dir, lockedGPU)
-	require.NoError(t, err)
+	must.Do(t, err)
 	path := filepath.Join(dir, "mxflow-GPU-aaaa.lock")
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o666 {
@@ -112,7 +112,7 @@ func TestLockFile(t *testing.T) {
 	if text, _ := os.ReadFile(path); !strings.Contains(string(text), fmt.Sprintf(`"pid":%d`, os.Getpid())) {
 		t.Errorf("it says %q", text)
 	}
-	require.NoError(t, locks[lockedGPU.UUID].Unlock())
+	must.Do(t, locks[lockedGPU.UUID].Unlock())
 	// Left by a dead process, or written by something else: no lock.
 	for _, text := range []string{`{"pid":1}`, `{"pid":`, "\x00\xff", strings.Repeat("x", 1<<20)} {
 		os.WriteFile(path, []byte(text), 0o666)
@@ -133,7 +133,7 @@ func TestLockFile(t *testing.T) {
 		"a folder": func() error { return os.Mkdir(path, 0o755) },
 	} {
 		os.RemoveAll(path)
-		require.NoError(t, spoil())
+		must.Do(t, spoil())
 		if _, err := acquireNow(dir, lockedGPU); err == nil || !strings.Contains(err.Error(), "MXFLOW_GPU_LOCK_DIR") {
 			t.Errorf("%s: %v", name, err)
 		}

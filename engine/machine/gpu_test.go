@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // inPath puts a program in front of all others.
 func inPath(t *testing.T, name, text string) {
 	t.Helper()
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
@@ -25,9 +25,9 @@ func inPath(t *testing.T, name, text string) {
 func fake(t *testing.T, machine string) {
 	t.Helper()
 	program, err := os.ReadFile("testdata/nvidia-smi")
-	require.NoError(t, err)
+	must.Do(t, err)
 	abs, err := filepath.Abs(filepath.Join("testdata", machine))
-	require.NoError(t, err)
+	must.Do(t, err)
 	t.Setenv("FAKE_GPU", abs)
 	inPath(t, "nvidia-smi", string(program))
 }
@@ -36,7 +36,7 @@ func list(t *testing.T, machine string) []GPU {
 	t.Helper()
 	fake(t, machine)
 	gpus, err := GPUs(context.Background())
-	require.NoError(t, err)
+	must.Do(t, err)
 	return gpus
 }
 
@@ -168,7 +168,7 @@ func TestProcesses(t *testing.T) {
 		t.Errorf("got %v", p)
 	}
 	recorded, err := os.ReadFile("testdata/h200/apps.recorded")
-	require.NoError(t, err)
+	must.Do(t, err)
 	if got, err := parseProcesses(string(recorded)); err != nil || len(got) != 1 || got[0].PID != 437 || *got[0].MiB != 5730 || got[0].Name != "python3" {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -187,7 +187,7 @@ func TestProcesses(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, machine := range []string{"h200", "gb10", "old"} {
 		text, err := os.ReadFile(filepath.Join("testdata", machine, "gpus"))
-		require.NoError(f, err)
+		must.Do(f, err)
 		f.Add(string(text))
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func TestCPUModel(t *testing.T) {
@@ -100,7 +100,7 @@ func children(t *testing.T, folder string, n int) (pids []int) {
 	t.Helper()
 	for {
 		entries, err := os.ReadDir(folder)
-		require.NoError(t, err)
+		must.Do(t, err)
 		if len(entries) >= n {
 			for _, e := range entries {
 				pid, _ := strconv.Atoi(e.Name())
@@ -122,12 +122,12 @@ func TestKilled(t *testing.T) {
 	fakeMachine{stream: twoGPUs, does: "again"}.use(t)
 	folder := t.TempDir()
 	self, err := os.Executable()
-	require.NoError(t, err)
+	must.Do(t, err)
 	recorder := exec.Command(self)
 	recorder.Env = append(os.Environ(), "FAKE_SMI_RECORD=1", "FAKE_SMI_PIDS="+folder)
-	require.NoError(t, recorder.Start())
+	must.Do(t, recorder.Start())
 	pids := children(t, folder, 2)
-	require.NoError(t, recorder.Process.Kill())
+	must.Do(t, recorder.Process.Kill())
 	recorder.Wait()
 	for _, pid := range pids {
 		for runs(pid) {

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // held is how much a process of TestMemory holds.
@@ -113,10 +113,10 @@ func TestMemory(t *testing.T) {
 			cmd.ExtraFiles = []*os.File{memfd}
 		}
 		in, err := cmd.StdinPipe()
-		require.NoError(t, err)
+		must.Do(t, err)
 		out, err := cmd.StdoutPipe()
-		require.NoError(t, err)
-		require.NoError(t, cmd.Start())
+		must.Do(t, err)
+		must.Do(t, cmd.Start())
 		return cmd, in, bufio.NewReader(out)
 	}
 	read := func(uid uint32, pids []string) int {
@@ -124,14 +124,14 @@ func TestMemory(t *testing.T) {
 		text, _ := out.ReadString('\n')
 		_ = cmd.Wait()
 		n, err := strconv.Atoi(strings.TrimSpace(text))
-		require.NoError(t, err)
+		must.Do(t, err)
 		return n
 	}
 	for _, uid := range users {
 		for _, how := range []string{"private", "shared", "huge", "memfd", "file", "unlinked", "mapped", "inherited", "segment"} {
 			t.Run(fmt.Sprint(how, " of ", uid), func(t *testing.T) {
 				fd, err := unix.MemfdCreate("inherited", unix.MFD_CLOEXEC)
-				require.NoError(t, err)
+				must.Do(t, err)
 				memfd := os.NewFile(uintptr(fd), "inherited")
 				processes := 1
 				if how == "inherited" {

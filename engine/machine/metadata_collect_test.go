@@ -14,7 +14,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -98,7 +98,7 @@ func TestCommandsAndYAML(t *testing.T) {
 		}
 	}
 	text, err := d.YAML()
-	require.NoError(t, err)
+	must.Do(t, err)
 	var back Document
 	if err := yaml.Unmarshal(text, &back); err != nil || back.Commands["ok"] != "one\ntwo" || back.Engine.Version != "0.21" {
 		t.Errorf("%v from\n%s", err, text)

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 const twoGPUs = `timestamp, uuid, power.draw [W], power.draw.instant [W], memory.used [MiB], memory.total [MiB], clocks.current.sm [MHz], clocks.current.memory [MHz], temperature.gpu, utilization.gpu [%], clocks_event_reasons.active
@@ -115,7 +115,7 @@ func TestStreamBreaks(t *testing.T) {
 	fakeMachine{stream: twoGPUs, does: "end"}.use(t)
 	r := newSampler(context.Background(), SamplerConfig{GPUs: []string{"GPU-a"}})
 	w, err := r.newGPUSamples(context.Background())
-	require.NoError(t, err)
+	must.Do(t, err)
 	w.restarts, w.pause = 2, time.Millisecond
 	go r.loop()
 	w.followValues()
@@ -392,7 +392,7 @@ func TestIsOwn(t *testing.T) {
 		t.Skip("needs /proc: ", err)
 	}
 	child := exec.Command("sleep", "600")
-	require.NoError(t, child.Start())
+	must.Do(t, child.Start())
 	own := []int{os.Getpid()}
 	if !ofEngine(child.Process.Pid, own, "") {
 		t.Error("a child is not the engine's")
@@ -422,15 +422,15 @@ func TestRealContainer(t *testing.T) {
 		t.Skip(err)
 	}
 	image, err := exec.Command("tar", "-chf", "-", "-C", filepath.Dir(busybox), filepath.Base(busybox)).Output()
-	require.NoError(t, err)
+	must.Do(t, err)
 	name, err := docker(bytes.NewReader(image), "import", "-", "mxflow-telemetry-test:"+strconv.Itoa(os.Getpid()))
-	require.NoError(t, err)
+	must.Do(t, err)
 	defer docker(nil, "rmi", "-f", name)
 	id, err := docker(nil, "run", "-d", "--network", "none", name, "/busybox", "sleep", "600")
-	require.NoError(t, err)
+	must.Do(t, err)
 	defer docker(nil, "rm", "-f", id)
 	leader, err := docker(nil, "inspect", "-f", "{{.State.Pid}}", id)
-	require.NoError(t, err)
+	must.Do(t, err)
 	pid, _ := strconv.Atoi(leader)
 	if !ofEngine(pid, nil, id) {
 		t.Error("a process of the container is not the engine's")
@@ -460,12 +460,12 @@ func recorded(t *testing.T, path, column string) (at []float64) {
 	for _, line := range lines {
 		if column == "timestamp" {
 			asked, err := time.Parse("2006/01/02 15:04:05.000", line[i])
-			require.NoError(t, err)
+			must.Do(t, err)
 			at = append(at, float64(asked.UnixMilli())/1e3)
 			continue
 		}
 		n, err := strconv.ParseFloat(line[i], 64)
-		require.NoError(t, err)
+		must.Do(t, err)
 		at = append(at, n)
 	}
 	return at
@@ -499,12 +499,12 @@ func TestReplay(t *testing.T) {
 	instant, average := power(measure.GPUPowerInstant), power(measure.GPUPower)
 	at := func(unix float64) time.Duration { return time.Duration((unix - asked[0]) * 1e9) }
 	text, err := os.ReadFile("testdata/h200/phases.jsonl")
-	require.NoError(t, err)
+	must.Do(t, err)
 	dec := json.NewDecoder(bytes.NewReader(text))
 	var all []phase
 	for dec.More() {
 		var p phase
-		require.NoError(t, dec.Decode(&p))
+		must.Do(t, dec.Decode(&p))
 		all = append(all, p)
 	}
 	all = append(all, phase{"all", all[0].Start, all[len(all)-1].End, all[0].FromMilliJ, all[len(all)-1].ToMilliJ, 0})

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // loader is a process that puts load on the GPU.
@@ -29,7 +29,7 @@ func startLoader(t *testing.T) *loader {
 	in, _ := l.cmd.StdinPipe()
 	out, _ := l.cmd.StdoutPipe()
 	l.in, l.out, l.cmd.Stderr = in, bufio.NewScanner(out), os.Stderr
-	require.NoError(t, l.cmd.Start())
+	must.Do(t, l.cmd.Start())
 	t.Cleanup(func() { in.Close(); l.cmd.Process.Kill(); l.cmd.Wait() })
 	if !l.out.Scan() {
 		t.Fatal("testdata/load.py does not run here: it needs torch and a GPU")
@@ -65,7 +65,7 @@ func TestHardware(t *testing.T) {
 	for _, line := range []string{"idle 3", "full 8", "idle 3", "burst 6", "idle 3", "small 4"} {
 		phases = append(phases, engine.do(t, line))
 	}
-	require.NoError(t, Settle(context.Background(), []string{uuid}, Calm{MaxTemperature: 120}))
+	must.Do(t, Settle(context.Background(), []string{uuid}, Calm{MaxTemperature: 120}))
 	if err := Settle(context.Background(), []string{uuid}, Calm{MaxTemperature: 1}); err == nil || !strings.Contains(err.Error(), "°C (required ≤ 1") {
 		t.Errorf("as cold as ice: %v", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // This test binary is also the nvidia-smi that its tests run: it plays a recorded stream,
@@ -58,7 +58,7 @@ type fakeMachine struct {
 func (m fakeMachine) use(t *testing.T) (apps string) {
 	t.Helper()
 	self, err := os.Executable()
-	require.NoError(t, err)
+	must.Do(t, err)
 	dir := t.TempDir()
 	if err := os.Symlink(self, filepath.Join(dir, "nvidia-smi")); err != nil {
 		t.Skip(err)
@@ -80,9 +80,9 @@ func (m fakeMachine) use(t *testing.T) (apps string) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	// Atomically: it may be read at this moment.
-	require.NoError(t, os.WriteFile(path+".new", []byte(text), 0o644))
+	must.Do(t, os.WriteFile(path+".new", []byte(text), 0o644))
 	if err := os.Rename(path+".new", path); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func (s *Sampler) result() ([]measure.Series, []string) {
 func begin(t *testing.T, c SamplerConfig) *Sampler {
 	t.Helper()
 	r, err := StartSampler(context.Background(), c)
-	require.NoError(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { r.Stop() })
 	return r
 }

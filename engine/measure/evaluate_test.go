@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens")
@@ -108,13 +108,13 @@ func TestEvaluateGolden(t *testing.T) {
 	got := bits(Evaluate(invented()))
 	if *update {
 		text, err := json.MarshalIndent(got, "", "  ")
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(path, append(text, '\n'), 0o644))
+		must.Do(t, err)
+		must.Do(t, os.WriteFile(path, append(text, '\n'), 0o644))
 	}
 	text, err := os.ReadFile(path)
-	require.NoError(t, err)
+	must.Do(t, err)
 	var want map[string]map[string]string
-	require.NoError(t, json.Unmarshal(text, &want))
+	must.Do(t, json.Unmarshal(text, &want))
 	for _, address := range slices.Sorted(maps.Keys(want)) {
 		if !reflect.DeepEqual(got[address], want[address]) {
 			t.Errorf("%s\n got %v\nwant %v", address, got[address], want[address])
@@ -193,9 +193,9 @@ func FuzzEvaluate(f *testing.F) {
 func stored(t *testing.T, r Recording) map[string]Summary {
 	t.Helper()
 	text, err := json.Marshal(Evaluate(r))
-	require.NoError(t, err)
+	must.Do(t, err)
 	var out map[string]Summary
-	require.NoError(t, json.Unmarshal(text, &out))
+	must.Do(t, json.Unmarshal(text, &out))
 	return out
 }
 

@@ -11,7 +11,7 @@ import (
 	"testing/quick"
 	"time"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 const msec = time.Millisecond
@@ -154,7 +154,7 @@ func TestDerive(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := Derive(tt.s)
-			require.NoError(t, err)
+			must.Do(t, err)
 			for name, n := range map[string]int{"prompt_tokens": tt.s.PromptTokens, "output_tokens": tt.s.OutputTokens} {
 				if v, has := got[name]; has != (n >= 0) || has && v[0] != float64(n) {
 					t.Errorf("%s is %v, want %d", name, v, n)

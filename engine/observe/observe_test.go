@@ -13,7 +13,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // talking is an engine that has a log, pages and files, and nothing else.
@@ -67,7 +67,7 @@ vllm:latency_count 3
 
 func TestObserve(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tactic.json")
-	require.NoError(t, os.WriteFile(file, []byte(`{"tactic": {"tile": "64x128"}}`), 0o600))
+	must.Do(t, os.WriteFile(file, []byte(`{"tactic": {"tile": "64x128"}}`), 0o600))
 	inst, asked := newTalking(t, "\x1b[36mINFO\x1b[0m Using AttentionBackendEnum.FLASHINFER backend.\n"+
 		"Model loading took 61.3380 GiB memory and 67.9 seconds\nGPU KV cache size: 1,000 tokens\n"+
 		"GPU KV cache size: 545,824 tokens\nCapturing CUDA graphs\nfallback\nfallback\nflag: off\n",
@@ -191,7 +191,7 @@ func TestObserveWithoutALog(t *testing.T) {
 func writeLog(t testing.TB, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "engine.log")
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 

@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func pages(byPath map[string]string) http.HandlerFunc {
@@ -332,8 +332,8 @@ func TestRequestBody(t *testing.T) {
 			at = "/v1/chat/completions Bearer k"
 		}
 		var sent, want any
-		require.NoError(t, json.Unmarshal([]byte(said), &sent))
-		require.NoError(t, json.Unmarshal([]byte(tt.said), &want))
+		must.Do(t, json.Unmarshal([]byte(said), &sent))
+		must.Do(t, json.Unmarshal([]byte(tt.said), &want))
 		if path != at || !reflect.DeepEqual(sent, want) {
 			t.Errorf("\n got %s %s\nwant %s %s", path, said, at, tt.said)
 		}

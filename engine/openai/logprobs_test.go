@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/answers"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // spelled is an answer in short: text#id:logprob[alternatives].
@@ -79,9 +79,9 @@ func TestRecordedAnswers(t *testing.T) {
 	} {
 		t.Run(test.file, func(t *testing.T) {
 			said, err := os.ReadFile(filepath.Join("testdata", "logprobs", test.file+".json"))
-			require.NoError(t, err)
+			must.Do(t, err)
 			answer, err := readAnswer(said, test.request, test.how)
-			require.NoError(t, err)
+			must.Do(t, err)
 			if prompt := spelled(answer.Prompt); !strings.HasPrefix(prompt, test.prompt) || len(answer.Prompt) != test.prompts {
 				t.Errorf("prompt: %d tokens, %s", len(answer.Prompt), prompt)
 			}
@@ -101,7 +101,7 @@ func TestRecordedAnswers(t *testing.T) {
 
 func TestAnswerRequest(t *testing.T) {
 	reply, err := os.ReadFile("testdata/logprobs/vllm-completions.json")
-	require.NoError(t, err)
+	must.Do(t, err)
 	var body map[string]any
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
@@ -115,7 +115,7 @@ func TestAnswerRequest(t *testing.T) {
 	c.LogProbs = LogProbs{AskIDs: true, Prompt: "prompt_logprobs"}
 	ask := Request{Prompt: "a", MaxTokens: 3, LogProbs: 3, PromptLogProbs: true}
 	first, err := c.Answer(t.Context(), ask)
-	require.NoError(t, err)
+	must.Do(t, err)
 	if body["logprobs"] != 3. || body["prompt_logprobs"] != 3. || body["return_token_ids"] != true || body["stream"] != false || body["top_logprobs"] != nil {
 		t.Errorf("asked %v", body)
 	}
@@ -196,7 +196,7 @@ func TestAnswerRefused(t *testing.T) {
 func TestOddValues(t *testing.T) {
 	answer, err := readAnswer([]byte(`{"choices":[{"logprobs":{"tokens":["a","b","c","d"],"token_logprobs":["NaN",null,-9999.0,-3.4028234663852886e+38],
 		"top_logprobs":[null,{},{"c":-1},{"x":null}]}}]}`), Request{LogProbs: 2}, LogProbs{})
-	require.NoError(t, err)
+	must.Do(t, err)
 	for i, want := range []answers.Value{answers.Of(math.NaN()), {}, answers.Of(math.Inf(-1)), answers.Of(math.Inf(-1))} {
 		if got := answer.Tokens[i].LogProb; got.String() != want.String() {
 			t.Errorf("value %d is %v, want %v", i, got, want)
@@ -215,7 +215,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		require.NoError(f, err)
+		must.Do(f, err)
 		f.Add(text, true, "prompt_logprobs")
 		f.Add(text, strings.Contains(file, "echo"), "echo")
 	}
@@ -225,9 +225,9 @@ func FuzzAnswer(f *testing.F) {
 			return
 		}
 		text, err := json.Marshal(answer)
-		require.NoError(t, err)
+		must.Do(t, err)
 		var again answers.Answer
-		require.NoError(t, json.Unmarshal(text, &again))
+		must.Do(t, json.Unmarshal(text, &again))
 		if _, err := answers.Compare([]answers.Answer{answer}, []answers.Answer{again}, 0); err != nil {
 			t.Fatalf("%s is not comparable to itself: %v", text, err)
 		}

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // Times are those of arrival, exactly: the bubble's clock moves only while every goroutine waits.
@@ -26,7 +26,7 @@ func TestTimestamps(t *testing.T) {
 	handler := paced(10*time.Millisecond, a, a[:12], a[12:], a+a, ": ping\n\n", end)
 	inBubble(t, handler, func(t *testing.T, c *Client) {
 		s, err := c.Stream(t.Context(), Request{Prompt: "x", Timeouts: Timeouts{Total: time.Minute, First: time.Minute, Stall: time.Minute}})
-		require.NoError(t, err)
+		must.Do(t, err)
 		want := []time.Duration{10, 30, 40, 40, 60}
 		if len(s.Events) != len(want) {
 			t.Fatalf("events %+v", s.Events)
@@ -173,7 +173,7 @@ func TestNoEndAfterDone(t *testing.T) {
 func TestSentIsNeverSubtracted(t *testing.T) {
 	c := serve(t, script(completion("a", ""), end))
 	s, err := c.Stream(t.Context(), Request{Prompt: "x"})
-	require.NoError(t, err)
+	must.Do(t, err)
 	if !strings.Contains(s.Sent.String(), "m=") {
 		t.Errorf("the send has no monotonic reading: %v", s.Sent)
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func TestStream(t *testing.T) {
@@ -133,7 +133,7 @@ func TestStream(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := serve(t, script(tt.pieces...))
 			s, err := c.Stream(t.Context(), Request{Prompt: "x", MaxTokens: 3})
-			require.NoError(t, err)
+			must.Do(t, err)
 			if got := outline(s); got != tt.want {
 				t.Errorf("\n got %s\nwant %s", got, tt.want)
 			}

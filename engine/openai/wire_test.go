@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
@@ -153,7 +153,7 @@ func outline(s measure.Sample) string {
 func flaky(t *testing.T, serve func(c, n int) string) *Client {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for c := 1; ; c++ {

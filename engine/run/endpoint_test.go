@@ -28,7 +28,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/engine/run"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // upstream is a server with the pages of an engine, whose models are owned by owner. It
@@ -62,7 +62,7 @@ func attach(t *testing.T, spec engine.Spec) (engine.Instance, error) {
 	})
 	if err == nil {
 		t.Cleanup(func() {
-			require.NoError(t, inst.Stop(context.Background()))
+			must.Do(t, inst.Stop(context.Background()))
 		})
 	}
 	return inst, err
@@ -76,7 +76,7 @@ func TestEndpointIsFoundAndLeftRunning(t *testing.T) {
 	defer s.Close()
 	for suffix, base := range map[string]string{"": "", "/": "", "/v1": "", "/v1/": "", "/llm/prod/v1/": "/llm/prod"} {
 		inst, err := attach(t, at(s.URL+suffix, func(s *engine.Spec) { s.Endpoint.APIKey = "k-123456" }))
-		require.NoError(t, err)
+		must.Do(t, err)
 		if inst.BaseURL() != s.URL+base {
 			t.Errorf("BaseURL of %q is %q", suffix, inst.BaseURL())
 		}
@@ -92,7 +92,7 @@ func TestEndpointIsFoundAndLeftRunning(t *testing.T) {
 		if _, err := inst.Output(t.Context(), "true"); !errors.Is(err, engine.ErrElsewhere) {
 			t.Errorf("Output: %v", err)
 		}
-		require.NoError(t, inst.Stop(t.Context()))
+		must.Do(t, inst.Stop(t.Context()))
 		select {
 		case <-inst.Exited():
 			t.Error("Stop closed Exited, and the server runs")
@@ -107,8 +107,8 @@ func TestEndpointIsFoundAndLeftRunning(t *testing.T) {
 func TestEndpointFoundDeadWhenAsked(t *testing.T) {
 	s := httptest.NewServer(upstream("vllm", ""))
 	inst, err := attach(t, at(s.URL))
-	require.NoError(t, err)
-	require.NoError(t, inst.Ready(t.Context()))
+	must.Do(t, err)
+	must.Do(t, inst.Ready(t.Context()))
 	alive := inst.(engine.Checker)
 	if err := alive.Alive(t.Context()); err != nil {
 		t.Errorf("Alive: %v", err)
@@ -226,7 +226,7 @@ func TestEndpointOverTLS(t *testing.T) {
 			s.StartTLS()
 			defer s.Close()
 			inst, err := attach(t, at("https://"+s.Listener.Addr().String(), c.change))
-			require.NoError(t, err)
+			must.Do(t, err)
 			err = inst.Ready(t.Context())
 			if c.fails == "" && err != nil {
 				t.Error(err)
@@ -240,11 +240,11 @@ func TestEndpointOverTLS(t *testing.T) {
 
 func TestEndpointThatNobodyListensOnIsWaitedFor(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	must.Do(t, err)
 	addr := l.Addr().String()
 	l.Close()
 	inst, err := attach(t, at("http://"+addr, func(s *engine.Spec) { s.ReadyTimeout = 200 * time.Millisecond }))
-	require.NoError(t, err)
+	must.Do(t, err)
 	if err := inst.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "within 200ms; last answer: connection refused") {
 		t.Errorf("Ready: %v", err)
 	}
@@ -252,7 +252,7 @@ func TestEndpointThatNobodyListensOnIsWaitedFor(t *testing.T) {
 
 func TestEndpointFilesThatCannotBeUsed(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "empty.pem")
-	require.NoError(t, os.WriteFile(empty, []byte("nothing"), 0o600))
+	must.Do(t, os.WriteFile(empty, []byte("nothing"), 0o600))
 	for want, change := range map[string]func(*engine.Endpoint){
 		"cannot read its ca_file":                    func(e *engine.Endpoint) { e.CAFile = "no-such.pem" },
 		"contains no PEM certificate":                func(e *engine.Endpoint) { e.CAFile = empty },
@@ -291,12 +291,12 @@ func TestRestartIsAFreshStartWithTheVariantsEnvironment(t *testing.T) {
 	spec.Env = map[string]string{"KERNEL": "cutlass", "SAID": said}
 	t.Setenv("MXFLOW_OWNER", "of an mxflow around this one")
 	inst, err := attach(t, spec)
-	require.NoError(t, err)
+	must.Do(t, err)
 	// Without marks, nobody sweeps what the command leaves running.
 	if text, err := os.ReadFile(said); err != nil || string(text) != "cutlass none\n" {
 		t.Errorf("the command saw %q (%v)", text, err)
 	}
-	require.NoError(t, inst.Ready(t.Context()))
+	must.Do(t, inst.Ready(t.Context()))
 	if inst.About()["fresh"] != "yes" || inst.Startup() <= 0 {
 		t.Errorf("fresh is %q, startup %v", inst.About()["fresh"], inst.Startup())
 	}
@@ -315,7 +315,7 @@ func TestRestartThatFails(t *testing.T) {
 	}
 	// What a shell started for it ends with it: the pipe ends with its last writer.
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	must.Do(t, syscall.Mkfifo(pipe, 0o600))
 	spec.Endpoint.Restart = []string{"sh", "-c", "exec 3>" + pipe + "; sleep 1000 & wait"}
 	closed := make(chan error, 1)
 	go func() {
@@ -360,7 +360,7 @@ func certificates(t *testing.T) authority {
 	}
 	key := func() *ecdsa.PrivateKey {
 		k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		require.NoError(t, err)
+		must.Do(t, err)
 		return k
 	}
 	root := template(1, "authority of the test", now.Add(24*time.Hour))
@@ -368,12 +368,12 @@ func certificates(t *testing.T) authority {
 	rootKey := key()
 	sign := func(c *x509.Certificate, k *ecdsa.PrivateKey) tls.Certificate {
 		der, err := x509.CreateCertificate(rand.Reader, c, root, &k.PublicKey, rootKey)
-		require.NoError(t, err)
+		must.Do(t, err)
 		return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: k}
 	}
 	write := func(name, kind string, der []byte) string {
 		path := filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
+		must.Do(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
 		return path
 	}
 	self := sign(root, rootKey)
@@ -387,7 +387,7 @@ func certificates(t *testing.T) authority {
 
 	a := authority{good: sign(good, key()), otherHost: sign(other, key()), pool: x509.NewCertPool()}
 	parsed, err := x509.ParseCertificate(self.Certificate[0])
-	require.NoError(t, err)
+	must.Do(t, err)
 	a.pool.AddCert(parsed)
 	a.trusted = func(s *engine.Spec) { s.Endpoint.CAFile = rootFile }
 	return a

@@ -16,7 +16,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/run"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // eventually waits until something holds.
@@ -90,13 +90,13 @@ func TestStopEndsDaemons(t *testing.T) {
 			spec := shell(script + ` sleep 1000 & echo $! >` + file + `.engine.new; mv ` + file + `.engine.new ` + file + `.engine; wait`)
 			spec.StopGrace = tc.grace
 			run, err := run.StartCommand(spec, engine.Launch{ID: name, Owner: t.Name(), LogPath: filepath.Join(t.TempDir(), "log")})
-			require.NoError(t, err)
+			must.Do(t, err)
 			daemon := pid()
 			eventually(t, "the engine is up", func() bool {
 				_, err := os.Stat(file + ".engine")
 				return err == nil
 			})
-			require.NoError(t, run.Stop(t.Context()))
+			must.Do(t, run.Stop(t.Context()))
 			if runs(daemon) {
 				t.Errorf("the daemon %d runs on", daemon)
 			}
@@ -120,7 +120,7 @@ func TestAGuardThatIsLost(t *testing.T) {
 	_, script, pid := daemon(t, `exec sleep 1000`, `sleep 1000`)
 	before := guards(os.Getpid())
 	run, err := run.StartCommand(shell(script), engine.Launch{ID: "l-" + rand.Text(), Owner: "o", LogPath: filepath.Join(t.TempDir(), "log")})
-	require.NoError(t, err)
+	must.Do(t, err)
 	daemon := pid()
 	lost := slices.DeleteFunc(guards(os.Getpid()), func(pid int) bool { return slices.Contains(before, pid) })
 	if len(lost) != 1 {
@@ -134,7 +134,7 @@ func TestAGuardThatIsLost(t *testing.T) {
 			t.Errorf("%v ended the guard", sig)
 		}
 	}
-	require.NoError(t, syscall.Kill(lost[0], syscall.SIGKILL))
+	must.Do(t, syscall.Kill(lost[0], syscall.SIGKILL))
 	<-run.Exited()
 	var f *engine.Failure
 	for range 2 {
@@ -151,13 +151,13 @@ func TestAGuardThatIsLost(t *testing.T) {
 func TestAGuardThatIsStopped(t *testing.T) {
 	before := guards(os.Getpid())
 	run, err := run.StartCommand(shell("sleep 1000"), engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(t.TempDir(), "log")})
-	require.NoError(t, err)
+	must.Do(t, err)
 	for _, pid := range guards(os.Getpid()) {
 		if !slices.Contains(before, pid) {
-			require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+			must.Do(t, syscall.Kill(pid, syscall.SIGSTOP))
 		}
 	}
-	require.NoError(t, run.Stop(t.Context()))
+	must.Do(t, run.Stop(t.Context()))
 	if exit := run.Exit(); exit == nil || exit.Signal != "SIGTERM" {
 		t.Errorf("Exit is %v, want SIGTERM", exit)
 	}
@@ -176,10 +176,10 @@ func TestAGuardThatIsKeptStopped(t *testing.T) {
 	spec := shell(`echo $PPID >` + file + `.guard; ` + script)
 	spec.StopGrace = 100 * time.Millisecond
 	run, err := run.StartCommand(spec, engine.Launch{ID: "l-" + rand.Text(), Owner: "o", LogPath: filepath.Join(t.TempDir(), "log")})
-	require.NoError(t, err)
+	must.Do(t, err)
 	daemon := pid()
 	eventually(t, "the daemon is seen", func() bool { return slices.Contains(run.(engine.Resident).PIDs(), daemon) })
-	require.NoError(t, run.Stop(t.Context()))
+	must.Do(t, run.Stop(t.Context()))
 	if runs(daemon) {
 		t.Errorf("the daemon %d runs on", daemon)
 	}
@@ -205,10 +205,10 @@ func BenchmarkStart(b *testing.B) {
 	launch := engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(b.TempDir(), "log")}
 	for b.Loop() {
 		run, err := run.StartCommand(engine.Spec{Command: []string{"true"}}, launch)
-		require.NoError(b, err)
+		must.Do(b, err)
 		<-run.Exited()
 		b.StopTimer()
-		require.NoError(b, run.Stop(context.Background()))
+		must.Do(b, run.Stop(context.Background()))
 		b.StartTimer()
 	}
 }

@@ -21,7 +21,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // listen listens at an address as vLLM does: others may, at the same port.
@@ -51,10 +51,10 @@ func sleeper(t *testing.T, name string) int {
 	if err == nil {
 		err = os.WriteFile(path, text, 0o700)
 	}
-	require.NoError(t, err)
+	must.Do(t, err)
 	cmd := exec.Command(path, "1000")
 	cmd.Args[0] = "sleep" // where one program has many names
-	require.NoError(t, cmd.Start())
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return cmd.Process.Pid
 }
@@ -98,7 +98,7 @@ func TestAnothersListenerIsNotAsked(t *testing.T) {
 			dir := t.TempDir()
 			spec := engine.Spec{Kind: "openai", Dir: dir, Command: []string{"sh", "-c", command, os.Args[0]}, StopGrace: 10 * time.Millisecond}
 			inst, err := Launcher{}.Launch(t.Context(), spec, engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(dir, "log")})
-			require.NoError(t, err)
+			must.Do(t, err)
 			defer inst.Stop(context.Background())
 			port := ""
 			for limit := time.Now().Add(30 * time.Second); port == "" && time.Now().Before(limit); time.Sleep(time.Millisecond) {
@@ -168,7 +168,7 @@ func TestServesElsewhere(t *testing.T) {
 				spec.ReadyTimeout = 5 * time.Minute
 			}
 			inst, err := Launcher{}.Launch(t.Context(), spec, engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(dir, "log")})
-			require.NoError(t, err)
+			must.Do(t, err)
 			defer inst.Stop(context.Background())
 			err = inst.Ready(t.Context())
 			text, _ := os.ReadFile(filepath.Join(dir, "port"))
@@ -192,9 +192,9 @@ func TestServing(t *testing.T) {
 		t.Skip("it is a role of another test")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	must.Do(t, err)
 	fmt.Println("loading")
-	require.NoError(t, os.WriteFile("port", fmt.Append(nil, l.Addr().(*net.TCPAddr).Port), 0o600))
+	must.Do(t, os.WriteFile("port", fmt.Append(nil, l.Addr().(*net.TCPAddr).Port), 0o600))
 	mux := http.NewServeMux()
 	do(mux)
 	t.Fatal(http.Serve(l, mux))

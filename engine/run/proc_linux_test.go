@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func TestParseStat(t *testing.T) {
@@ -30,7 +30,7 @@ func TestParseStat(t *testing.T) {
 
 func TestSignalSparesAReusedPID(t *testing.T) {
 	self, err := readProc(os.Getpid())
-	require.NoError(t, err)
+	must.Do(t, err)
 	earlier := procID{self.pid, self.start - 1}
 	if err := earlier.signal(9); err == nil {
 		t.Error("a process with another start time was signalled")

@@ -17,7 +17,7 @@ import (
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/run"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // applyEnv turns this binary into an mxflow that starts an engine, says so, and waits to
@@ -54,7 +54,7 @@ func TestProcessLauncherConforms(t *testing.T) {
 func launched(t *testing.T, spec engine.Spec) engine.Instance {
 	t.Helper()
 	inst, err := enginetest.Launch(t, run.Launcher{}, spec)
-	require.NoError(t, err)
+	must.Do(t, err)
 	return inst
 }
 
@@ -65,9 +65,9 @@ func shell(script string) engine.Spec {
 func TestLaunchSaysWhatIsWrongWithTheCommand(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"plain": "no program", "script": "#!/no/such/interpreter\n", "binary": "\x00\x01"} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
 	}
-	require.NoError(t, os.Chmod(filepath.Join(dir, "plain"), 0o644))
+	must.Do(t, os.Chmod(filepath.Join(dir, "plain"), 0o644))
 	for name, tc := range map[string]struct {
 		spec engine.Spec
 		want string
@@ -103,9 +103,9 @@ func TestLaunchReplacesAndMarks(t *testing.T) {
 	spec.Command = append(spec.Command, "{port}")
 	spec.Env = map[string]string{"P": "<{port}>", "MXFLOW_OWNER": "a plan's own"}
 	inst, err := run.Launcher{}.Launch(t.Context(), spec, engine.Launch{ID: "launch", Owner: "owner", LogPath: filepath.Join(t.TempDir(), "run", "engine.log")})
-	require.NoError(t, err)
+	must.Do(t, err)
 	defer func() {
-		require.NoError(t, inst.Stop(context.Background()))
+		must.Do(t, inst.Stop(context.Background()))
 	}()
 	<-inst.Exited()
 	port := inst.BaseURL()[strings.LastIndexByte(inst.BaseURL(), ':')+1:]
@@ -123,9 +123,9 @@ func TestStartCommand(t *testing.T) {
 	spec.Kind, spec.StopGrace = "", 0
 	spec.Env, spec.Unset = map[string]string{"SET": "yes"}, []string{"DROPPED", "SET"}
 	step, err := run.StartCommand(spec, engine.Launch{ID: "step", Owner: "owner", LogPath: filepath.Join(t.TempDir(), "log")})
-	require.NoError(t, err)
+	must.Do(t, err)
 	<-step.Exited()
-	require.NoError(t, step.Stop(t.Context()))
+	must.Do(t, step.Stop(t.Context()))
 	if exit := step.Exit(); exit == nil || exit.String() != "exit status 5" {
 		t.Errorf("Exit is %v, want exit status 5", exit)
 	}
@@ -139,12 +139,12 @@ func TestStartCommand(t *testing.T) {
 
 func TestLogKeepsOrderAndSetsAnOldLogAside(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "engine.log")
-	require.NoError(t, os.WriteFile(path, []byte("Using backend: STALE\n"), 0o600))
+	must.Do(t, os.WriteFile(path, []byte("Using backend: STALE\n"), 0o600))
 	inst, err := run.Launcher{}.Launch(t.Context(), shell("echo 1; echo 2 >&2; echo 3; echo 4 >&2"),
 		engine.Launch{ID: "launch", Owner: "owner", LogPath: path})
-	require.NoError(t, err)
+	must.Do(t, err)
 	<-inst.Exited()
-	require.NoError(t, inst.Stop(t.Context()))
+	must.Do(t, inst.Stop(t.Context()))
 	if got := logscan.Tail(path, 10); !slices.Equal(got, []string{"1", "2", "3", "4"}) {
 		t.Errorf("the log is %q", got)
 	}
@@ -164,13 +164,13 @@ func TestEngineOutlivesThreads(t *testing.T) {
 		inst, err = enginetest.Launch(t, run.Launcher{}, enginetest.Fake(""))
 		done <- err
 	}()
-	require.NoError(t, <-done)
+	must.Do(t, <-done)
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(goruntime.LockOSThread)
 	}
 	all.Wait()
-	require.NoError(t, inst.Ready(t.Context()))
+	must.Do(t, inst.Ready(t.Context()))
 	if inst.Exit() != nil {
 		t.Errorf("it ended with a thread: %v", inst.Exit())
 	}
@@ -182,7 +182,7 @@ func TestPeakMemorySeesSpikes(t *testing.T) {
 	}
 	// 64 MiB are held only for a moment; the kernel's high-water mark keeps it.
 	inst := launched(t, enginetest.Fake(enginetest.Spikes))
-	require.NoError(t, inst.Ready(t.Context()))
+	must.Do(t, inst.Ready(t.Context()))
 	if err := inst.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestPeakMemorySeesSpikes(t *testing.T) {
 // A stopped process receives no signal but SIGKILL until it is continued.
 func TestStopEndsASuspendedEngine(t *testing.T) {
 	inst := launched(t, shell("kill -STOP $$; sleep 1000"))
-	require.NoError(t, inst.Stop(t.Context()))
+	must.Do(t, inst.Stop(t.Context()))
 	if exit := inst.Exit(); exit == nil || exit.Signal != "SIGTERM" {
 		t.Errorf("Exit is %v, want SIGTERM", exit)
 	}
@@ -203,10 +203,10 @@ func TestStopEndsASuspendedEngine(t *testing.T) {
 func TestLogIsBounded(t *testing.T) {
 	inst, err := enginetest.Launch(t, run.Launcher{LogLimit: 64 << 10},
 		shell(`echo first; i=0; while [ $i -lt 20000 ]; do echo "line $i"; i=$((i+1)); done; while :; do echo last; sleep 0.1; done`)) // what is printed during a cut is lost
-	require.NoError(t, err)
+	must.Do(t, err)
 	size := func() int64 {
 		info, err := os.Stat(inst.LogPath())
-		require.NoError(t, err)
+		must.Do(t, err)
 		return info.Size()
 	}
 	last := func() string { return strings.Join(logscan.Tail(inst.LogPath(), 1), "") }
@@ -249,7 +249,7 @@ func TestAModelThatIsAFileIsLookedFor(t *testing.T) {
 	if !errors.As(err, &f) || f.Op != "start" || !strings.Contains(f.Reason, want) || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want a failure to start that names %s", err, want)
 	}
-	require.NoError(t, os.WriteFile(want, nil, 0o600))
+	must.Do(t, os.WriteFile(want, nil, 0o600))
 	if _, err := enginetest.Launch(t, run.Launcher{}, spec); err != nil {
 		t.Error(err)
 	}

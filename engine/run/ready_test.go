@@ -15,13 +15,13 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/run"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func TestReadyFallsBackWhereHealthIsUnknown(t *testing.T) {
 	spec := enginetest.Fake(enginetest.NoHealth)
 	inst := launched(t, spec)
-	require.NoError(t, inst.Ready(t.Context()))
+	must.Do(t, inst.Ready(t.Context()))
 }
 
 func TestReadyTellsWhatTheEngineAnswered(t *testing.T) {

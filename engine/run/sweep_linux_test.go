@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/run"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // killedApply runs an mxflow that starts an engine with two stubborn children for owner,
@@ -21,12 +21,12 @@ import (
 func killedApply(t *testing.T, owner string, guardToo bool) (url string) {
 	t.Helper()
 	self, err := os.Executable()
-	require.NoError(t, err)
+	must.Do(t, err)
 	cmd := exec.Command(self, filepath.Join(t.TempDir(), "engine.log"))
 	cmd.Env = append(os.Environ(), applyEnv+"="+owner)
 	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
+	must.Do(t, err)
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() { _, _ = run.Sweep(owner) })
 	line, _ := bufio.NewReader(out).ReadString('\n')
 	for _, pid := range guards(cmd.Process.Pid) {
@@ -60,7 +60,7 @@ func TestSweepEndsWhatAKilledRunLeft(t *testing.T) {
 	}
 
 	swept, err := run.Sweep(mine)
-	require.NoError(t, err)
+	must.Do(t, err)
 	if len(swept) != 2 {
 		t.Errorf("swept %+v, want the two children", swept)
 	}
@@ -81,7 +81,7 @@ func TestSweepSparesItsOwnChildren(t *testing.T) {
 	owner := "owner-" + rand.Text()
 	cmd := exec.Command("sleep", "1000")
 	cmd.Env = append(os.Environ(), "MXFLOW_OWNER="+owner)
-	require.NoError(t, cmd.Start())
+	must.Do(t, cmd.Start())
 	swept, err := run.Sweep(owner)
 	if err != nil || len(swept) != 0 {
 		t.Errorf("swept %+v, %v; want nothing: this program runs and holds it", swept, err)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func opened(t *testing.T, dir string) error {
@@ -150,7 +150,7 @@ func by(t *testing.T, dir string, args ...string) string {
 func put(t *testing.T, dir, name, text string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func put(t *testing.T, dir, name, text string) {
 func read(t *testing.T, dir, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, name))
-	require.NoError(t, err)
+	must.Do(t, err)
 	return string(text)
 }
 
@@ -177,10 +177,10 @@ func newRepo(t *testing.T) (*Repo, string) {
 	t.Helper()
 	sandbox(t)
 	dir := filepath.Join(t.TempDir(), "the repo")
-	require.NoError(t, os.Mkdir(dir, 0o755))
+	must.Do(t, os.Mkdir(dir, 0o755))
 	by(t, dir, "init", "-q")
 	commit(t, dir, "a.txt", "one\ntwo\nthree\n")
 	r, err := OpenRepo(t.Context(), dir)
-	require.NoError(t, err)
+	must.Do(t, err)
 	return r, dir
 }

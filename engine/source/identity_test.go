@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // installedAt writes a package of some files as an installer does: its files, then a RECORD of
@@ -86,7 +86,7 @@ func TestPackagesByContent(t *testing.T) {
 		{"of no package", func() error { return os.WriteFile(filepath.Join(site, "debian/x.py"), []byte("1"), 0o644) }, "debian/x.py"},
 		{"a .pth", func() error { return os.WriteFile(filepath.Join(site, "a.pth"), []byte("import kern"), 0o644) }, "a.pth"},
 	} {
-		require.NoError(t, c.change())
+		must.Do(t, c.change())
 		r, is := take()
 		got := strings.Join(r.Changed(was, is), " ")
 		if strings.ReplaceAll(got, site+"/", "") != c.want {
@@ -98,7 +98,7 @@ func TestPackagesByContent(t *testing.T) {
 		was = is
 	}
 	// A list that is gone names its package.
-	require.NoError(t, os.WriteFile(filepath.Join(site, "other.py"), []byte("2"), 0o644))
+	must.Do(t, os.WriteFile(filepath.Join(site, "other.py"), []byte("2"), 0o644))
 	if err := os.RemoveAll(cache); err != nil {
 		t.Fatal(err)
 	}

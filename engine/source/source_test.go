@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // write makes a file that anybody can run.
 func write(t testing.TB, path, text string) string {
 	t.Helper()
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestFilesAreKnownByContent(t *testing.T) {
 	dir := t.TempDir()
 	path := write(t, filepath.Join(dir, "server.py"), "one")
 	link := filepath.Join(dir, "link")
-	require.NoError(t, os.Symlink(path, link))
+	must.Do(t, os.Symlink(path, link))
 	var r Reader
 	digest := func(path string) string {
 		t.Helper()
@@ -46,7 +46,7 @@ func TestFilesAreKnownByContent(t *testing.T) {
 		return f.Digest
 	}
 	first := digest(path)
-	require.NoError(t, os.Chtimes(path, time.Time{}, time.Now().Add(time.Hour)))
+	must.Do(t, os.Chtimes(path, time.Time{}, time.Now().Add(time.Hour)))
 	if digest(path) != first || digest(link) != first {
 		t.Error("a file that was touched, or is named by a link, is another one")
 	}
@@ -68,17 +68,17 @@ func TestModelsAreNotReadAgain(t *testing.T) {
 	}
 	change := func(text string, at time.Time) {
 		file, err := os.OpenFile(path, os.O_WRONLY, 0)
-		require.NoError(t, err)
+		must.Do(t, err)
 		defer file.Close()
 		if _, err := file.WriteAt([]byte(text), 0); err != nil {
 			t.Fatal(err)
 		}
-		require.NoError(t, os.Chtimes(path, time.Time{}, at))
+		must.Do(t, os.Chtimes(path, time.Time{}, at))
 	}
 	at := time.Now().Truncate(time.Second)
 	change("weights", at)
 	first, err := new(Reader).File(path)
-	require.NoError(t, err)
+	must.Do(t, err)
 	first.Digest = "parts:known"
 	r := Reader{known: map[string]File{path: first}}
 	r.loaded.Do(func() {})
@@ -206,7 +206,7 @@ func TestFilesOfFolders(t *testing.T) {
 	}
 	elsewhere := write(t, filepath.Join(t.TempDir(), "linked", "l.py"), "")
 	for link, to := range map[string]string{"m": filepath.Dir(elsewhere), "n.py": elsewhere, "f/loop": dir, "gone.py": "/absent"} {
-		require.NoError(t, os.Symlink(to, filepath.Join(dir, link)))
+		must.Do(t, os.Symlink(to, filepath.Join(dir, link)))
 	}
 	for holds, want := range map[Holds]string{
 		HoldsCode:     "a.py f/h.py f/libg.so.1 i.pyc m/l.py n.py",
@@ -231,17 +231,17 @@ func TestOpenFilesOfAProcess(t *testing.T) {
 	for _, name := range []string{"libmapped.so", "libnew.so", "replaced.so.1", "model.gguf", "notes.txt", ".cache/libjit.so", "written.gguf"} {
 		path := write(t, filepath.Join(dir, name), "content")
 		if name != "libnew.so" {
-			require.NoError(t, os.Chtimes(path, time.Time{}, began.Add(-time.Hour)))
+			must.Do(t, os.Chtimes(path, time.Time{}, began.Add(-time.Hour)))
 		}
 		flag := os.O_RDONLY
 		if name == "written.gguf" {
 			flag = os.O_RDWR
 		}
 		file, err := os.OpenFile(path, flag, 0)
-		require.NoError(t, err)
+		must.Do(t, err)
 		if strings.Contains(name, ".so") {
 			mapped, err := syscall.Mmap(int(file.Fd()), 0, 7, syscall.PROT_READ, syscall.MAP_PRIVATE)
-			require.NoError(t, err)
+			must.Do(t, err)
 			t.Cleanup(func() { _ = syscall.Munmap(mapped) })
 			file.Close()
 		} else {
@@ -252,7 +252,7 @@ func TestOpenFilesOfAProcess(t *testing.T) {
 			want = append(want, name)
 		}
 	}
-	require.NoError(t, os.Remove(filepath.Join(dir, "replaced.so.1")))
+	must.Do(t, os.Remove(filepath.Join(dir, "replaced.so.1")))
 	var got []string
 	for _, f := range Open([]int{os.Getpid()}, began, func(path string) string { return path }) {
 		if name, in := strings.CutPrefix(f.Path, dir+"/"); in {

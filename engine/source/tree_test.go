@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // TestSnapshotSeesEveryChange: each change gives another hash, and undoing it gives the first one again.
@@ -77,7 +77,7 @@ func TestSnapshotSeesEveryChange(t *testing.T) {
 func snapshot(t *testing.T, r *Repo, paths ...string) Tree {
 	t.Helper()
 	tree, err := r.Snapshot(t.Context(), paths, nil)
-	require.NoError(t, err)
+	must.Do(t, err)
 	return tree
 }
 
@@ -103,7 +103,7 @@ func listing(t *testing.T, dir string) string {
 		}
 		return err
 	})
-	require.NoError(t, err)
+	must.Do(t, err)
 	return b.String()
 }
 
@@ -116,11 +116,11 @@ func TestSnapshotDiff(t *testing.T) {
 	put(t, dir, "new.bin", "\x00\x01\x02")
 	var patch bytes.Buffer
 	want, err := r.Snapshot(t.Context(), nil, &patch)
-	require.NoError(t, err)
+	must.Do(t, err)
 	put(t, clone, "../p.patch", patch.String())
 	by(t, clone, "apply", "../p.patch")
 	c, err := OpenRepo(t.Context(), clone)
-	require.NoError(t, err)
+	must.Do(t, err)
 	if got := snapshot(t, c); got.Hash != want.Hash {
 		t.Errorf("the patch makes another tree:\n%s", patch.String())
 	}
@@ -155,7 +155,7 @@ func TestSnapshotSubmodule(t *testing.T) {
 	put(t, dir, "third/party/a.txt", "one\nTWO\nthree\n")
 	var patch bytes.Buffer
 	after, err := r.Snapshot(t.Context(), nil, &patch)
-	require.NoError(t, err)
+	must.Do(t, err)
 	if after.Hash == before.Hash || after.Clean {
 		t.Error("a change in a submodule is not seen")
 	}
@@ -170,7 +170,7 @@ func TestSnapshotWithoutCommits(t *testing.T) {
 	by(t, dir, "init", "-q")
 	put(t, dir, "x", "x")
 	r, err := OpenRepo(t.Context(), dir)
-	require.NoError(t, err)
+	must.Do(t, err)
 	if tree := snapshot(t, r); tree.Commit != "" || tree.Hash == "" || tree.Clean {
 		t.Errorf("%+v", tree)
 	}

@@ -7,8 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
-	"time"
 )
 
 // BenchmarkTorch reads 300 MB of events as PyTorch writes them, generated and not kept.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // What nsys stats prints of two steps of a server.
@@ -38,7 +38,7 @@ const (
 // TestNsys: marks of threads, a second stream, and launches of graphs.
 func TestNsys(t *testing.T) {
 	a, err := openOne(t, traceFile(t, "a.csv", nsysGPU+nsysCalls+nsysMarks), Options{})
-	require.NoError(t, err)
+	must.Do(t, err)
 	p := &a.Parts[0]
 	if len(a.Parts) != 1 || p.Phase != Decode || p.Requests != 2 || p.Steps != 2 || p.Tokens != 4 || p.Wall != 180 || p.Busy != 116 || p.GPU != 121 {
 		t.Errorf("parts are %+v", a.Parts)
@@ -72,7 +72,7 @@ func TestNsysHidden(t *testing.T) {
 func TestNsysProcesses(t *testing.T) {
 	both := strings.Replace(nsysCalls, "\n\n", "\n100,5000,cudaLaunchKernel_v7000,0,2,940,940,20,Worker\n\n", 1)
 	a, err := openOne(t, traceFile(t, "a.csv", nsysGPU+both), Options{})
-	require.NoError(t, err)
+	must.Do(t, err)
 	if got := times(&a.Parts[0]); got["moe"] != 81 || got["wait launch"] != 0 || got["wait unknown"] == 0 || a.Files[0].Processes != nil {
 		t.Errorf("%+v", a)
 	}
@@ -153,7 +153,7 @@ func TestReport(t *testing.T) {
 		{"refused", "#!/bin/sh\necho no licence >&2\nexit 3\n", "nsys stats: exit status 3\nno licence", Options{}, 0},
 		{"other text", "#!/bin/sh\necho text\n", "as tables of nsys stats: not a profile", Options{}, 0},
 	} {
-		require.NoError(t, os.WriteFile(filepath.Join(bin, "nsys"), []byte(c.script), 0o700))
+		must.Do(t, os.WriteFile(filepath.Join(bin, "nsys"), []byte(c.script), 0o700))
 		a, err := openOne(t, path, c.options)
 		switch {
 		case c.says != "":

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/limit"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // gptOSS is the part of gpt-oss-20b's config.json that is read here.
@@ -19,9 +19,9 @@ const gptOSS = `{"model_type": "gpt_oss", "num_hidden_layers": 24, "num_local_ex
 func h100(t *testing.T, context float64) Basis {
 	t.Helper()
 	m, err := limit.Read([]byte(gptOSS))
-	require.NoError(t, err)
+	must.Do(t, err)
 	on, err := limit.Of([]string{"NVIDIA H100 80GB HBM3"})
-	require.NoError(t, err)
+	must.Do(t, err)
 	return Basis{Model: m, Machine: on, Context: context}
 }
 
@@ -59,7 +59,7 @@ func decoded(change ...func(p *Part)) *Part {
 func of(t *testing.T, p *Part, on Basis) *Roofline {
 	t.Helper()
 	r, err := RooflineOf(p, on)
-	require.NoError(t, err)
+	must.Do(t, err)
 	if _, err := json.Marshal(r); err != nil {
 		t.Error(err)
 	}
@@ -270,12 +270,12 @@ func TestNotLaidOut(t *testing.T) {
 // FuzzRoofline: an analysis is read back from files, and whatever it says, the result can be written again.
 func FuzzRoofline(f *testing.F) {
 	text, err := json.Marshal(decoded())
-	require.NoError(f, err)
+	must.Do(f, err)
 	f.Add(text)
 	m, err := limit.Read([]byte(gptOSS))
-	require.NoError(f, err)
+	must.Do(f, err)
 	on, err := limit.Of([]string{"NVIDIA H200"})
-	require.NoError(f, err)
+	must.Do(f, err)
 	f.Add([]byte(`{"phase": "decode", "requests": 1, "steps": 1, "tokens": 1, "wall_us": 1e308, "busy_us": 1e308, "gpu_us": 1e308, "categories": [{"name": "moe", "us": 1e308}, {"name": "moe", "us": 1e308}]}`))
 	f.Add([]byte(`{"phase": "decode", "requests": 1, "steps": 1, "tokens": 1, "wall_us": 2, "busy_us": 1, "gpu_us": 1, "categories": [{"name": "moe", "us": -1}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -16,14 +16,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // traceFile is a file of events in the test's folder.
 func traceFile(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -110,7 +110,7 @@ func TestTorch(t *testing.T) {
 		`{"ph": "i", "name": "an instant", "s": "g", "ts": 1}`,
 	))
 	a, err := openOne(t, path, Options{})
-	require.NoError(t, err)
+	must.Do(t, err)
 	p := &a.Parts[0]
 	if len(a.Parts) != 1 || p.Phase != Decode || p.Requests != 2 || p.Steps != 2 || p.Tokens != 4 || p.GPUs != 1 {
 		t.Fatalf("parts are %+v", a.Parts)
@@ -156,7 +156,7 @@ func TestRecorded(t *testing.T) {
 		}, "scheduler"},
 	} {
 		a, err := openOne(t, filepath.Join("testdata", name+".pt.trace.json.gz"), Options{})
-		require.NoError(t, err)
+		must.Do(t, err)
 		p := &a.Parts[len(a.Parts)-1]
 		if p.Phase != Decode || p.Requests != 1 || p.Steps != want.steps || p.Count() != want.kernels*want.steps {
 			t.Errorf("%s: %s, %d requests, %d steps, %d kernels", name, p.Phase, p.Requests, p.Steps, p.Count())
@@ -197,7 +197,7 @@ func TestFallback(t *testing.T) {
 	plain := document(kernel("gemm", 0, 10, ""), kernel("gemm", 20, 10, ""))
 	o := Options{Phase: Decode, Requests: 8, Steps: 2, Tokens: 16}
 	a, err := openOne(t, traceFile(t, "a.json", plain), o)
-	require.NoError(t, err)
+	must.Do(t, err)
 	if p := a.Parts[0]; p.Phase != Decode || p.Requests != 8 || p.Steps != 2 || p.Tokens != 16 || p.Wall != 30 || p.Busy != 20 || times(&p)["wait unknown"] != 10 {
 		t.Errorf("part is %+v", p)
 	}
@@ -230,7 +230,7 @@ func TestHostMarks(t *testing.T) {
 		kernel("gemm", 100, 10, `, "correlation": 1`), kernel("attention", 120, 10, `, "correlation": 1`),
 		kernel("gemm", 140, 10, `, "correlation": 2`), kernel("attention", 160, 10, `, "correlation": 2`),
 	)), Options{})
-	require.NoError(t, err)
+	must.Do(t, err)
 	p := &a.Parts[0]
 	if len(a.Parts) != 1 || p.Phase != Decode || p.Requests != 3 || p.Steps != 2 || p.Tokens != 6 || p.Wall != 70 || times(p)["wait queued"] != 30 {
 		t.Errorf("parts are %+v", a.Parts)
@@ -244,7 +244,7 @@ func TestIdle(t *testing.T) {
 		events = append(events, kernel("gemm", at, 90, ""), other("gpu_user_annotation", "step[DECODE bs=1]", 0, 7, at, 90, ""))
 	}
 	a, err := openOne(t, traceFile(t, "a.json", document(events...)), Options{})
-	require.NoError(t, err)
+	must.Do(t, err)
 	if p := a.Parts[0]; p.Steps != 5 || p.Wall != 290+190 || p.Busy != 450 {
 		t.Errorf("%d steps, wall %v, busy %v µs", p.Steps, p.Wall, p.Busy)
 	}
@@ -260,7 +260,7 @@ func TestLayers(t *testing.T) {
 		other("cuda_runtime", "cudaLaunchKernel", 5, 5, 21, 1, `"correlation": 3`), kernel("gemm", 120, 7, `, "correlation": 3`),
 		other("cuda_runtime", "cudaLaunchKernel", 5, 5, 41, 1, `"correlation": 4`), kernel("argmax", 130, 1, `, "correlation": 4`),
 	)), Options{})
-	require.NoError(t, err)
+	must.Do(t, err)
 	if want := []Category{{"Qwen3DecoderLayer_2", 2, 15}, {"Qwen3DecoderLayer_10", 1, 7}}; !slices.Equal(a.Parts[0].Layers, want) {
 		t.Errorf("%+v, want %+v", a.Parts[0].Layers, want)
 	}
@@ -278,9 +278,9 @@ func TestReadOnce(t *testing.T) {
 	z.Close()
 	single := traceFile(t, "single.json", plain)
 	analysis, err := Open(t.Context(), []string{single}, Options{})
-	require.NoError(t, err)
+	must.Do(t, err)
 	export, err := json.Marshal(analysis)
-	require.NoError(t, err)
+	must.Do(t, err)
 	for name, c := range map[string]struct {
 		files map[string]string
 		gpu   float64
@@ -298,7 +298,7 @@ func TestReadOnce(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for name, text := range c.files {
-			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 		a, err := openOne(t, dir, Options{})
 		if err != nil {
@@ -320,10 +320,10 @@ func TestRanks(t *testing.T) {
 		if name == "frontend.json" {
 			text = document(other("cpu_op", "aten::add", 1, 1, 0, 1, ""))
 		}
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	a, err := openOne(t, dir, Options{})
-	require.NoError(t, err)
+	must.Do(t, err)
 	if p := a.Parts[0]; len(a.Files) != 2 || len(a.Parts) != 1 || p.GPUs != 2 || p.Steps != 2 || p.GPU != 21 {
 		t.Errorf("%+v", a)
 	}
@@ -428,7 +428,7 @@ func TestTimesAreJSONNumbers(t *testing.T) {
 	}
 	for _, form := range forms {
 		var us json.Number
-		require.NoError(t, json.Unmarshal([]byte(form), &us))
+		must.Do(t, json.Unmarshal([]byte(form), &us))
 		exact, _ := new(big.Rat).SetString(form)
 		exact.Mul(exact, big.NewRat(1000, 1))
 		want := new(big.Int).Quo(exact.Num(), exact.Denom()).Int64()

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // hostile clears the screen, writes over the line, rings, and turns text around.
@@ -52,10 +52,10 @@ func FuzzJSON(f *testing.F) {
 	f.Add("\U000E0001 beyond the first plane, \u2028")
 	f.Fuzz(func(t *testing.T, text string) {
 		document, err := json.Marshal(map[string]string{"text": text})
-		require.NoError(t, err)
+		must.Do(t, err)
 		var before, after map[string]string
 		safe := JSON(document)
-		require.NoError(t, json.Unmarshal(document, &before))
+		must.Do(t, json.Unmarshal(document, &before))
 		if err := json.Unmarshal(safe, &after); err != nil || before["text"] != after["text"] {
 			t.Errorf("%q became %q: %v", document, safe, err)
 		}

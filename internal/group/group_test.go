@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/internal/group"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // TestTheWholeGroupEnds: what a shell started in the background ends with its time limit,
@@ -24,17 +24,17 @@ func TestTheWholeGroupEnds(t *testing.T) {
 	} {
 		t.Run(script, func(t *testing.T) {
 			r, w, err := os.Pipe()
-			require.NoError(t, err)
+			must.Do(t, err)
 			defer r.Close()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			cmd := group.Command(ctx, "sh", "-c", script)
 			cmd.Stdout = w
-			require.NoError(t, cmd.Start())
+			must.Do(t, cmd.Start())
 			w.Close()
 			out := bufio.NewReader(r)
 			pid, err := out.ReadString('\n')
-			require.NoError(t, err)
+			must.Do(t, err)
 			pid = strings.TrimSpace(pid)
 			if !ended {
 				if err := cmd.Wait(); err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/openai"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func TestParseDataset(t *testing.T) {
@@ -121,7 +121,7 @@ func FuzzParseDataset(f *testing.F) {
 func parsed(t *testing.T, text string) *Dataset {
 	t.Helper()
 	d, err := ParseDataset("x.jsonl", []byte(text))
-	require.NoError(t, err)
+	must.Do(t, err)
 	return d
 }
 

@@ -16,7 +16,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func TestPromptsAreExact(t *testing.T) {
@@ -137,7 +137,7 @@ func TestPromptsAreTheSameEveryTime(t *testing.T) {
 		spec := Spec{Cell: "chat", Seed: 1, Tokens: 128, Warmup: 3, Requests: 10}
 		change(&spec)
 		p, err := Build(t.Context(), &fake{count: tokenizers["pieces of four"]}, spec)
-		require.NoError(t, err)
+		must.Do(t, err)
 		return p
 	}
 	same := func(*Spec) {}
@@ -389,7 +389,7 @@ func (f *fake) sees(t *testing.T, api openai.API, p Prompt) int {
 	r := openai.Request{API: api, MaxTokens: 1}
 	p.Fill(&r)
 	s, err := f.Stream(t.Context(), r)
-	require.NoError(t, err)
+	must.Do(t, err)
 	return s.PromptTokens
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // hidden is a running engine without its tokenizer endpoint.
@@ -42,7 +42,7 @@ func TestPromptsOfTheEmbeddedEngine(t *testing.T) {
 		} {
 			spec.Learned, spec.Requests = learned, 3
 			p, err := prompt.Build(t.Context(), engine, spec)
-			require.NoError(t, err)
+			must.Do(t, err)
 			if !p.Exact() {
 				t.Errorf("%s by %s: not exact", spec.Cell, name)
 			}
@@ -51,7 +51,7 @@ func TestPromptsOfTheEmbeddedEngine(t *testing.T) {
 				r := openai.Request{API: spec.API, MaxTokens: 1}
 				one.Fill(&r)
 				s, err := client.Stream(t.Context(), r)
-				require.NoError(t, err)
+				must.Do(t, err)
 				if want := one.Tokens + one.ContextTokens; s.PromptTokens != want {
 					t.Errorf("%s by %s: a prompt of %d tokens, want %d", spec.Cell, name, s.PromptTokens, want)
 				}
@@ -109,7 +109,7 @@ func TestPromptsAndAPrefixCache(t *testing.T) {
 			t.Helper()
 			spec.Learned = learned
 			p, err := prompt.Build(t.Context(), engine, spec)
-			require.NoError(t, err)
+			must.Do(t, err)
 			return p
 		}
 		for _, spec := range []prompt.Spec{

@@ -10,15 +10,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/internal/testing/require"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func read(t *testing.T, name string) *File {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))
-	require.NoError(t, err)
+	must.Do(t, err)
 	f, err := Read(name, data, nil, false)
-	require.NoError(t, err)
+	must.Do(t, err)
 	return f
 }
 
@@ -99,9 +99,9 @@ func TestRead(t *testing.T) {
 // "python3 numbers.py > numbers.json", in testdata, makes the file.
 func TestNumbers(t *testing.T) {
 	text, err := os.ReadFile("testdata/numbers.json")
-	require.NoError(t, err)
+	must.Do(t, err)
 	var numbers map[string][][4]any // load, metric, statistic, number
-	require.NoError(t, json.Unmarshal(text, &numbers))
+	must.Do(t, json.Unmarshal(text, &numbers))
 	for _, path := range samples() {
 		name := filepath.Base(path)
 		wants, gots := map[any][]string{}, map[any][]string{}
@@ -134,7 +134,7 @@ func TestNumbers(t *testing.T) {
 func TestAbsentIsAbsent(t *testing.T) {
 	file := func(name string) string {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
-		require.NoError(t, err)
+		must.Do(t, err)
 		return string(text)
 	}
 	for name, c := range map[string]struct{ file, text, load, there, absent string }{
@@ -160,7 +160,7 @@ func TestAbsentIsAbsent(t *testing.T) {
 		},
 	} {
 		f, err := Read(c.file, []byte(c.text), nil, false)
-		require.NoError(t, err)
+		must.Do(t, err)
 		for _, address := range append(strings.Fields(c.there), strings.Fields(c.absent)...) {
 			metric, stat, _ := strings.Cut(address, ".")
 			m, _ := f.Lookup(c.load, metric)
@@ -178,7 +178,7 @@ func TestAIPerfVersions(t *testing.T) {
   "input_config": {"models": {"items": [{"name": "acme/model-a"}]},
     "phases": [{"name": "warmup", "concurrency": 2}, {"name": "profiling", "concurrency": 16, "request_rate": 0.8}]},
    "was_cancelled": true, "error_summary": [{"count": 2}, {"count": 1}]}`), nil, false)
-	require.NoError(t, err)
+	must.Do(t, err)
 	what := f.Cells[0].What
 	if f.Version != "0.10.0" || f.Model != "acme/model-a" || what["concurrency"] != "16" || what["request_rate"] != "0.8" {
 		t.Errorf("%+v", f)
@@ -189,7 +189,7 @@ func TestAIPerfVersions(t *testing.T) {
 	f, err = Read("x.json", []byte(`{"aiperf_version": "0.4.0", "request_latency": {"unit": "ms", "avg": 5000.0},
   "input_config": {"endpoint": {"model_names": ["acme/model-a"]}, "loadgen": {"concurrency": 8}},
   "runtime_submission_invalid_reasons": ["context_overflow"]}`), nil, false)
-	require.NoError(t, err)
+	must.Do(t, err)
 	if invalid := f.Cells[0].Metrics[0].Invalid; f.Model != "acme/model-a" || f.Cells[0].What["concurrency"] != "8" ||
 		!strings.Contains(invalid, "no valid submission (context_overflow)") {
 		t.Errorf("%q, %+v", invalid, f)
@@ -211,7 +211,7 @@ func TestOneFormatKnows(t *testing.T) {
 	}
 	for _, path := range files {
 		data, err := os.ReadFile(path)
-		require.NoError(t, err)
+		must.Do(t, err)
 		var knows []string
 		for _, f := range Formats() {
 			alone := slices.DeleteFunc(slices.Clone(Formats()), func(o *Format) bool { return o != f })
@@ -276,9 +276,9 @@ func TestOwnProgram(t *testing.T) {
 		}
 	}
 	f, err := ParseFormat("x.jq", `.runs[] | {workload: .name, metric: "tg", value: .tok_s, invalid: (if .aborted then "it was aborted" else null end)}`)
-	require.NoError(t, err)
+	must.Do(t, err)
 	got, err := Read("x.json", file, f, true)
-	require.NoError(t, err)
+	must.Do(t, err)
 	a, _ := got.Lookup("a", "tg")
 	b, _ := got.Lookup("b", "tg")
 	if a.Invalid != "it was aborted" || b.Invalid != "" {
@@ -313,7 +313,7 @@ func TestDamaged(t *testing.T) {
 		"another document": {"benchy.json", `"version": "0.4.0",`, `"version": "0.4.0"} {`, ""},
 	} {
 		data, err := os.ReadFile(filepath.Join("testdata", c.file))
-		require.NoError(t, err)
+		must.Do(t, err)
 		text := string(data)
 		if !strings.Contains(text, c.old) {
 			t.Fatalf("%s: %s has no %q", name, c.file, c.old)
@@ -342,7 +342,7 @@ func TestPlausible(t *testing.T) {
  "usage_diff": {"unit": "%", "avg": -2.5},
  "made.up\u001b[2J": {"unit": "\u001b[31mms", "avg": 1, "p\u0007x": 2, "p.x": 3},
  "made_up_[2J": {"unit": "ms", "avg": 4}}`), nil, false)
-	require.NoError(t, err)
+	must.Do(t, err)
 	for address, want := range map[string]float64{
 		"all.request_latency.std": 0, "all.usage_diff.mean": -2.5,
 		"all.made_up__2J.mean": 1, "all.made_up__2J.p_x": 2, "all.made_up__2J.p_x_2": 3, "all.made_up__2J_2.mean": 4,
@@ -364,7 +364,7 @@ func FuzzRead(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.*")
 	for _, path := range files {
 		data, err := os.ReadFile(path)
-		require.NoError(f, err)
+		must.Do(f, err)
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
