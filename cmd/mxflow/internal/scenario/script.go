@@ -261,29 +261,36 @@ func cmdApplied(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-var appliedOnce = sync.OnceValues(func() (string, error) {
-	dir := filepath.Join(filepath.Dir(Program), "applied")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return "", err
+// appliedOnce applies it again, anew, where a busy machine left it undecided.
+var appliedOnce = sync.OnceValues(func() (dir string, err error) {
+	for i := range 3 {
+		dir = filepath.Join(filepath.Dir(Program), fmt.Sprintf("applied%d", i))
+		if err = applyTiny(dir); err == nil {
+			break
+		}
+	}
+	return dir, err
+})
+
+func applyTiny(dir string) error {
+	tmp := dir + ".tmp" // what others leave in the common one is none of its launches'
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.Mkdir(tmp, 0o755)); err != nil {
+		return err
 	}
 	plan, err := os.ReadFile(testdata("plans", "tiny.hcl"))
 	if err != nil {
-		return "", err
+		return err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "plan.hcl"), plan, 0o644); err != nil {
-		return "", err
-	}
-	tmp := dir + ".tmp" // what others leave in the common one is none of its launches'
-	if err := os.Mkdir(tmp, 0o755); err != nil {
-		return "", err
+		return err
 	}
 	apply := exec.Command(Program, "apply", "plan.hcl")
 	apply.Dir, apply.Env = dir, append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "TMPDIR="+tmp, "XDG_CONFIG_HOME=", "NO_COLOR=1")
 	if out, err := apply.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("mxflow apply tiny.hcl: %v\n%s", err, out)
+		return fmt.Errorf("mxflow apply tiny.hcl: %w\n%s", err, out)
 	}
-	return dir, nil
-})
+	return nil
+}
 
 // mostOf is when four fifths of the time that go test gives this run are over; never
 // where it sets no limit.
