@@ -1,4 +1,5 @@
-package page
+// Package pagetest makes records with something for every section of a page.
+package pagetest
 
 import (
 	"encoding/json"
@@ -13,36 +14,48 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// state writes a state directory with something for every section of a page.
-type state struct {
-	t  testing.TB
-	st *store.Store
-	at time.Time
+// State writes a state directory with something for every section of a page.
+type State struct {
+	t     testing.TB
+	Store *store.Store
+	at    time.Time
 }
 
-func newState(t testing.TB) *state {
+// New is an empty one.
+func New(t testing.TB) *State {
 	st := must.Get(store.Open(t.TempDir()))(t)
 	t.Cleanup(func() { st.Close() })
-	return &state{t, st, time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)}
+	return &State{t, st, time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)}
 }
 
-func (s *state) add(records ...*ledger.Record) {
+// PlanOf is a plan whose phases need each other, the second of a pair the first.
+func PlanOf(edges [][2]string) *plans.Plan {
+	p := &plans.Plan{}
+	for _, e := range edges {
+		p.Phases = append(p.Phases, &plans.Phase{Name: e[1], After: []string{e[0]}})
+	}
+	return p
+}
+
+// Add records at the next instant.
+func (s *State) Add(records ...*ledger.Record) {
 	s.t.Helper()
 	for _, r := range records {
 		s.at = s.at.Add(50 * time.Millisecond) // so close that an axis names seconds, the longest labels
 		r.Time, r.Run = s.at, "r1"
 	}
-	if err := s.st.Append(records...); err != nil {
+	if err := s.Store.Append(records...); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-// launch is one start: its files are kept where they are given.
-func (s *state) launch(session, variant string, round int, tg float64, files bool) *ledger.Launch {
+// Launch is one start: its files are kept where they are given.
+func (s *State) Launch(session, variant string, round int, tg float64, files bool) *ledger.Launch {
 	one := func(v float64, unit string, better measure.Better) measure.Summary {
 		return measure.Summary{Unit: unit, Better: better, N: 8, Stats: map[string]float64{"median": v, "mean": v, "max": v}}
 	}
@@ -74,10 +87,10 @@ func (s *state) launch(session, variant string, round int, tg float64, files boo
 		power.At, power.Value = append(power.At, time.Duration(i)*100*time.Millisecond), append(power.Value, 200+2*tg+30*math.Sin(float64(i)/9))
 		clock.At, clock.Value = append(clock.At, time.Duration(i)*100*time.Millisecond), append(clock.Value, 1900-10*math.Cos(float64(i)/20))
 	}
-	if err := s.st.WriteSamples("r1", l, samples); err != nil {
+	if err := s.Store.WriteSamples("r1", l, samples); err != nil {
 		s.t.Fatal(err)
 	}
-	if err := s.st.WriteSeries("r1", l, []measure.Series{power, clock}); err != nil {
+	if err := s.Store.WriteSeries("r1", l, []measure.Series{power, clock}); err != nil {
 		s.t.Fatal(err)
 	}
 	moe := 4200 - 10*tg
@@ -87,7 +100,7 @@ func (s *state) launch(session, variant string, round int, tg float64, files boo
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	sum, err := s.st.Put(text)
+	sum, err := s.Store.Put(text)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -96,7 +109,7 @@ func (s *state) launch(session, variant string, round int, tg float64, files boo
 }
 
 // feature measures and decides one by its gain over the baseline.
-func (s *state) feature(phase, name string, v verdict.Verdict, rounds int, base, own float64, files bool) {
+func (s *State) feature(phase, name string, v verdict.Verdict, rounds int, base, own float64, files bool) {
 	session := "s-" + name
 	arms := map[string][]string{}
 	test := &verdict.Test{
@@ -110,7 +123,7 @@ func (s *state) feature(phase, name string, v verdict.Verdict, rounds int, base,
 			if arm == name {
 				tg = own
 			}
-			l := s.launch(session, arm, round+1, tg*wobble, files)
+			l := s.Launch(session, arm, round+1, tg*wobble, files)
 			if arm == "fp8" {
 				l.Series = "" // over before anything was read
 			}
@@ -135,46 +148,46 @@ func (s *state) feature(phase, name string, v verdict.Verdict, rounds int, base,
 			Candidate: ledger.Arm{Name: name, Launches: arms[name], Qualified: arms[name][0]},
 		}},
 	}})
-	s.add(records...)
+	s.Add(records...)
 }
 
-func (s *state) gate(phase string, v verdict.Verdict) {
-	s.add(&ledger.Record{Type: "decision", Decision: &ledger.Decision{
+func (s *State) gate(phase string, v verdict.Verdict) {
+	s.Add(&ledger.Record{Type: "decision", Decision: &ledger.Decision{
 		Node: "phase." + phase, Kind: ledger.KindGate, Phase: phase, Attempt: 1, Verdict: v, Reasons: []verdict.Reason{verdict.New(code.Feature).On("x").Is(v)},
 	}})
 }
 
-// hostile is a name that would run as a program, wherever a page forgot to escape it.
-const hostile = `x</script><script>boom()</script><img src=x onerror="boom()">'"&`
+// Hostile is a name that would run as a program, wherever a page forgot to escape it.
+const Hostile = `x</script><script>boom()</script><img src=x onerror="boom()">'"&`
 
-// whole has every section, and names that nobody should trust.
-func whole(t testing.TB) (*state, []Edge) {
-	s := newState(t)
-	phases := []string{"kernels", "attention", hostile, "serving"}
-	nodes := []string{ledger.Baseline, "feature.moe", "feature.fp8", "phase.kernels", "phase.kernels.step.grid", "feature." + hostile, "phase.attention", "phase." + hostile, "phase.serving"}
-	s.add(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{
-		Plan: "mxfp4 " + hostile, PlanFile: "plan.hcl", Tool: "mxflow 0.1.0", Nodes: nodes, Environment: map[string]string{"gpu": "NVIDIA H100", "driver": "570.86", "host": hostile},
+// Whole has every section, and names that nobody should trust.
+func Whole(t testing.TB) (*State, *plans.Plan) {
+	s := New(t)
+	phases := []string{"kernels", "attention", Hostile, "serving"}
+	nodes := []string{ledger.Baseline, "feature.moe", "feature.fp8", "phase.kernels", "phase.kernels.step.grid", "feature." + Hostile, "phase.attention", "phase." + Hostile, "phase.serving"}
+	s.Add(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{
+		Plan: "mxfp4 " + Hostile, PlanFile: "plan.hcl", Tool: "mxflow 0.1.0", Nodes: nodes, Environment: map[string]string{"gpu": "NVIDIA H100", "driver": "570.86", "host": Hostile},
 		Targets: []ledger.Target{{Name: "llamacpp", Path: "target.llamacpp.chat.tg", Address: "chat.tg", Stat: "median", Value: 57.85, Unit: "tok/s", Better: "higher"}},
 	}})
 	s.feature("kernels", "moe", verdict.Pass, 4, 60, 84, true)
 	s.feature("kernels", "fp8", verdict.Fail, 6, 60, 61, true)
 	s.gate("kernels", verdict.Pass)
 	speedup, slower := 1.42, 0.91
-	s.add(&ledger.Record{Type: "decision", Decision: &ledger.Decision{
+	s.Add(&ledger.Record{Type: "decision", Decision: &ledger.Decision{
 		Node: "phase.kernels.step.grid", Kind: "step", Phase: "kernels", Attempt: 1, Verdict: verdict.Pass,
 		Rows: []verdict.Row{
 			{Name: ledger.Baseline, Verdict: verdict.Pass, Reference: true, Cells: []verdict.Cell{{Address: "chat.tg", Sample: stats.Sample{Mean: 60}}, {Address: "chat.ttft", Sample: stats.Sample{Mean: 150}}}},
 			{Name: "moe=routed", Verdict: verdict.Pass, N: 3, Cells: []verdict.Cell{{Address: "chat.tg", Sample: stats.Sample{Mean: 85}, Speedup: &speedup}, {Address: "chat.ttft", Sample: stats.Sample{Mean: 160}, Speedup: &slower}}},
-			{Name: "moe=" + hostile, Verdict: verdict.Error},
+			{Name: "moe=" + Hostile, Verdict: verdict.Error},
 		},
 	}})
-	s.feature("attention", hostile, verdict.Inconclusive, 8, 84, 92, true)
+	s.feature("attention", Hostile, verdict.Inconclusive, 8, 84, 92, true)
 	s.gate("attention", verdict.Fail)
 	for i, name := range []string{"moe2", "moe3"} {
 		s.feature("kernels", name, verdict.Pass, 3, 60+float64(i), 85+float64(i), false)
 	}
-	s.add(&ledger.Record{Type: "end", End: &ledger.End{Verdict: verdict.Fail, Exit: 2, Reason: verdict.New(code.Finished), Locked: map[string]verdict.Reason{
-		"phase." + hostile: verdict.New(code.Outcome).On("phase.attention").Is(verdict.Fail), "phase.serving": verdict.New(code.Outcome).On("phase.attention").Is(verdict.Fail),
+	s.Add(&ledger.Record{Type: "end", End: &ledger.End{Verdict: verdict.Fail, Exit: 2, Reason: verdict.New(code.Finished), Locked: map[string]verdict.Reason{
+		"phase." + Hostile: verdict.New(code.Outcome).On("phase.attention").Is(verdict.Fail), "phase.serving": verdict.New(code.Outcome).On("phase.attention").Is(verdict.Fail),
 	}}})
-	return s, []Edge{{phases[0], phases[1]}, {phases[0], phases[2]}, {phases[1], phases[3]}, {phases[2], phases[3]}}
+	return s, PlanOf([][2]string{{phases[0], phases[1]}, {phases[0], phases[2]}, {phases[1], phases[3]}, {phases[2], phases[3]}})
 }
