@@ -1,15 +1,11 @@
 package main
 
 import (
-	"errors"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
@@ -29,14 +25,10 @@ func TestAA(t *testing.T) {
 		times = 20
 	}
 	apply := func(feature string) (exit int, said string) {
-		c := exec.Command(scenario.Program, "apply", "--var", "feature="+feature, "--state", t.TempDir(), "testdata/plans/aa.hcl")
-		out, err := c.CombinedOutput()
-		t.Logf("%s\n%s", c, out)
-		var failed *exec.ExitError
-		if err != nil && !errors.As(err, &failed) {
-			t.Fatal(err)
-		}
-		return c.ProcessState.ExitCode(), string(out)
+		args := []string{"apply", "--var", "feature=" + feature, "--state", t.TempDir(), "testdata/plans/aa.hcl"}
+		exit, said = program(t, "", nil, args...)
+		t.Log(said)
+		return exit, said
 	}
 	// Invalid has the same exit status as fail, and proves nothing.
 	if got, said := apply("slower"); got != verdict.ExitFail || !strings.Contains(said, "\nfail ") {
@@ -59,41 +51,4 @@ func TestAA(t *testing.T) {
 		t.Errorf("of %d applies that change nothing, by exit status: %v", times, ended)
 	}
 	t.Logf("of %d applies that change nothing: %v by exit status", times, ended)
-}
-
-// TestTuneAA is TestAA of an engine that tunes itself, up to 5% faster or slower, from
-// empty caches each time: that it is 3% faster than itself must not pass if each launch
-// draws a tune. If each arm keeps its first one, as the mark says, it passes now and then:
-// TestTuneIsADraw shows how often.
-func TestTuneAA(t *testing.T) {
-	if os.Getenv("MXFLOW_TEST_LONG") == "" {
-		t.Skip("takes minutes: set MXFLOW_TEST_LONG=1")
-	}
-	const times, atOnce = 20, 4 // its steps sleep most of the time
-	for _, tuning := range []string{"drawn", "pinned"} {
-		exits := make(chan int, times)
-		var sessions sync.WaitGroup
-		for range atOnce {
-			sessions.Go(func() {
-				for range times / atOnce {
-					c := exec.Command(scenario.Program, "apply", "--var", "tuning="+tuning, "--state", t.TempDir(), "testdata/plans/aa.hcl")
-					out, _ := c.CombinedOutput()
-					exits <- c.ProcessState.ExitCode()
-					if marked := strings.Contains(string(out), "the verdict holds for these tunes only"); marked != (tuning == "pinned") || strings.Contains(string(out), "\ninvalid ") {
-						t.Errorf("%s\n%s", c, out)
-					}
-				}
-			})
-		}
-		sessions.Wait()
-		close(exits)
-		ended := map[int]int{}
-		for exit := range exits {
-			ended[exit]++
-		}
-		t.Logf("%s: %v by exit status", tuning, ended)
-		if passed := ended[verdict.ExitPass]; tuning == "drawn" && passed > 0 || passed+ended[verdict.ExitFail]+ended[verdict.ExitInconclusive] != times {
-			t.Errorf("%s: %v by exit status", tuning, ended)
-		}
-	}
 }

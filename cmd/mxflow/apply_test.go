@@ -7,13 +7,10 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 )
 
 // leakyPlan hands a secret to whatever may: a step that prints it and fails,
@@ -70,43 +67,32 @@ phase "steps" {
 // looks for it in everything that mxflow keeps and prints.
 func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
-	for _, secret := range []string{
-		"hf_0123456789abcdef", `pa"ss\wörd <&>%41/+=`, "1234", "two lines of it\nand another one",
+	for i, secret := range []string{
+		`pa"ss\wörd <&>%41/+=`, "hf_0123456789abcdef", "1234", "two lines of it\nand another one",
 	} {
-		dir := t.TempDir()
-		plan := filepath.Join(dir, "plan.hcl")
-		if err := os.WriteFile(plan, []byte(leakyPlan), 0o644); err != nil {
-			t.Fatal(err)
+		if i > 0 && !inFull() {
+			break
 		}
+		dir := folder(t, map[string]string{"plan.hcl": leakyPlan})
 		var printed bytes.Buffer
 		mxflow := func(wantExit int, args ...string) {
-			cmd := exec.Command(scenario.Program, args...)
-			cmd.Dir = dir
-			cmd.Env = append(os.Environ(), "MXFLOW_VAR_token="+secret)
-			out, _ := cmd.CombinedOutput()
-			if got := cmd.ProcessState.ExitCode(); got != wantExit {
+			got, out := program(t, dir, []string{"MXFLOW_VAR_token=" + secret}, args...)
+			if got != wantExit {
 				t.Errorf("%v: exit status %d\n%s", args, got, out)
 			}
-			printed.Write(out)
+			printed.WriteString(out)
 		}
 		mxflow(0, "validate", "plan.hcl")
 		mxflow(4, "apply", "plan.hcl")
 		mxflow(4, "apply", "--json", "plan.hcl")
 		mxflow(4, "apply", "--rerun", "all", "--var", "token="+secret, "plan.hcl")
-		for _, args := range [][]string{
-			{"show", "latest"},
-			{"show", "--json", "latest"},
-			{"audit"},
-			{"audit", "--json"},
-			{"status"},
-			{"status", "--json"},
-			{"report"},
-			{"report", "--json"},
-			{"audit", "verify"},
-			{"plan", "plan.hcl"},
-			{"plan", "--json", "plan.hcl"},
+		for _, args := range []string{
+			"show latest", "audit", "status", "report", "audit verify", "plan plan.hcl",
 		} {
-			mxflow(0, args...)
+			mxflow(0, strings.Fields(args)...)
+			if args != "audit verify" {
+				mxflow(0, append(strings.Fields(args), "--json")...)
+			}
 		}
 		mxflow(1, "validate", "--var", "user=${", "--var", "token=", "--var", "tokn="+secret, "plan.hcl")
 		mustNotHold(t, "output", printed.Bytes(), secret)
@@ -132,10 +118,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 // mustNotHold looks for a secret as it is and as programs write it.
 func mustNotHold(t *testing.T, where string, data []byte, secret string) {
 	t.Helper()
-	quoted, err := json.Marshal(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	quoted, _ := json.Marshal(secret)
 	for _, form := range []string{
 		secret, string(quoted[1 : len(quoted)-1]), strings.Trim(strconv.Quote(secret), `"`), url.QueryEscape(secret),
 		base64.StdEncoding.EncodeToString([]byte(secret)), base64.StdEncoding.EncodeToString([]byte("bob:" + secret)),

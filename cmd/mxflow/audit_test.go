@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -25,23 +24,16 @@ func TestVerifyArtifacts(t *testing.T) {
 		Output: gone(4), Prompts: gone(5), Metadata: gone(6), Trees: map[string]ledger.Tree{"llama": {Path: "src", Diff: gone(7)}},
 	}})
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	var out bytes.Buffer
-	if err := scenario.SignLedger(filepath.Join(s.dir, "ledger"), userKey(t)); err != nil {
-		t.Fatal(err)
-	}
-	if status := run(t.Context(), []string{"audit", "verify", "--json", "--state", s.dir}, &out, io.Discard); status != verdict.ExitFail {
-		t.Errorf("exit status %d", status)
-	}
+	try.OK(t, scenario.SignLedger(filepath.Join(s.dir, "ledger"), userKey(t)))
+	exit, out, _ := mxflow("audit", "verify", "--json", "--state", s.dir)
 	var said struct {
 		Artifacts int
 		Bad       []string `json:"bad_artifacts"`
 	}
-	if err := json.Unmarshal(out.Bytes(), &said); err != nil {
-		t.Fatalf("%v: %s", err, out.String())
-	}
+	try.OK(t, json.Unmarshal([]byte(out), &said))
 	bad := said.Bad
-	if said.Artifacts != 8 || len(bad) != 7 {
-		t.Errorf("%d artifacts, bad: %q", said.Artifacts, bad)
+	if exit != verdict.ExitFail || said.Artifacts != 8 || len(bad) != 7 {
+		t.Errorf("exit status %d, %d artifacts, bad: %q", exit, said.Artifacts, bad)
 	}
 	for i, what := range []string{"samples", "series", "output", "prompts", "log", "metadata", "changes to source tree llama"} {
 		if i < len(bad) && !strings.Contains(bad[i], what+" of launch l") {
@@ -71,9 +63,9 @@ func TestAuditSaysEachDecisionWhole(t *testing.T) {
 			},
 		}})
 	}
-	var out bytes.Buffer
-	if status := run(t.Context(), []string{"audit", "--state", s.dir}, &out, io.Discard); status != 0 {
-		t.Errorf("exit status %d", status)
+	exit, out, errs := mxflow("audit", "--state", s.dir)
+	if exit != 0 {
+		t.Error(exit, errs)
 	}
 	for text, want := range map[string]int{
 		reasons[0].String(): 2,
@@ -83,8 +75,8 @@ func TestAuditSaysEachDecisionWhole(t *testing.T) {
 		"chat.tg = missing: level benchmark is invalid, see above":                                              2,
 		"see above": 2,
 	} {
-		if n := strings.Count(out.String(), text); n != want {
-			t.Errorf("%q stands there %d times, want %d:\n%s", text, n, want, out.String())
+		if n := strings.Count(out, text); n != want {
+			t.Errorf("%q stands there %d times, want %d:\n%s", text, n, want, out)
 		}
 	}
 }

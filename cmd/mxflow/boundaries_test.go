@@ -12,6 +12,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
@@ -47,12 +48,8 @@ type boundary struct {
 func readJSON(t *testing.T, name string, into any) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/boundaries/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, err)
+	try.OK(t, json.Unmarshal(text, into))
 }
 
 // TestBoundaries: launches just on either side of what decides are decided as an
@@ -110,9 +107,7 @@ func boundedBy(t *testing.T, c verdict.Comparison) (got bounded) {
 	if err == nil {
 		err = json.Unmarshal(text, &got)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, err)
 	got.Verdict = string(c.Verdict)
 	return got
 }

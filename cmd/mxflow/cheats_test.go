@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -22,11 +22,7 @@ import (
 // lie. The default is a few of them; MXFLOW_TEST_LONG=1 tries all.
 func TestCheats(t *testing.T) {
 	t.Parallel()
-	plans, err := filepath.Abs("testdata/plans")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := os.Getenv("MXFLOW_TEST_LONG") != ""
+	all := inFull()
 	for _, c := range cheats {
 		if !all && !c.quick {
 			continue
@@ -38,30 +34,31 @@ func TestCheats(t *testing.T) {
 		t.Run(c.name(), func(t *testing.T) {
 			t.Parallel()
 			state := t.TempDir()
-			args := []string{"apply", "--state", state, "--var", "mode=" + cmp.Or(c.mode, "honest"), "--var", "parent=" + cmp.Or(c.parent, "honest"), "--var", "folder=" + t.TempDir()}
+			vars := append([]string{
+				"mode=" + cmp.Or(c.mode, "honest"), "parent=" + cmp.Or(c.parent, "honest"), "folder=" + t.TempDir(),
+			}, c.vars...)
 			if !all {
-				args = append(args, "--var", "requests=8")
+				vars = append(vars, "requests=8")
 			}
 			if c.rule != "" {
-				args = append(args, "--var", "rule="+c.rule)
+				vars = append(vars, "rule="+c.rule)
 			}
 			if c.see != "" {
-				args = append(args, "--var", "see="+c.see)
-			}
-			for _, v := range c.vars {
-				args = append(args, "--var", v)
+				vars = append(vars, "see="+c.see)
 			}
 			env := os.Environ()
 			if c.gpu {
 				config, more := onGPU(t)
-				args, env = append(args, "--var", "config="+config), append(env, more...)
+				vars, env = append(vars, "config="+config), append(env, more...)
 			}
-			argv := slices.Concat(c.under, []string{scenario.Program}, args, []string{filepath.Join(plans, plan)})
+			argv := append(slices.Clone(c.under), scenario.Program, "apply", "--state", state, "testdata/plans/"+plan)
+			for _, v := range vars {
+				argv = append(argv, "--var", v)
+			}
 			apply := exec.Command(argv[0], argv[1:]...)
 			apply.Env = env
 			out, err := apply.CombinedOutput()
-			var failed *exec.ExitError
-			if err != nil && !errors.As(err, &failed) {
+			if apply.ProcessState == nil {
 				t.Fatal(err)
 			}
 			got := outcomeOf(t, state, "feature.port")
@@ -134,25 +131,16 @@ func (c cheat) name() string {
 // shows a GPU that computes.
 func onGPU(t *testing.T) (config string, env []string) {
 	t.Helper()
-	dir := t.TempDir()
-	put := func(name, text string, mode os.FileMode) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
-	}
-	read := func(path string) string {
-		text, err := os.ReadFile(filepath.FromSlash(path))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
 	const gpu = "../../engine/machine/testdata/"
-	put("nvidia-smi", read(gpu+"nvidia-smi"), 0o755)
-	put("gpus", strings.Replace(read(gpu+"h200/gpus"), "143771, 0, 0, 85.97", "143771, 0, 98, 85.97", 1), 0o644)
-	put("config.json", `{"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 80, "num_attention_heads": 32, "num_key_value_heads": 8,
-		"intermediate_size": 14336, "vocab_size": 128256}`, 0o644)
-	return filepath.Join(dir, "config.json"), []string{"PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH"), "FAKE_GPU=" + dir, "MXFLOW_GPU_LOCK_DIR=" + dir}
+	dir := folder(t, map[string]string{
+		"nvidia-smi": try.Read(t, gpu+"nvidia-smi"),
+		"gpus":       strings.Replace(try.Read(t, gpu+"h200/gpus"), "143771, 0, 0, 85.97", "143771, 0, 98, 85.97", 1),
+		"config.json": `{"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 80, "num_attention_heads": 32,
+			"num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256}`,
+	})
+	try.OK(t, os.Chmod(filepath.Join(dir, "nvidia-smi"), 0o755))
+	path := "PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH")
+	return filepath.Join(dir, "config.json"), []string{path, "FAKE_GPU=" + dir, "MXFLOW_GPU_LOCK_DIR=" + dir}
 }
 
 var (
@@ -174,7 +162,7 @@ var (
 
 var cheats = []cheat{
 	{mode: "faster", want: verdict.Pass},
-	{mode: "slower", want: verdict.Fail, quick: true},
+	{mode: "slower", want: verdict.Fail},
 	{mode: "trades", want: verdict.Pass},
 	{mode: "diverges", want: verdict.Pass, quick: true},
 	{mode: "drafts", want: verdict.Pass},
@@ -186,7 +174,7 @@ var cheats = []cheat{
 	{mode: "faster", vars: hot, honest: true},
 	{mode: "diverges", vars: chat, honest: true},
 	{mode: "opens_otherwise", parent: "opens", vars: chat, honest: true},
-	{mode: "prompt_claimed", rule: "chat.pp.gain > 0", want: verdict.Invalid, why: code.LengthCounted.Kind, quick: true},
+	{mode: "prompt_claimed", rule: "chat.pp.gain > 0", want: verdict.Invalid, why: code.LengthCounted.Kind},
 	{mode: "prompt_doubled", rule: "chat.pp.gain > 0", want: verdict.Invalid, why: "work.prompt_text"},
 	{mode: "split", want: verdict.Invalid, why: "work.answer_text"},
 	{mode: "tail_unsent", want: verdict.Invalid, why: "work.answer_text"},
@@ -206,7 +194,7 @@ var cheats = []cheat{
 	{mode: "skips_layers", parent: "noisy"},
 	{mode: "same", parent: "noisy", rule: "chat.tg.gain > -0.05", honest: true},
 	{mode: "begins_right"},
-	{mode: "last_30", quick: true},
+	{mode: "last_30"},
 	{mode: "last_45"},
 	{mode: "last_45", vars: chat},
 	{mode: "every_second"},
@@ -255,7 +243,7 @@ var cheats = []cheat{
 	{mode: "dies", want: verdict.Fail},
 	{mode: "some_answers"},
 	{mode: "later_launches"},
-	{mode: "forced_accepted", want: verdict.Invalid, why: "work.forced_logged", quick: true},
+	{mode: "forced_accepted", want: verdict.Invalid, why: "work.forced_logged"},
 	// On a busy machine that they come to a fail takes more launches than there are.
 	{mode: "hinders", rule: "chat.tg.gain > 0.05"},
 	{mode: "", parent: "hindered", rule: "chat.tg.gain > 0.05"},
@@ -310,7 +298,7 @@ func init() {
 
 // TestTrustNamesLies: docs/trust.md has each lie, and each parent beside which one is told.
 func TestTrustNamesLies(t *testing.T) {
-	page := content(t, "../../docs/trust.md")
+	page := try.Read(t, "../../docs/trust.md")
 	for _, c := range cheats {
 		for _, mode := range []string{c.mode, c.parent} {
 			if mode != "" && !strings.Contains(page, "`"+mode+"`") {
@@ -325,9 +313,7 @@ func TestTrustNamesLies(t *testing.T) {
 func outcomeOf(t *testing.T, state, node string) *ledger.Decision {
 	t.Helper()
 	kept, err := store.OpenReadOnly(state)
-	if err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, err)
 	defer kept.Close()
 	history := kept.History(node)
 	if len(history) == 0 {

@@ -20,19 +20,23 @@ import (
 // embedded one, as a plan would start it.
 func TestEmbeddedConforms(t *testing.T) {
 	t.Parallel()
+	embeddedConforms(t, process.Launcher{}, engine.Spec{
+		Command: []string{scenario.Program, "engine", "serve", "--port", "{port}"},
+	})
+}
+
+func embeddedConforms(t *testing.T, launcher engine.Launcher, s engine.Spec) {
 	spec := func(fault string) enginetest.SpecFunc {
 		return func(*testing.T) engine.Spec {
-			s := engine.Spec{
-				Kind: "embedded", Command: []string{scenario.Program, "engine", "serve", "--port", "{port}"},
-				StopGrace: 10 * time.Second, Env: map[string]string{},
-			}
+			s := s
+			s.Kind, s.StopGrace, s.Env = "embedded", 10*time.Second, map[string]string{}
 			if fault != "" {
 				s.Env["MXFLOW_EMBEDDED_FAULT"] = fault
 			}
 			return s
 		}
 	}
-	enginetest.Run(t, process.Launcher{}, spec(""),
+	enginetest.Run(t, launcher, spec(""),
 		enginetest.Fault{Is: enginetest.DiesEarly, Spec: spec("oom"), Status: 1, Says: "OutOfMemoryError"},
 		enginetest.Fault{Is: enginetest.NeverReady, Spec: spec("never_ready")},
 		enginetest.Fault{Is: enginetest.DiesLater, Spec: spec("crash_after:2"), Status: 1, Says: "fatal error", Trigger: ask},
@@ -60,21 +64,7 @@ func TestEmbeddedConformsInDocker(t *testing.T) {
 	for _, arg := range kind.ImageCommand {
 		command = append(command, kinds.Fill(arg, "", engine.HowDocker.Host()))
 	}
-	spec := func(fault string) enginetest.SpecFunc {
-		return func(*testing.T) engine.Spec {
-			s := engine.Spec{
-				Kind: "embedded", Command: command, StopGrace: 10 * time.Second, Env: map[string]string{},
-				Docker: &engine.Docker{Image: image, Pull: "never"},
-			}
-			if fault != "" {
-				s.Env["MXFLOW_EMBEDDED_FAULT"] = fault
-			}
-			return s
-		}
-	}
-	enginetest.Run(t, docker.Launcher{}, spec(""),
-		enginetest.Fault{Is: enginetest.DiesEarly, Spec: spec("oom"), Status: 1, Says: "OutOfMemoryError"},
-		enginetest.Fault{Is: enginetest.NeverReady, Spec: spec("never_ready")},
-		enginetest.Fault{Is: enginetest.DiesLater, Spec: spec("crash_after:2"), Status: 1, Says: "fatal error", Trigger: ask},
-	)
+	embeddedConforms(t, docker.Launcher{}, engine.Spec{
+		Command: command, Docker: &engine.Docker{Image: image, Pull: "never"},
+	})
 }

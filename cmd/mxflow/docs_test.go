@@ -5,9 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,6 +18,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
@@ -39,12 +38,9 @@ func TestDocs(t *testing.T) {
 		{"language.md", "functions", functionsPart()},
 	} {
 		path := filepath.Join("../../docs", part.page)
-		page, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := try.Read(t, path)
 		begin := "<!-- generated: " + part.name + ": go test ./cmd/mxflow -run TestDocs -update -->\n\n"
-		before, rest, began := strings.Cut(string(page), begin)
+		before, rest, began := strings.Cut(page, begin)
 		got, after, ended := strings.Cut(rest, "\n<!-- end of "+part.name+" -->\n")
 		if !began || !ended {
 			t.Fatalf("%s has no place for %s: %s…<!-- end of %s -->", path, part.name, begin, part.name)
@@ -53,9 +49,7 @@ func TestDocs(t *testing.T) {
 		case got == part.want:
 		case *update:
 			text := before + begin + part.want + "\n<!-- end of " + part.name + " -->\n" + after
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			try.Write(t, path, text)
 		default:
 			t.Errorf("%s of %s is out of date: go test ./cmd/mxflow -run TestDocs -update", part.name, path)
 		}
@@ -108,6 +102,7 @@ func TestPagesStateLimits(t *testing.T) {
 	for stats.PairedDrop(0, 0, questions) > quality.UsualDrop/100. {
 		questions++
 	}
+	openai, _ := kinds.Lookup("openai")
 	percentiles := fmt.Sprintf("(p90 %d, p95 %d, p99 %d)", requests("p90"), requests("p95"), requests("p99"))
 	for page, sentences := range map[string][]string{
 		"statistics.md": {percentiles},
@@ -116,29 +111,33 @@ func TestPagesStateLimits(t *testing.T) {
 			fmt.Sprintf("{ min = %d, max = %d } # of each arm; max up to %d", usual.Min, usual.Max, stats.MostLaunches),
 			fmt.Sprintf("(%d while no launch noise is on record)", plans.FirstLook),
 		},
-		"protocol.md": {fmt.Sprintf("Too few questions for `max_drop` (%d for %d points)", questions, quality.UsualDrop)},
+		"protocol.md":    {fmt.Sprintf("Too few questions for `max_drop` (%d for %d points)", questions, quality.UsualDrop)},
+		"ab.md":          {fmt.Sprintf("(%d; from 4 to %d)", usual.Max, stats.MostLaunches)},
+		"executors.md":   {fmt.Sprintf("`the worker went silent` (for %.0f s)", remote.Silence.Seconds())},
+		"your-server.md": {fmt.Sprintf("more than %.0f minutes to load", openai.DefaultReadyTimeout.Minutes())},
 	} {
 		for _, s := range sentences {
-			if !strings.Contains(strings.Join(strings.Fields(content(t, "../../docs/"+page)), " "), s) {
+			if !strings.Contains(evenly(try.Read(t, "../../docs/"+page)), s) {
 				t.Errorf("%s does not state: %s", page, s)
 			}
 		}
+	}
+	rows, n := regexp.MustCompile(`(?m)^\| (\w+) \| .* \| (yes|no) \| (\d) \|$`), 0
+	for _, m := range rows.FindAllStringSubmatch(try.Read(t, "../../docs/concepts.md"), -1) {
+		n++
+		v := verdict.Verdict(m[1])
+		if !v.Known() || v.Unlocks() != (m[2] == "yes") || fmt.Sprint(v.ExitCode()) != m[3] {
+			t.Errorf("docs/concepts.md: %s unlocks %t and exits with %d", v, v.Unlocks(), v.ExitCode())
+		}
+	}
+	if n != 6 {
+		t.Errorf("docs/concepts.md has %d verdicts", n)
 	}
 }
 
 // TestReadmePlan: the plan that the README shows is a whole one.
 func TestReadmePlan(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(readme), "```hcl\n")
-	plan, _, found := strings.Cut(rest, "```")
-	if !found {
-		t.Fatal("the README shows no plan")
-	}
-	res := load.Bytes("README.md", []byte(plan), steps.Registry(), load.Options{})
-	if !res.OK() {
+	if res := load.Bytes("README.md", []byte(blocks(t, "../README.md", "hcl")[0]), steps.Registry(), load.Options{}); !res.OK() {
 		t.Error(res.Diagnostics)
 	}
 }
@@ -147,18 +146,10 @@ func TestReadmePlan(t *testing.T) {
 // plan block is the part that matters, and gets one.
 func enginesExamples(t *testing.T) (list []string) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/engines.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	// A key stands in the environment.
 	t.Setenv("MXFLOW_VAR_key", "a-key-of-the-test")
-	for i, part := range strings.Split(string(page), "```hcl\n")[1:] {
-		text, _, closed := strings.Cut(part, "\n```")
-		if !closed {
-			t.Fatalf("example %d is not closed", i+1)
-		}
-		if !strings.Contains(text, "\nplan \"") && !strings.HasPrefix(text, "plan \"") {
+	for _, text := range blocks(t, "engines.md", "hcl") {
+		if !strings.Contains("\n"+text, "\nplan \"") {
 			text = "plan \"shown\" {}\n" + text
 		}
 		list = append(list, text)
@@ -167,16 +158,6 @@ func enginesExamples(t *testing.T) (list []string) {
 		t.Fatalf("only %d examples were found: the search is wrong", len(list))
 	}
 	return list
-}
-
-// TestEnginesManual: every plan that the manual of engines shows is valid.
-func TestEnginesManual(t *testing.T) {
-	for i, text := range enginesExamples(t) {
-		res := load.Bytes("engines.md", []byte(text), steps.Registry(), load.Options{Inputs: []load.Given{}})
-		if !res.OK() {
-			t.Errorf("example %d:\n%s\n%v", i+1, text, res.Diagnostics)
-		}
-	}
 }
 
 // blocksPart is the reference of the plan language: an outline, then each block.
@@ -249,11 +230,11 @@ func outline(b *strings.Builder, d *lang.BlockDoc, depth int) {
 
 // header is a block's first line without the brace.
 func header(d *lang.BlockDoc) string {
-	words := []string{d.Type}
+	text := d.Type
 	for _, label := range d.Labels {
-		words = append(words, fmt.Sprintf("%q", label.Name))
+		text += fmt.Sprintf(" %q", label.Name)
 	}
-	return strings.Join(words, " ")
+	return text
 }
 
 // blockSection describes a block and those in it. Which stand in it, and how often,
@@ -374,23 +355,9 @@ func inOrder[V any](m map[string]V) []string {
 // TestMeasuringManual: what the manual of measuring shows, taken together, is a
 // valid plan.
 func TestMeasuringManual(t *testing.T) {
-	page, err := os.ReadFile("../../docs/measuring.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := "plan \"shown\" {}\n"
-	parts := strings.Split(string(page), "```hcl\n")[1:]
-	for i, part := range parts {
-		block, _, closed := strings.Cut(part, "\n```")
-		if !closed {
-			t.Fatalf("example %d is not closed", i+1)
-		}
-		text += block + "\n\n"
-	}
-	if len(parts) < 3 {
-		t.Fatalf("only %d examples were found: the search is wrong", len(parts))
-	}
-	res := load.Bytes(filepath.Join(manualFolder(t), "measuring.hcl"), []byte(text), steps.Registry(), load.Options{Inputs: []load.Given{}})
+	text := "plan \"shown\" {}\n" + strings.Join(blocks(t, "measuring.md", "hcl"), "\n")
+	path := filepath.Join(manualFolder(t), "measuring.hcl")
+	res := load.Bytes(path, []byte(text), steps.Registry(), load.Options{Inputs: []load.Given{}})
 	if !res.OK() {
 		t.Fatalf("%s\n%v", text, res.Diagnostics)
 	}
@@ -403,16 +370,12 @@ func TestMeasuringManual(t *testing.T) {
 // TestDocsNameCommands: what a page has people type is there: each command, and each of its
 // flags.
 func TestDocsNameCommands(t *testing.T) {
-	var pages []string
-	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../examples/*/*.md", "../../examples/*/plan.*"} {
-		found, _ := filepath.Glob(pattern)
-		pages = append(pages, found...)
-	}
+	pages := globbed("../../*.md", "../../docs/*.md", "../../examples/*/*.md", "../../examples/*/plan.*")
 	root := newRootCommand(&app{})
 	typed := regexp.MustCompile("(?:`|^\\$ |^#   )mxflow ([^`\\n|>#]*)")
 	quoted, n := regexp.MustCompile(`'[^']*'`), 0
 	for _, page := range pages {
-		for line := range strings.Lines(content(t, page)) {
+		for line := range strings.Lines(try.Read(t, page)) {
 			for _, m := range typed.FindAllStringSubmatch(line, -1) {
 				words := strings.Fields(quoted.ReplaceAllString(m[1], "QUOTED"))    // a server's own flags are not ours
 				if len(words) == 0 || words[0] == "=" || words[0] == "completion" { // an attribute; cobra's own command
@@ -437,12 +400,10 @@ func TestDocsNameCommands(t *testing.T) {
 		t.Errorf("only %d commands were found", n)
 	}
 	// So is a flag that a page names without its command, or it is another program's.
-	flags, n := map[string]bool{"help": true}, 0
-	for _, other := range []string{
-		"ipc", "enable-prompt-tokens-details", "cpus-per-task", "exclusive", "container-image", "cuda-graph-trace",
-	} {
-		flags[other] = true
-	}
+	flags, n := map[string]bool{
+		"help": true, "ipc": true, "enable-prompt-tokens-details": true, "cpus-per-task": true, "exclusive": true,
+		"container-image": true, "cuda-graph-trace": true,
+	}, 0
 	var collect func(*cobra.Command)
 	collect = func(c *cobra.Command) {
 		c.Flags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
@@ -454,7 +415,7 @@ func TestDocsNameCommands(t *testing.T) {
 	collect(root)
 	alone := regexp.MustCompile("[^`]`--([a-z]+(?:-[a-z]+)*)[^`]*`")
 	for _, page := range pages {
-		for _, m := range alone.FindAllStringSubmatch(content(t, page), -1) {
+		for _, m := range alone.FindAllStringSubmatch(try.Read(t, page), -1) {
 			if n++; !flags[m[1]] {
 				t.Errorf("%s: no command has a flag --%s", page, m[1])
 			}
@@ -467,7 +428,7 @@ func TestDocsNameCommands(t *testing.T) {
 	functions, n := eval.NewScope("").Functions(), 0
 	called := regexp.MustCompile("`([a-z_]+)\\([^`]*\\)`|`(file_[a-z]+)`")
 	for _, page := range pages {
-		for _, m := range called.FindAllStringSubmatch(content(t, page), -1) {
+		for _, m := range called.FindAllStringSubmatch(try.Read(t, page), -1) {
 			name := m[1] + m[2]
 			switch n++; name {
 			case "list", "map", "object", "optional", "key_averages", "select": // types; Python's; Linux'
@@ -481,46 +442,4 @@ func TestDocsNameCommands(t *testing.T) {
 	if n < 8 {
 		t.Errorf("only %d functions were found", n)
 	}
-}
-
-// TestPagesNumbers: verdicts, defaults and limits that pages state are those of the code.
-func TestPagesNumbers(t *testing.T) {
-	launches := struct{ Min, Max int }{}
-	if err := json.Unmarshal([]byte(defaultOf(t, reflect.TypeFor[plans.Decision](), "launches")), &launches); err != nil {
-		t.Fatal(err)
-	}
-	openai, _ := kinds.Lookup("openai")
-	for _, c := range []struct{ page, says string }{
-		{"ab.md", fmt.Sprintf("(%d; from 4 to %d)", launches.Max, stats.MostLaunches)},
-		{"executors.md", fmt.Sprintf("`the worker went silent` (for %.0f s)", remote.Silence.Seconds())},
-		{"your-server.md", fmt.Sprintf("more than %.0f minutes to load", openai.DefaultReadyTimeout.Minutes())},
-	} {
-		text := strings.Join(strings.Fields(content(t, "../../docs/"+c.page)), " ")
-		if !strings.Contains(text, c.says) {
-			t.Errorf("docs/%s does not say %q", c.page, c.says)
-		}
-	}
-	rows, n := regexp.MustCompile(`(?m)^\| (\w+) \| .* \| (yes|no) \| (\d) \|$`), 0
-	for _, m := range rows.FindAllStringSubmatch(content(t, "../../docs/concepts.md"), -1) {
-		n++
-		v := verdict.Verdict(m[1])
-		if !v.Known() || v.Unlocks() != (m[2] == "yes") || fmt.Sprint(v.ExitCode()) != m[3] {
-			t.Errorf("docs/concepts.md: %s unlocks %t and exits with %d", v, v.Unlocks(), v.ExitCode())
-		}
-	}
-	if n != 6 {
-		t.Errorf("docs/concepts.md has %d verdicts", n)
-	}
-}
-
-// defaultOf is the default in the tags of a block's attribute.
-func defaultOf(t *testing.T, block reflect.Type, attr string) string {
-	t.Helper()
-	for i := range block.NumField() {
-		if tag := block.Field(i).Tag; strings.HasPrefix(tag.Get("hcl"), attr+",") {
-			return tag.Get("default")
-		}
-	}
-	t.Fatalf("%s has no %s", block, attr)
-	return ""
 }

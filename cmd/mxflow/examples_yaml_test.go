@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/scaffold"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/yamlbody"
 	"github.com/mxflow/mxflow/steps"
@@ -24,10 +25,8 @@ func TestExamplesInYAML(t *testing.T) {
 		e.read(t)
 		path := strings.TrimSuffix(e.file, ".hcl") + ".yaml"
 		if *update {
-			text, err := yamlbody.FromHCL(e.text, func(attr string) bool { return names[attr] })
-			if err != nil {
-				t.Fatal(err)
-			}
+			text, err := yamlbody.FromHCL([]byte(e.text), func(attr string) bool { return names[attr] })
+			try.OK(t, err)
 			head := scaffold.YAMLSchema +
 				"\n# plan.hcl in YAML: the same plan, so results of one count for the other. The schema is\n" +
 				"# printed by mxflow schema.\n#\n"
@@ -35,9 +34,7 @@ func TestExamplesInYAML(t *testing.T) {
 			if text, err = yamlbody.Format(text, load.TopLevel()); err == nil {
 				err = os.WriteFile(path, text, 0o644)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			try.OK(t, err)
 		}
 		options := []load.Options{{}}
 		if len(e.args) > 0 {
@@ -54,10 +51,10 @@ func TestExamplesInYAML(t *testing.T) {
 					path, out.Diagnostics)
 			}
 		}
-		if err := checkedBy(t, schema, content(t, path)); err != nil {
+		if err := checkedBy(t, schema, try.Read(t, path)); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
-		if code, out, errs := command(t, "fmt", "--check", path); code != 0 {
+		if code, out, errs := mxflow("fmt", "--check", path); code != 0 {
 			t.Errorf("%s is not formatted: %s%s", path, out, errs)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -48,9 +49,7 @@ type tail struct {
 
 func newTail(t *testing.T) *tail {
 	f := &tail{t: t, plan: filepath.Join(t.TempDir(), "plan.hcl")}
-	if err := os.WriteFile(f.plan, []byte(tailPlan), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	try.Write(t, f.plan, tailPlan)
 	f.dir = appliedState(t, f.plan)
 	f.ledger = filepath.Join(f.dir, "ledger")
 	f.run = f.records()[0].Run
@@ -60,9 +59,7 @@ func newTail(t *testing.T) *tail {
 func (f *tail) records() (all []*ledger.Record) {
 	f.t.Helper()
 	st, err := store.OpenReadOnly(f.dir)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	try.OK(f.t, err)
 	for _, r := range st.Records() {
 		all = append(all, r)
 	}
@@ -73,12 +70,8 @@ func (f *tail) records() (all []*ledger.Record) {
 func (f *tail) keep(n int) {
 	f.t.Helper()
 	lines := bytes.SplitAfter(f.read(f.ledger), []byte("\n"))
-	if err := os.WriteFile(f.ledger, bytes.Join(lines[:1+n], nil), 0o644); err != nil {
-		f.t.Fatal(err)
-	}
-	if err := scenario.SignLedger(f.ledger, userKey(f.t)); err != nil {
-		f.t.Fatal(err)
-	}
+	try.OK(f.t, os.WriteFile(f.ledger, bytes.Join(lines[:1+n], nil), 0o644))
+	try.OK(f.t, scenario.SignLedger(f.ledger, userKey(f.t)))
 }
 
 // add appends records with all hashes, and leaves the checkpoint as it is.
@@ -86,33 +79,18 @@ func (f *tail) add(records ...*ledger.Record) {
 	f.t.Helper()
 	f.checkpoint = f.read(f.ledger + ".checkpoint")
 	aside := filepath.Join(f.t.TempDir(), "ledger")
-	if err := os.WriteFile(aside, f.read(f.ledger), 0o644); err != nil {
-		f.t.Fatal(err)
-	}
+	try.OK(f.t, os.WriteFile(aside, f.read(f.ledger), 0o644))
 	l, err := ledger.Open(aside, nil)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	try.OK(f.t, err)
 	defer l.Close()
 	for _, r := range records {
 		r.Time = time.Now().UTC()
 	}
-	if err := l.Append(records...); err != nil {
-		f.t.Fatal(err)
-	}
-	if err := os.WriteFile(f.ledger, f.read(aside), 0o644); err != nil {
-		f.t.Fatal(err)
-	}
+	try.OK(f.t, l.Append(records...))
+	try.OK(f.t, os.WriteFile(f.ledger, f.read(aside), 0o644))
 }
 
-func (f *tail) read(path string) []byte {
-	f.t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return text
-}
+func (f *tail) read(path string) []byte { return []byte(try.Read(f.t, path)) }
 
 // apply runs the program, with more in its environment.
 func (f *tail) apply(env ...string) (exit int, says string) {
@@ -174,9 +152,7 @@ func TestTails(t *testing.T) {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			f := &tail{t: t, plan: whole.plan, dir: filepath.Join(t.TempDir(), "state")}
 			f.ledger = filepath.Join(f.dir, "ledger")
-			if err := os.CopyFS(f.dir, os.DirFS(whole.dir)); err != nil {
-				t.Fatal(err)
-			}
+			try.OK(t, os.CopyFS(f.dir, os.DirFS(whole.dir)))
 			if c.killed > 0 {
 				f.keep(c.killed)
 			}
@@ -198,9 +174,7 @@ func TestTails(t *testing.T) {
 				if exit, _, errs := mxflow("waive", "phase.one", "--state", f.dir, "--by", "kim", "--reason", "r", "--expires", "1d", f.plan); exit != verdict.ExitUsage || !strings.Contains(errs, "without the key") {
 					t.Errorf("waive: %d\n%s", exit, errs)
 				}
-				if err := os.Truncate(f.ledger, int64(len(signed))); err != nil { // as it says
-					t.Fatal(err)
-				}
+				try.OK(t, os.Truncate(f.ledger, int64(len(signed)))) // as it says
 				f.verified("")
 				return
 			}
@@ -238,12 +212,8 @@ func TestKilledAnywhere(t *testing.T) {
 	for lines := 1; lines <= 9; lines++ {
 		apply := exec.Command(scenario.Program, "apply", "--json", "--rerun", "all", f.plan, "--state", f.dir)
 		out, err := apply.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := apply.Start(); err != nil {
-			t.Fatal(err)
-		}
+		try.OK(t, err)
+		try.OK(t, apply.Start())
 		said := bufio.NewScanner(out)
 		for range lines {
 			said.Scan()

@@ -3,9 +3,11 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/planstest"
 )
@@ -20,24 +22,9 @@ func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
-			t.Fatal(err)
-		}
+		try.Write(t, filepath.Join(dir, name), text)
 	}
 	return dir
-}
-
-func content(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 func TestFormatWritesWhatChanges(t *testing.T) {
@@ -46,24 +33,23 @@ func TestFormatWritesWhatChanges(t *testing.T) {
 		"plan.yaml": "plan: {p: {summary: s}}\n", "more.yml": "phase:\n    # why\n    a: {}\nengine:\n    b: {c: {}}\n", "compose.yaml": "services:   {}\n", "notes.txt": "x=1",
 		"below/c.hcl": crooked, ".mxflow/d.hcl": crooked,
 	})
+	try.OK(t, os.Chmod(filepath.Join(dir, "a.hcl"), 0o640))
 	link := filepath.Join(dir, "link.hcl")
-	if err := os.Symlink("a.hcl", link); err != nil {
-		t.Fatal(err)
-	}
-	code, out, errs := command(t, "fmt", dir)
+	try.OK(t, os.Symlink("a.hcl", link))
+	code, out, errs := mxflow("fmt", dir)
 	if code != 0 || errs != "" {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	if !strings.Contains(out, "a.hcl\n") || strings.Contains(out, "b.hcl") || strings.Contains(out, "c.hcl") || strings.Contains(out, "yaml") || !strings.Contains(out, "more.yml\n") {
 		t.Errorf("printed\n%s", out)
 	}
-	if got := content(t, filepath.Join(dir, "a.hcl")); got != straight {
+	if got := try.Read(t, filepath.Join(dir, "a.hcl")); got != straight {
 		t.Errorf("a.hcl is %q", got)
 	}
-	if got := content(t, filepath.Join(dir, "more.yml")); got != "engine:\n  b: {c: {}}\n\nphase:\n  # why\n  a: {}\n" {
+	if got := try.Read(t, filepath.Join(dir, "more.yml")); got != "engine:\n  b: {c: {}}\n\nphase:\n  # why\n  a: {}\n" {
 		t.Errorf("more.yml is %q", got)
 	}
-	if got := content(t, filepath.Join(dir, "vars.mxvars")); got != "x      = 1\nlonger = 2\n" {
+	if got := try.Read(t, filepath.Join(dir, "vars.mxvars")); got != "x      = 1\nlonger = 2\n" {
 		t.Errorf("vars.mxvars is %q", got)
 	}
 	if info, err := os.Stat(filepath.Join(dir, "a.hcl")); err != nil || info.Mode().Perm() != 0o640 {
@@ -75,7 +61,7 @@ func TestFormatWritesWhatChanges(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(dir, ".*.hcl.*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
-	if code, out, _ = command(t, "fmt", "--check", dir); code != 0 || out != "" {
+	if code, out, _ = mxflow("fmt", "--check", dir); code != 0 || out != "" {
 		t.Errorf("a second time: exit %d\n%s", code, out)
 	}
 }
@@ -83,11 +69,11 @@ func TestFormatWritesWhatChanges(t *testing.T) {
 func TestFormatChecks(t *testing.T) {
 	dir := folder(t, map[string]string{"a.hcl": crooked})
 	path := filepath.Join(dir, "a.hcl")
-	code, out, _ := command(t, "fmt", "--check", path)
+	code, out, _ := mxflow("fmt", "--check", path)
 	if code != 3 || out != path+"\n" {
 		t.Errorf("exit %d\n%s", code, out)
 	}
-	if content(t, path) != crooked {
+	if try.Read(t, path) != crooked {
 		t.Error("--check wrote the file")
 	}
 }
@@ -95,65 +81,44 @@ func TestFormatChecks(t *testing.T) {
 func TestFormatRefusesWhatItCannotRead(t *testing.T) {
 	dir := folder(t, map[string]string{
 		"a.hcl": crooked, "broken.hcl": "plan \"p\" {\n", "deep.hcl": strings.Repeat("a {\n", 200_000), "yaml.hcl": "plan: {p: {}}\n",
+		"odd.yaml": "plan:\n  ? p\n  : {}\n",
 	})
-	var paths []string
-	for _, name := range []string{"broken.hcl", "deep.hcl", "yaml.hcl", "a.hcl"} {
-		paths = append(paths, filepath.Join(dir, name))
-	}
-	code, out, errs := command(t, append([]string{"fmt"}, paths...)...)
-	if code != 1 || !strings.Contains(out, "a.hcl") {
-		t.Errorf("exit %d: the good file was not formatted:\n%s", code, out)
-	}
-	for _, name := range []string{"broken.hcl:1", "deep.hcl:", "yaml.hcl:1"} {
-		if !strings.Contains(errs, name) {
-			t.Errorf("no %s in\n%s", name, errs)
+	t.Chdir(dir)
+	for args, want := range map[string][]string{
+		"broken.hcl deep.hcl yaml.hcl a.hcl": {"broken.hcl:1", "deep.hcl:", "yaml.hcl:1"},
+		"odd.yaml":                           {"odd.yaml stays as it is: line 2: a key written with ?"},
+		"plan.yaml":                          {"plan.yaml"},
+		"none.hcl":                           {"none.hcl"},
+		"- a.hcl":                            {"standard input"},
+	} {
+		code, out, errs := mxflow(append([]string{"fmt"}, strings.Fields(args)...)...)
+		if code != 1 || strings.Contains(out, "a.hcl") != strings.HasPrefix(args, "broken") {
+			t.Errorf("%s: exit %d\n%s%s", args, code, out, errs)
 		}
-	}
-	odd := filepath.Join(dir, "odd.yaml")
-	if err := os.WriteFile(odd, []byte("plan:\n  ? p\n  : {}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if code, _, errs := command(t, "fmt", odd); code != 1 || !strings.Contains(errs, "odd.yaml stays as it is: line 2: a key written with ?") {
-		t.Errorf("exit %d: %s", code, errs)
-	}
-	if code, _, errs := command(t, "fmt", "plan.yaml"); code != 1 || !strings.Contains(errs, "plan.yaml") {
-		t.Errorf("exit %d: %s", code, errs)
-	}
-	if code, _, errs := command(t, "fmt", filepath.Join(dir, "none.hcl")); code != 1 || !strings.Contains(errs, "none.hcl") {
-		t.Errorf("exit %d: %s", code, errs)
-	}
-	if code, _, errs := command(t, "fmt", "-", paths[0]); code != 1 || !strings.Contains(errs, "standard input") {
-		t.Errorf("exit %d: %s", code, errs)
+		for _, text := range want {
+			if !strings.Contains(errs, text) {
+				t.Errorf("%s: no %s in\n%s", args, text, errs)
+			}
+		}
 	}
 }
 
 func TestFormattingKeepsWhatAPlanSays(t *testing.T) {
-	paths, _ := filepath.Glob("../../plans/load/testdata/valid/*.hcl")
-	if len(paths) == 0 {
+	hcl, _ := filepath.Glob("../../plans/load/testdata/valid/*.hcl")
+	yaml, _ := filepath.Glob("../../plans/load/testdata/valid_yaml/*.yaml")
+	if len(hcl) == 0 || len(yaml) == 0 {
 		t.Fatal("no plans")
 	}
-	for _, path := range paths {
-		src := content(t, path)
-		before := load.Bytes(path, []byte(src), planstest.Registry(), load.Options{})
-		spoiled := strings.ReplaceAll(strings.ReplaceAll(src, "  ", "\t "), " = ", "=")
-		after := load.Bytes(path, layout(t, path, []byte(spoiled)), planstest.Registry(), load.Options{})
-		if before.Plan.Digest() != after.Plan.Digest() {
-			t.Errorf("%s means something else now", path)
+	for _, path := range slices.Concat(hcl, yaml) {
+		text := try.Read(t, path)
+		digest := func(text string) string {
+			return load.Bytes(path, []byte(text), planstest.Registry(), load.Options{}).Plan.Digest()
 		}
-	}
-	paths, _ = filepath.Glob("../../plans/load/testdata/valid_yaml/*.yaml")
-	if len(paths) == 0 {
-		t.Fatal("no plans in YAML")
-	}
-	for _, path := range paths {
-		src := content(t, path)
-		before := load.Bytes(path, []byte(src), planstest.Registry(), load.Options{})
-		out, problems, err := formatPlan(path, []byte(src))
-		if problems != nil || err != nil {
-			t.Errorf("%s: %v %v", path, problems, err)
-			continue
+		spoiled := text
+		if strings.HasSuffix(path, ".hcl") {
+			spoiled = strings.NewReplacer("  ", "\t ", " = ", "=").Replace(text)
 		}
-		if after := load.Bytes(path, out, planstest.Registry(), load.Options{}); before.Plan.Digest() != after.Plan.Digest() {
+		if out := string(layout(t, path, []byte(spoiled))); digest(text) != digest(out) {
 			t.Errorf("%s means something else now:\n%s", path, out)
 		}
 	}

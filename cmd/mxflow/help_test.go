@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/try"
 )
 
 // ofCommand are flags whose meaning depends on the command.
@@ -32,9 +33,7 @@ func TestHelp(t *testing.T) {
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		out.Reset()
-		if err := c.Help(); err != nil {
-			t.Fatal(err)
-		}
+		try.OK(t, c.Help())
 		if own := c.Use == "version" || c.Use == "bench URL"; own == strings.Contains(out.String(), "--state DIR") && (own || ofRecord(c)) {
 			t.Errorf("%s: --state is listed where it means nothing, or is not where it does", c.CommandPath())
 		}
@@ -123,9 +122,9 @@ func TestMeant(t *testing.T) {
 		"report --dir x --json":        "--dir and --json are different forms of the report: use one",
 		"report --format=gitlab":       "use benchstat, csv, github, html, junit, md or pr",
 	} {
-		var out bytes.Buffer
-		if status := run(t.Context(), strings.Fields(args), &out, &out); status != verdict.ExitUsage || !strings.Contains(out.String(), want) {
-			t.Errorf("%s: status %d, %s\nwant %q", args, status, &out, want)
+		status, out, errs := mxflow(strings.Fields(args)...)
+		if status != verdict.ExitUsage || !strings.Contains(out+errs, want) {
+			t.Errorf("%s: status %d, %s%s\nwant %q", args, status, out, errs, want)
 		}
 	}
 }

@@ -1,21 +1,18 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/agreement"
@@ -132,23 +129,13 @@ func (e honestEnd) String() string {
 // apply measures a port, and fails the test where anything is held against it.
 func (p honestPort) apply(t *testing.T) honestEnd {
 	state, err := os.MkdirTemp(t.TempDir(), "state")
-	if err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, err)
 	defer os.RemoveAll(state) // there are many
-	plan, err := filepath.Abs(p.plan)
-	if err != nil {
-		t.Fatal(err)
-	}
 	args := []string{"apply", "--state", state}
 	for _, v := range p.vars {
 		args = append(args, "--var", v)
 	}
-	out, err := exec.Command(scenario.Program, append(args, plan)...).CombinedOutput()
-	var failed *exec.ExitError
-	if err != nil && !errors.As(err, &failed) {
-		t.Fatal(err)
-	}
+	_, out := program(t, "", nil, append(args, p.plan)...)
 	kept, err := store.OpenReadOnly(state)
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", p.name, err, out)
@@ -199,9 +186,7 @@ func (p honestPort) apply(t *testing.T) honestEnd {
 func agreed(t *testing.T, kept *store.Store) (own, other stats.Share) {
 	for _, l := range kept.Launches(store.LaunchFilter{Purpose: ledger.ForAgreement, OK: true}) {
 		asked, err := agreement.Read(kept, l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		try.OK(t, err)
 		for _, look := range asked.Looks {
 			of, _ := kept.LaunchByID(look.Launch)
 			to := &other

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -17,6 +16,8 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/agents"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/try"
+	"github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime"
 )
 
@@ -28,19 +29,17 @@ type agent struct {
 }
 
 // newAgent serves a plan to an agent, sealed with what the flags allow.
-func newAgent(t testing.TB, plan []byte, sealFlags ...string) *agent {
+func newAgent(t testing.TB, plan string, sealFlags ...string) *agent {
 	t.Helper()
-	return newAgentOf(t, "plan.hcl", map[string][]byte{"plan.hcl": plan}, sealFlags...)
+	return newAgentOf(t, "plan.hcl", map[string]string{"plan.hcl": plan}, sealFlags...)
 }
 
 // newAgentOf is newAgent with the plan of that name among some files.
-func newAgentOf(t testing.TB, plan string, files map[string][]byte, sealFlags ...string) *agent {
+func newAgentOf(t testing.TB, plan string, files map[string]string, sealFlags ...string) *agent {
 	t.Helper()
 	a := &agent{t: t, dir: t.TempDir()}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(a.dir, name), text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		try.Write(t, filepath.Join(a.dir, name), text)
 	}
 	if len(sealFlags) > 0 {
 		if out, err := a.command(append(append([]string{"seal"}, sealFlags...), plan)...).CombinedOutput(); err != nil {
@@ -48,9 +47,7 @@ func newAgentOf(t testing.TB, plan string, files map[string][]byte, sealFlags ..
 		}
 	}
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: a.command("mcp", plan)}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, err)
 	t.Cleanup(func() { _ = session.Close() })
 	a.ClientSession = session
 	return a
@@ -86,22 +83,13 @@ func call[A any](a *agent, tool string, args any) (answer A, err error) {
 func must[A any](a *agent, tool string, args any) A {
 	a.t.Helper()
 	answer, err := call[A](a, tool, args)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	try.OK(a.t, err)
 	return answer
 }
 
 type object = map[string]any
 
-func agentPlan(t testing.TB) []byte {
-	t.Helper()
-	text, err := os.ReadFile("testdata/plans/agent.hcl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
+func agentPlan(t testing.TB) string { return try.Read(t, "testdata/plans/agent.hcl") }
 
 // planned is a part of what plan --json prints, stacked of status --json.
 type planned struct {
@@ -147,6 +135,9 @@ func pays(p runtime.Payment) bool { return p.Pays > 0 }
 
 // TestAgentPorts: an agent brings an honest feature from the proposal to the stack.
 func TestAgentPorts(t *testing.T) {
+	if !inFull() {
+		t.Skip("some thirty launches: set MXFLOW_TEST_LONG=1")
+	}
 	t.Parallel()
 	began := time.Now()
 	a, status := ported(t)
@@ -194,16 +185,16 @@ func (a *agent) runs(tool string, args any) agents.JobAnswer {
 // nothing else is changed.
 func TestAgentProposesInFiles(t *testing.T) {
 	const own = "# Said of control alone."
-	whole := bytes.Replace(agentPlan(t), []byte("  feature \"control\""), []byte("  "+own+"\n  feature \"control\""), 1)
-	at := bytes.Index(whole, []byte("phase \""))
+	whole := strings.Replace(agentPlan(t), "  feature \"control\"", "  "+own+"\n  feature \"control\"", 1)
+	at := strings.Index(whole, "phase \"")
 	head, phases := whole[:at], whole[at:]
 	for _, c := range []struct {
 		name, plan     string
-		files          map[string][]byte
+		files          map[string]string
 		value, feature string // the files that they are written into
 	}{
-		{"a folder", ".", map[string][]byte{"a.hcl": head, "b.hcl": phases}, "a.hcl", "b.hcl"},
-		{"an include", "plan.hcl", map[string][]byte{"plan.hcl": append([]byte("include = [\"phases.hcl\"]\n"), head...), "phases.hcl": phases}, "plan.hcl", "phases.hcl"},
+		{"a folder", ".", map[string]string{"a.hcl": head, "b.hcl": phases}, "a.hcl", "b.hcl"},
+		{"an include", "plan.hcl", map[string]string{"plan.hcl": "include = [\"phases.hcl\"]\n" + head, "phases.hcl": phases}, "plan.hcl", "phases.hcl"},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			a := newAgentOf(t, c.plan, c.files, "--by", "kim", "--knob", "moe", "--features", "1")
@@ -216,17 +207,14 @@ func TestAgentProposesInFiles(t *testing.T) {
 				t.Errorf("%+v", valid)
 			}
 			for name, was := range c.files {
-				is, err := os.ReadFile(filepath.Join(a.dir, name))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if written := name == c.value || name == c.feature; written == bytes.Equal(was, is) {
+				is := try.Read(t, filepath.Join(a.dir, name))
+				if written := name == c.value || name == c.feature; written == (was == is) {
 					t.Errorf("%s was written: %t:\n%s", name, written, is)
 				}
-				if n := bytes.Count(is, []byte(own)); n != bytes.Count(was, []byte(own)) {
+				if n := strings.Count(is, own); n != strings.Count(was, own) {
 					t.Errorf("%s says %d times what is said of another feature:\n%s", name, n, is)
 				}
-				if comment := []byte("# What a coding agent ports into"); bytes.Contains(was, comment) && !bytes.Contains(is, comment) {
+				if comment := "# What a coding agent ports into"; strings.Contains(was, comment) && !strings.Contains(is, comment) {
 					t.Errorf("%s has lost its comments:\n%s", name, is)
 				}
 			}
@@ -244,17 +232,15 @@ func TestAgentProposesInFiles(t *testing.T) {
 // TestAgentProposesNothingElsewhere: a file that the plan shares with others stays theirs.
 func TestAgentProposesNothingElsewhere(t *testing.T) {
 	whole := agentPlan(t)
-	at := bytes.Index(whole, []byte("phase \""))
+	at := strings.Index(whole, "phase \"")
 	shared := filepath.Join(t.TempDir(), "phases.hcl")
-	if err := os.WriteFile(shared, whole[at:], 0o644); err != nil {
-		t.Fatal(err)
-	}
-	a := newAgent(t, append(fmt.Appendf(nil, "include = [%q]\n", shared), whole[:at]...), "--by", "kim", "--knob", "moe", "--features", "1")
+	try.Write(t, shared, whole[at:])
+	a := newAgent(t, fmt.Sprintf("include = [%q]\n%s", shared, whole[:at]), "--by", "kim", "--knob", "moe", "--features", "1")
 	if got, err := call[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "more", "set": object{"moe": "also_all"}}); err == nil || !strings.Contains(err.Error(), `phase "port" is not written in the HCL files of`) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if now, err := os.ReadFile(shared); err != nil || !bytes.Equal(now, whole[at:]) {
-		t.Errorf("it was written: %v\n%s", err, now)
+	if now := try.Read(t, shared); now != whole[at:] {
+		t.Errorf("it was written:\n%s", now)
 	}
 }
 
@@ -263,9 +249,7 @@ func TestAgentProposesNothingElsewhere(t *testing.T) {
 func TestAgentIsRefused(t *testing.T) {
 	a := newAgent(t, agentPlan(t), "--by", "kim", "--knob", "moe", "--features", "1")
 	tools, err := a.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, err)
 	for _, tool := range tools.Tools {
 		for _, forbidden := range []string{"waive", "retract", "rerun", "seal", "rule", "ledger"} {
 			if strings.Contains(tool.Name, forbidden) {
@@ -273,11 +257,9 @@ func TestAgentIsRefused(t *testing.T) {
 			}
 		}
 	}
-	kept, err := os.ReadFile(filepath.Join(a.dir, "plan.hcl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, try := range map[string]struct {
+	plan := filepath.Join(a.dir, "plan.hcl")
+	kept := try.Read(t, plan)
+	for name, c := range map[string]struct {
 		tool   string
 		args   object
 		path   string // of what moved; empty where the tool fails
@@ -291,41 +273,31 @@ func TestAgentIsRefused(t *testing.T) {
 		"another plan":            {"validate", object{"plan": "/etc/passwd"}, "", "validating"},
 		"a tool that is none":     {"waive", object{"gate": "port"}, "", "unknown tool"},
 	} {
-		got, err := call[agents.ProposedAnswer](a, try.tool, try.args)
+		got, err := call[agents.ProposedAnswer](a, c.tool, c.args)
 		switch {
-		case try.path == "" && (err == nil || !strings.Contains(err.Error(), try.begins)):
-			t.Errorf("%s: %+v, %v, want an error with %q", name, got, err, try.begins)
-		case try.path != "" && (err != nil || got.Written || len(got.Refused) == 0):
+		case c.path == "" && (err == nil || !strings.Contains(err.Error(), c.begins)):
+			t.Errorf("%s: %+v, %v, want an error with %q", name, got, err, c.begins)
+		case c.path != "" && (err != nil || got.Written || len(got.Refused) == 0):
 			t.Errorf("%s: %+v, %v, want it refused", name, got, err)
-		case try.path != "":
-			found := false
-			for _, m := range got.Refused {
-				found = found || m.Path == try.path
-			}
-			if !found {
-				t.Errorf("%s: refused for %+v, want %s", name, got.Refused, try.path)
+		case c.path != "":
+			if !slices.ContainsFunc(got.Refused, func(m seal.Change) bool { return m.Path == c.path }) {
+				t.Errorf("%s: refused for %+v, want %s", name, got.Refused, c.path)
 			}
 		}
 	}
-	if now, err := os.ReadFile(filepath.Join(a.dir, "plan.hcl")); err != nil || string(now) != string(kept) {
-		t.Errorf("the plan was changed: %v\n%s", err, now)
+	if now := try.Read(t, plan); now != kept {
+		t.Errorf("the plan was changed:\n%s", now)
 	}
 	// What is interpolated in a plan is text in a proposal: nothing is read by it.
 	if got := must[agents.ProposedAnswer](a, "propose_value", object{"knob": "moe", "value": "reads", "env": object{"A": `${file("/etc/hostname")}`}, "must_see": []string{"*x*"}}); !got.Written {
 		t.Errorf("%+v", got)
 	}
-	if now, _ := os.ReadFile(filepath.Join(a.dir, "plan.hcl")); !strings.Contains(string(now), `$${file(`) {
+	if now := try.Read(t, plan); !strings.Contains(now, `$${file(`) {
 		t.Errorf("an expression was written:\n%s", now)
 	}
 	// A rule that is changed beside the agent's tools stops the apply.
-	if err := os.WriteFile(filepath.Join(a.dir, "plan.hcl"), []byte(strings.Replace(string(kept), ">= 0.2", ">= -0.9", 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, tool := range []string{"apply", "qualify"} {
-		args := object{}
-		if tool == "qualify" {
-			args["feature"] = "control"
-		}
+	try.Write(t, plan, strings.Replace(kept, ">= 0.2", ">= -0.9", 1))
+	for tool, args := range map[string]object{"apply": {}, "qualify": {"feature": "control"}} {
 		if got := must[agents.ProposedAnswer](a, tool, args); len(got.Refused) != 1 || got.Refused[0].Path != "phase.port.feature.control.criterion.decode.expr" || got.Refused[0].Line == 0 {
 			t.Errorf("%s: %+v", tool, got)
 		}
@@ -334,9 +306,7 @@ func TestAgentIsRefused(t *testing.T) {
 		t.Errorf("limits: %+v", got)
 	}
 	// Without a seal there is nothing but reading.
-	if err := os.Remove(filepath.Join(a.dir, "plan.seal")); err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, os.Remove(filepath.Join(a.dir, "plan.seal")))
 	if got, err := call[agents.JobAnswer](a, "apply", object{}); err == nil || !strings.Contains(err.Error(), "no seal") {
 		t.Errorf("%+v, %v", got, err)
 	}

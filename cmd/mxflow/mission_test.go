@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,13 +10,14 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
+	"github.com/mxflow/mxflow/internal/try"
 )
 
 // TestMission: the working papers ask for 107 things. The page has each once, what it names as
 // shown is there, and the commands that it names work here.
 func TestMission(t *testing.T) {
 	root := filepath.Join("..", "..")
-	page := content(t, filepath.Join(root, "docs", "internals", "mission.md"))
+	page := try.Read(t, filepath.Join(root, "docs", "internals", "mission.md"))
 	seen, rows := map[int]bool{}, 0
 	shown := regexp.MustCompile("`([^`]+)`")
 	for line := range strings.Lines(page) {
@@ -70,9 +69,8 @@ func shows(t *testing.T, root, what string) string {
 		if args[0] == "plan" {
 			args = append(args, "--state", t.TempDir())
 		}
-		var out bytes.Buffer
-		if code := run(context.Background(), args, &out, &out); code != 0 {
-			return "ends with " + strconv.Itoa(code) + ": " + out.String()
+		if code, out, errs := mxflow(args...); code != 0 {
+			return "ends with " + strconv.Itoa(code) + ": " + out + errs
 		}
 		return ""
 	case kind == "script":
@@ -85,20 +83,20 @@ func shows(t *testing.T, root, what string) string {
 	case kind == "test":
 		files, _ := filepath.Glob(filepath.Join(root, filepath.Dir(name), "*_test.go"))
 		for _, file := range files {
-			if strings.Contains(content(t, file), "\nfunc "+filepath.Base(name)+"(t *testing.T)") {
+			if strings.Contains(try.Read(t, file), "\nfunc "+filepath.Base(name)+"(t *testing.T)") {
 				return ""
 			}
 		}
 		return "is not there"
 	case kind == "module":
 		direct := regexp.MustCompile(`(?m)^\s*` + regexp.QuoteMeta(name) + ` v\S+$`)
-		if !direct.MatchString(content(t, filepath.Join(root, "go.mod"))) {
+		if !direct.MatchString(try.Read(t, filepath.Join(root, "go.mod"))) {
 			return "is no direct dependency"
 		}
 		for _, pattern := range []string{"*/*.go", "*/*/*.go", "*/*/*/*.go"} {
 			files, _ := filepath.Glob(filepath.Join(root, pattern))
 			for _, file := range files {
-				if !strings.HasSuffix(file, "_test.go") && strings.Contains(content(t, file), `"`+name) {
+				if !strings.HasSuffix(file, "_test.go") && strings.Contains(try.Read(t, file), `"`+name) {
 					return ""
 				}
 			}

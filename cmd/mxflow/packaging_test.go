@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/mxflow/mxflow/internal/try"
 )
 
 // TestPackaging writes what packages install beside the program, manual pages and shell completions,
@@ -20,15 +22,11 @@ func TestPackaging(t *testing.T) {
 	folder := cmp.Or(os.Getenv("MXFLOW_PACKAGING"), t.TempDir())
 	man, completions := filepath.Join(folder, "man"), filepath.Join(folder, "completions")
 	for _, dir := range []string{man, completions} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		try.OK(t, os.MkdirAll(dir, 0o755))
 	}
 	root := newRootCommand(&app{})
 	root.DisableAutoGenTag = true // the date, which no build is to depend on
-	if err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "mxflow"}, man); err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "mxflow"}, man))
 	for name, write := range map[string]func(io.Writer) error{
 		"mxflow.bash": func(w io.Writer) error { return root.GenBashCompletionV2(w, true) },
 		"_mxflow":     root.GenZshCompletion,
@@ -38,9 +36,7 @@ func TestPackaging(t *testing.T) {
 		if err := write(&script); err != nil || !strings.Contains(script.String(), "_mxflow") {
 			t.Errorf("%s: %v, %d bytes", name, err, script.Len())
 		}
-		if err := os.WriteFile(filepath.Join(completions, name), script.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		try.OK(t, os.WriteFile(filepath.Join(completions, name), script.Bytes(), 0o644))
 	}
 	var check func(c *cobra.Command)
 	check = func(c *cobra.Command) {

@@ -1,16 +1,14 @@
 package main
 
 import (
-	"errors"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"testing"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/decide"
@@ -40,20 +38,12 @@ func TestQuickstartBesideOthers(t *testing.T) {
 	ended, replaced, launches := map[int]int{}, 0, 0
 	for range times {
 		state := t.TempDir()
-		c := exec.Command(scenario.Program, "apply", "--state", state, "../../examples/quickstart/plan.hcl")
-		out, err := c.CombinedOutput()
-		var failed *exec.ExitError
-		if err != nil && !errors.As(err, &failed) {
-			t.Fatal(err)
-		}
-		exit := c.ProcessState.ExitCode()
+		exit, out := program(t, "", nil, "apply", "--state", state, "../../examples/quickstart/plan.hcl")
 		if ended[exit]++; exit != verdict.ExitPass && exit != verdict.ExitInconclusive {
 			t.Errorf("ended with %d\n%s", exit, out)
 		}
 		st, err := store.OpenReadOnly(state)
-		if err != nil {
-			t.Fatal(err)
-		}
+		try.OK(t, err)
 		arms := map[[2]string][]float64{}
 		for _, r := range st.Records() {
 			l := r.Launch

@@ -12,96 +12,12 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/replay"
 )
-
-// TestReplayMissesNoise: a record that leaves out launch noise which was known had
-// no floor under its spread, and does not agree although all its numbers do.
-func TestReplayMissesNoise(t *testing.T) {
-	for _, c := range []struct {
-		forgets bool
-		exit    int
-		want    string
-	}{
-		{false, 0, "Everything agrees: 4 decisions"},
-		{true, 2, "chat.tg before session s-2 none"},
-	} {
-		s := newRecordedState(t)
-		s.apply(planWith(tenPercent, tenPercent), nil)
-		s.session("s-1", steadyBase, noisyGain)
-		s.decide("s-1")
-		s.forgets = c.forgets
-		s.session("s-2", steadyBase[:4], clearGain[:4])
-		s.decide("s-2")
-		exit, out, errs := mxflow("audit", "replay", "--state", s.dir)
-		if exit != c.exit || !strings.Contains(evenly(out), c.want) {
-			t.Errorf("forgets %v: exit status %d, want %d with %q\n%s%s", c.forgets, exit, c.exit, c.want, out, errs)
-		}
-	}
-}
-
-// TestReplayMissesTries: a try that is recorded as the first had more of the chance of a
-// false pass than was left, and does not agree.
-func TestReplayMissesTries(t *testing.T) {
-	for _, forgets := range []bool{false, true} {
-		s := newRecordedState(t)
-		s.apply(planWith(tenPercent, tenPercent), nil)
-		s.session("s-1", steadyBase, slower)
-		s.decide("s-1")
-		s.session("s-2", steadyBase, slower)
-		s.tamper = func(d *ledger.Decision) {
-			if forgets {
-				d.Evidence[0].Try = 0
-			}
-		}
-		s.decide("s-2")
-		exit, out, errs := mxflow("audit", "replay", "--state", s.dir)
-		if forgets != (exit == 2) || forgets != strings.Contains(evenly(out), "try of routed 1 2") {
-			t.Errorf("forgets %v: exit status %d\n%s%s", forgets, exit, out, errs)
-		}
-	}
-}
-
-// TestReplayMissesFindings: what stands beside a verdict is found again, and nothing else.
-func TestReplayMissesFindings(t *testing.T) {
-	s := newRecordedState(t)
-	s.apply(planWith(tenPercent, tenPercent), nil)
-	s.session("s-1", steadyBase, clearGain)
-	s.tamper = func(d *ledger.Decision) {
-		if d.Kind == ledger.KindFeature {
-			d.Findings = append(d.Findings, verdict.Say("finding.worse",
-				"also worse: {subject} {change?{change}{bounds? (95% CI {bounds})}}{change!{was} to {is}}",
-				verdict.Num("change", -0.3, "ratio"), verdict.Span("bounds", -0.4, -0.2, "ratio")).On("chat.made_up"))
-		}
-	}
-	s.decide("s-1")
-	exit, out, errs := mxflow("audit", "replay", "--state", s.dir)
-	if exit != 2 || !strings.Contains(out, "chat.made_up") {
-		t.Errorf("exit status %d\n%s%s", exit, out, errs)
-	}
-}
-
-// TestReplayOfNoiseOfOneEngine: another engine's launches tell nothing of noise.
-func TestReplayOfNoiseOfOneEngine(t *testing.T) {
-	s := newRecordedState(t)
-	s.apply(planWith(tenPercent, tenPercent), nil)
-	s.session("s-1", steadyBase, noisyGain)
-	for i := range 8 {
-		s.append(&ledger.Record{Type: "launch", Launch: &ledger.Launch{
-			ID: fmt.Sprintf("s-x.%d", i), Session: "s-x", Purpose: ledger.ForBenchmark, Node: "feature.routed.benchmark", Variant: "other", VariantKey: "other",
-			Work: "w", Ordinal: i + 1, Order: i + 1, Started: s.at, OK: true,
-			Metrics: map[string]measure.Summary{"chat.tg": {Unit: "tok/s", Stats: map[string]float64{"median": 30 + float64(i%2)}}},
-		}})
-	}
-	s.session("s-2", steadyBase[:4], clearGain[:4])
-	s.decide("s-2")
-	if exit, out, errs := mxflow("audit", "replay", "--state", s.dir); exit != 0 {
-		t.Errorf("exit status %d\n%s%s", exit, out, errs)
-	}
-}
 
 func TestAuditReplay(t *testing.T) {
 	t.Parallel()
@@ -174,6 +90,46 @@ func TestAuditReplay(t *testing.T) {
 			},
 		},
 		{
+			// It had no floor under its spread, though all its numbers are right.
+			name: "noise that was left out", exit: 2, want: []string{"chat.tg before session s-2 none"},
+			record: func(s *recordedState) { s.twice(noisyGain, clearGain, func() { s.forgets = true }) },
+		},
+		{
+			// More of the chance of a false pass was taken than was left.
+			name: "a try recorded as the first", exit: 2, want: []string{"try of routed 1 2"},
+			record: func(s *recordedState) {
+				s.twice(slower, slower, func() { s.tamper = func(d *ledger.Decision) { d.Evidence[0].Try = 0 } })
+			},
+		},
+		{
+			name: "a second try", want: []string{"Everything agrees: 4 decisions"},
+			record: func(s *recordedState) { s.twice(slower, slower, func() {}) },
+		},
+		{
+			name: "a finding that was not there", exit: 2, want: []string{"chat.made_up"},
+			tamper: func(d *ledger.Decision) {
+				if d.Kind == ledger.KindFeature {
+					d.Findings = append(d.Findings, verdict.Say("finding.worse", "also worse: {subject}").On("chat.made_up"))
+				}
+			},
+		},
+		{
+			// Its launches tell nothing of noise.
+			name: "another engine between", want: []string{"Everything agrees: 4 decisions"},
+			record: func(s *recordedState) {
+				s.twice(noisyGain, clearGain, func() {
+					for i := range 8 {
+						tg := measure.Summary{Unit: "tok/s", Stats: map[string]float64{"median": 30 + float64(i%2)}}
+						s.append(&ledger.Record{Type: "launch", Launch: &ledger.Launch{
+							ID: fmt.Sprintf("s-x.%d", i), Session: "s-x", Purpose: ledger.ForBenchmark, Node: "feature.routed.benchmark",
+							Variant: "other", VariantKey: "other", Work: "w", Ordinal: i + 1, Order: i + 1, Started: s.at, OK: true,
+							Metrics: map[string]measure.Summary{"chat.tg": tg},
+						}})
+					}
+				})
+			},
+		},
+		{
 			name: "a launch that the ledger has not", exit: 4, want: []string{"evidence missing", "launch s-9.routed.1"},
 			tamper: gate(func(d *ledger.Decision) { d.Evidence[0].Candidate.Launches[0] = "s-9.routed.1" }),
 		},
@@ -181,16 +137,14 @@ func TestAuditReplay(t *testing.T) {
 			name: "no raw data", exit: 4, want: []string{"evidence missing", "has no raw data to decide from"},
 			breaks: func(t *testing.T, s *recordedState) {
 				l, _ := s.st.LaunchByID("s-1.routed.2")
-				remove(t, artifactOf(t, s, l.Samples))
+				remove(t, artifactOf(s, l.Samples))
 			},
 		},
 		{
 			name: "damaged raw data", exit: 4, want: []string{"evidence missing"},
 			breaks: func(t *testing.T, s *recordedState) {
 				l, _ := s.st.LaunchByID("s-1.routed.2")
-				if err := os.WriteFile(artifactOf(t, s, l.Samples), []byte("forged"), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				try.Write(t, artifactOf(s, l.Samples), "forged")
 			},
 		},
 		{
@@ -203,14 +157,9 @@ func TestAuditReplay(t *testing.T) {
 		{
 			name: "damaged ledger", exit: 4, want: []string{"ledger"},
 			breaks: func(t *testing.T, s *recordedState) {
-				data, err := os.ReadFile(s.st.LedgerPath())
-				if err != nil {
-					t.Fatal(err)
-				}
+				data := []byte(try.Read(t, s.st.LedgerPath()))
 				data[len(data)/2] ^= 1
-				if err := os.WriteFile(s.st.LedgerPath(), data, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				try.Write(t, s.st.LedgerPath(), string(data))
 			},
 		},
 		{
@@ -285,9 +234,7 @@ func TestAuditReplay(t *testing.T) {
 
 func remove(t *testing.T, path string) {
 	t.Helper()
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, os.Remove(path))
 }
 
 // evenly is a text however it is broken into lines and columns.
@@ -317,16 +264,12 @@ func BenchmarkReplay(b *testing.B) {
 		d.Attempt = sessions + 1 + i
 		recs = append(recs, &ledger.Record{Type: "decision", Time: s.at, Run: old.Run, Decision: &d})
 	}
-	if err := s.st.Append(recs...); err != nil {
-		b.Fatal(err)
-	}
+	try.OK(b, s.st.Append(recs...))
 	b.ResetTimer()
 	before := cpuSeconds(b)
 	for range b.N {
 		st, err := store.OpenReadOnly(s.dir)
-		if err != nil {
-			b.Fatal(err)
-		}
+		try.OK(b, err)
 		r := replay.New(st, steps.Registry(), nil)
 		for _, d := range r.Decisions() {
 			if got := r.Decide(d); got.Outcome != replay.Agrees || got.Verdict != verdict.Pass {
@@ -342,8 +285,6 @@ func BenchmarkReplay(b *testing.B) {
 // cpuSeconds is the processor time that this process has used.
 func cpuSeconds(b *testing.B) float64 {
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
+	try.OK(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return float64(u.Utime.Sec+u.Stime.Sec) + float64(u.Utime.Usec+u.Stime.Usec)/1e6
 }

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
@@ -16,11 +14,7 @@ import (
 // blocks are the examples of a page in one language.
 func blocks(t *testing.T, page, language string) (list []string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../../docs", page))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, part := range strings.Split(string(text), "```"+language+"\n")[1:] {
+	for _, part := range strings.Split(try.Read(t, filepath.Join("../../docs", page)), "```"+language+"\n")[1:] {
 		block, _, closed := strings.Cut(part, "```")
 		if !closed {
 			t.Fatalf("an example of %s is not closed", page)
@@ -39,19 +33,9 @@ func TestReportsPage(t *testing.T) {
 		shown[language] = blocks(t, "reports.md", language)
 	}
 	dir := t.TempDir()
-	plan, err := os.ReadFile("testdata/plans/tiny.hcl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "plan.hcl"), plan, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	mxflow := func(args ...string) (int, string) {
-		c := exec.CommandContext(t.Context(), scenario.Program, args...)
-		c.Dir = dir
-		out, _ := c.CombinedOutput()
-		return c.ProcessState.ExitCode(), string(out)
-	}
+	plan := try.Read(t, "testdata/plans/tiny.hcl")
+	try.Write(t, filepath.Join(dir, "plan.hcl"), plan)
+	mxflow := func(args ...string) (int, string) { return program(t, dir, nil, args...) }
 	if status, out := mxflow("apply", "--var", "launches=1", "plan.hcl"); status != 3 {
 		t.Fatalf("apply ends with %d:\n%s", status, out)
 	}
@@ -73,32 +57,27 @@ func TestReportsPage(t *testing.T) {
 	}
 	follow(consoles[0])
 	results := filepath.Join(dir, "docs", "BENCHMARK_RESULTS.md")
-	text, err := os.ReadFile(results)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := try.Read(t, results)
 	// What it has of a feature is on the feature's page, to the digit.
-	row := regexp.MustCompile(`(?m)^\| \[kv_cache\]\S+ \| 1 \| ([^|<]+)<br>([^|<]+) \|`).FindStringSubmatch(string(text))
-	page, err := os.ReadFile(filepath.Join(dir, "docs", "porting", "FEATURE_kv_cache.md"))
-	if row == nil || err != nil {
-		t.Fatalf("no row of kv_cache: %v\n%s", err, text)
+	row := regexp.MustCompile(`(?m)^\| \[kv_cache\]\S+ \| 1 \| ([^|<]+)<br>([^|<]+) \|`).FindStringSubmatch(text)
+	if row == nil {
+		t.Fatalf("no row of kv_cache:\n%s", text)
 	}
-	if want := " tok/s | " + row[1] + " tok/s | " + row[2] + " |"; !strings.Contains(string(page), want) {
+	page := try.Read(t, filepath.Join(dir, "docs", "porting", "FEATURE_kv_cache.md"))
+	if want := " tok/s | " + row[1] + " tok/s | " + row[2] + " |"; !strings.Contains(page, want) {
 		t.Errorf("no %q in\n%s", want, page)
 	}
 	region := strings.TrimSpace(regions[0])
 	empty := "<!-- keep notes -->\n<!-- /keep -->"
-	if !strings.Contains(string(text), empty) {
+	if !strings.Contains(text, empty) {
 		t.Fatalf("no keep region in\n%s", text)
 	}
-	if err := os.WriteFile(results, []byte(strings.Replace(string(text), empty, region, 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	try.Write(t, results, strings.Replace(text, empty, region, 1))
 	if status, out := mxflow("report", "plan.hcl", "--dir", "docs"); status != 0 {
 		t.Fatalf("%d: %s", status, out)
 	}
-	if text, err = os.ReadFile(results); err != nil || !strings.Contains(string(text), region) {
-		t.Errorf("the region did not stay: %v\n%s", err, text)
+	if text = try.Read(t, results); !strings.Contains(text, region) {
+		t.Errorf("the region did not stay:\n%s", text)
 	}
 	const criterion = `
     criterion "decode" {
@@ -107,16 +86,11 @@ func TestReportsPage(t *testing.T) {
 `
 	around := `knob "tile" {
   default = "auto"
-
   value "auto" {
-    must_see {
-      log = ["*auto*"]
-    }
+    must_see { log = ["*auto*"] }
   }
   value "64x128" {
-    must_see {
-      log = ["*64x128*"]
-    }
+    must_see { log = ["*64x128*"] }
   }
 }
 phase "tiles" {
@@ -124,7 +98,7 @@ phase "tiles" {
     set = { tile = "64x128" }` + criterion + `
   }
 `
-	whole := string(plan) + around + strings.ReplaceAll(features[1], "…", criterion) + "}\n"
+	whole := plan + around + strings.ReplaceAll(features[1], "…", criterion) + "}\n"
 	if res := load.Bytes("reports.md", []byte(whole), steps.Registry(), load.Options{Inputs: []load.Given{}}); !res.OK() {
 		t.Error(res.Diagnostics)
 	}

@@ -1,14 +1,10 @@
 package main
 
 import (
-	"os"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 )
 
 // TestSingleDashes: Terraform's spelling is taken at every level of commands, and what
@@ -31,14 +27,9 @@ func TestSingleDashes(t *testing.T) {
 // TestEndingComesFirst: what decides how mxflow ends by a signal is there before
 // anything else of mxflow, or of what is large, has begun.
 func TestEndingComesFirst(t *testing.T) {
-	cmd := exec.Command(scenario.Program, "version")
-	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
-	trace, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, trace := program(t, "", []string{"GODEBUG=inittrace=1"}, "version")
 	var order []string
-	for _, m := range regexp.MustCompile(`(?m)^init (\S+) @`).FindAllStringSubmatch(string(trace), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^init (\S+) @`).FindAllStringSubmatch(trace, -1) {
 		order = append(order, m[1])
 	}
 	ending := slices.IndexFunc(order, func(name string) bool { return strings.HasSuffix(name, "cmd/mxflow/internal/ending") })

@@ -1,18 +1,15 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"fmt"
+	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gopkg.in/yaml.v3"
 
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
@@ -21,22 +18,16 @@ import (
 // printedSchema is what mxflow schema prints, compiled.
 func printedSchema(t *testing.T) (map[string]any, *jsonschema.Schema) {
 	t.Helper()
-	var out, errs bytes.Buffer
-	if code := run(context.Background(), []string{"schema"}, &out, &errs); code != 0 {
-		t.Fatalf("exit %d: %s", code, errs.String())
+	code, out, errs := mxflow("schema")
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, errs)
 	}
-	doc, err := jsonschema.UnmarshalJSON(&out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(out))
+	try.OK(t, err)
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("plan.json", doc); err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, c.AddResource("plan.json", doc))
 	s, err := c.Compile("plan.json") // against the dialect's own schema, with every $ref
-	if err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, err)
 	return doc.(map[string]any), s
 }
 
@@ -71,101 +62,39 @@ func TestSchemaHoldsTheWholeLanguage(t *testing.T) {
 	if n < 60 {
 		t.Errorf("only %d attributes were looked at", n)
 	}
-	everyRef(t, doc, defs)
 }
-
-// everyRef looks for references to what is not there.
-func everyRef(t *testing.T, v any, defs map[string]any) {
-	switch v := v.(type) {
-	case map[string]any:
-		if r, ok := v["$ref"].(string); ok && defs[strings.TrimPrefix(r, "#/$defs/")] == nil {
-			t.Errorf("%s leads nowhere", r)
-		}
-		for _, e := range v {
-			everyRef(t, e, defs)
-		}
-	case []any:
-		for _, e := range v {
-			everyRef(t, e, defs)
-		}
-	}
-}
-
-const yamlPlan = `
-plan: {demo: {summary: "Port ${var.what}"}}
-variable:
-  what: {type: string, default: gemm}
-locals: {lengths: [512, 2048]}
-engine:
-  embedded:
-    tiny:
-      settings: {threads: 1}
-  openai:
-    gb10:
-      process: {command: [vllm, serve]}
-      ready: {timeout: 15m}
-knob:
-  moe:
-    default: a
-    value:
-      - a: {env: {MOE: a, OLD: null}, must_see: {log: ["*a*"]}}
-      - b: {env: {MOE: b}, must_see: {log: ["*b*"]}}
-workload:
-  chat: {prompt_tokens: "${local.lengths}", output_tokens: 32, requests: "${var.n}"}
-protocol:
-  standard:
-    level:
-      smoke: {expect: Paris}
-      benchmark: {workloads: ["${workload.chat}"]}
-baseline:
-  engine: engine.embedded.tiny
-  protocol: ${protocol.standard}
-phase:
-  - one:
-      step: {exec: {backup: {command: [git, tag, x]}}}
-      feature:
-        f:
-          set: {moe: b}
-          builds_on: ${accepted}
-          hypothesis: {metric: chat.tg, expect: "+10%", because: it is}
-          criterion: {decode: {rule: "chat.tg.gain >= 0.1"}}
-      gate: {rule: {"decode is faster": {expr: "chat.tg.gain >= 0"}}}
-`
 
 // checkedBy is what a schema says of a plan in YAML.
 func checkedBy(t *testing.T, s *jsonschema.Schema, text string) error {
 	t.Helper()
 	var doc any
-	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
-		t.Fatal(err)
-	}
-	data, err := json.Marshal(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, yaml.Unmarshal([]byte(text), &doc))
+	v, err := jsonschema.UnmarshalJSON(strings.NewReader(asJSON(t, doc)))
+	try.OK(t, err)
 	return s.Validate(v)
 }
 
-func TestSchemaAcceptsPlansAndFindsMistakes(t *testing.T) {
-	_, s := printedSchema(t)
-	check := func(text string) error { return checkedBy(t, s, text) }
-	if err := check(yamlPlan); err != nil {
-		t.Errorf("%#v", err)
-	}
-	paths, _ := filepath.Glob("../../plans/load/testdata/valid_yaml/*.yaml")
-	for _, path := range append(paths, "../../examples/quickstart/plan.yaml") {
-		src, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
+// TestSchemaFindsMistakes gives the schema and the loader the same plans: what is wrong for one is wrong
+// for the other.
+func TestSchemaFindsMistakes(t *testing.T) {
+	_, schema := printedSchema(t)
+	whole := try.Read(t, "testdata/plans/schema.yaml")
+	try := func(text string) (byLoader, bySchema error) {
+		res := load.Bytes("plan.yaml", []byte(text), steps.Registry(), load.Options{})
+		if !res.OK() {
+			byLoader = errors.New(explained(&res.Findings))
 		}
+		return byLoader, checkedBy(t, schema, text)
+	}
+	if byLoader, bySchema := try(whole); byLoader != nil || bySchema != nil {
+		t.Fatalf("the plan is refused:\n%v\n%v", byLoader, bySchema)
+	}
+	for _, path := range globbed("../../plans/load/testdata/valid_yaml/*.yaml", "../../examples/quickstart/plan.yaml") {
 		if !load.Path(path, steps.Registry(), load.Options{}).OK() {
 			continue // it is about other kinds than ours
 		}
-		if err := check(string(src)); err != nil {
+		text, err := os.ReadFile(path)
+		if err = errors.Join(err, checkedBy(t, schema, string(text))); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -183,12 +112,30 @@ func TestSchemaAcceptsPlansAndFindsMistakes(t *testing.T) {
 		{"command: [vllm, serve]", "command: vllm serve"},
 		{"criterion: {decode: {rule: ", "criterion: {decode: {rules: "},
 		{"protocol: ${protocol.standard}", "protocol: standard"},
+		{`docker: {image: "vllm:dev", `, `docker: {imagee: "vllm:dev", `},
+		{`docker: {image: "vllm:dev", `, `docker: {pull: sometimes, `},
+		{"docker: {", "doker: {"},
+		{`volumes: {/a: /b}}`, `port: 70000}`},
+		{"endpoint: {url: ", "endpoint: {insecure: "},
+		{`endpoint: {url: "http://box.example:8000"}`, `endpoint: {far: {url: "http://box.example:8000"}}`},
+		{"fallbacks: {log: slow path, type: count}", "log: slow path"},
+		{"type: count", "type: counts"},
+		{", type: count", ""},
+		{"{state: cold, ", "{"},
+		{"paths: [csrc]", "paths: csrc"},
+		{"{ref: wip, ", "{"},
+		{"source: {vllm: {ref", "docker: {vllm: {ref"},
+		{"metric:\n", "metrics:\n"},
+		{"better: higher", "better: more"},
+		{"timeout: 5m", "timeout: soon"},
+		{"profile: {", "tree: {"},
+		{"profile: {ready_path: ", "profile: {ready: "},
 	} {
-		text := strings.Replace(yamlPlan, c.old, c.mistake, 1)
-		if text == yamlPlan {
+		text := strings.Replace(whole, c.old, c.mistake, 1)
+		if text == whole {
 			t.Errorf("%q is not in the plan", c.old)
-		} else if check(text) == nil {
-			t.Error(fmt.Errorf("%q was accepted", c.mistake))
+		} else if byLoader, bySchema := try(text); byLoader == nil || bySchema == nil {
+			t.Errorf("%q: the loader says %v, the schema %v", c.mistake, byLoader, bySchema)
 		}
 	}
 }

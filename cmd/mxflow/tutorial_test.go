@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/yamlbody"
 	"github.com/mxflow/mxflow/steps"
@@ -22,17 +23,14 @@ func TestTutorials(t *testing.T) {
 		"port-a-kernel.md": "12 to 20 launches",
 	} {
 		path := filepath.Join(t.TempDir(), "plan.hcl")
-		if err := os.WriteFile(path, []byte(strings.Join(blocks(t, page, "hcl"), "\n")), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		try.Write(t, path, strings.Join(blocks(t, page, "hcl"), "\n"))
 		res := load.Path(path, steps.Registry(), load.Options{})
 		if len(res.Diagnostics) > 0 {
 			t.Errorf("%s: %v", page, res.Diagnostics)
 			continue
 		}
-		var out strings.Builder
-		if status := run(t.Context(), []string{"plan", path}, &out, &out); status != 0 || !strings.Contains(out.String(), launches) {
-			t.Errorf("%s: plan exits %d and says:\n%s", page, status, out.String())
+		if status, out, errs := mxflow("plan", path); status != 0 || !strings.Contains(out, launches) {
+			t.Errorf("%s: plan exits %d and says:\n%s%s", page, status, out, errs)
 		}
 	}
 }
@@ -44,19 +42,15 @@ var inBoth = regexp.MustCompile("(?s)```hcl\n(.*?)```\n(\n<details><summary>In Y
 // are the same plan. -update writes them.
 func TestTutorialInYAML(t *testing.T) {
 	const path = "../../docs/tutorial.md"
-	names, page := load.Names(steps.Registry()), content(t, path)
+	names, page := load.Names(steps.Registry()), try.Read(t, path)
 	want := inBoth.ReplaceAllStringFunc(page, func(block string) string {
 		hcl := inBoth.FindStringSubmatch(block)[1]
 		text, err := yamlbody.FromHCL([]byte(hcl), func(attr string) bool { return names[attr] })
-		if err != nil {
-			t.Fatal(err)
-		}
+		try.OK(t, err)
 		return "```hcl\n" + hcl + "```\n\n<details><summary>In YAML</summary>\n\n```yaml\n" + string(text) + "```\n\n</details>\n"
 	})
 	if page != want && *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		try.Write(t, path, want)
 	} else if page != want {
 		t.Errorf("%s has other blocks in YAML (go test ./cmd/mxflow -run TestTutorialInYAML -update writes them)", path)
 	}
@@ -76,17 +70,13 @@ func TestTutorialInYAML(t *testing.T) {
 // TestLinks: every relative link of a page leads to a file, and to a heading in it where
 // it names one.
 func TestLinks(t *testing.T) {
-	var pages []string
-	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/*/*.md", "../../docs/*/*/*.md", "../../examples/*/*.md"} {
-		found, _ := filepath.Glob(pattern)
-		pages = append(pages, found...)
-	}
+	pages := globbed("../../*.md", "../../docs/*.md", "../../docs/*/*.md", "../../docs/*/*/*.md", "../../examples/*/*.md")
 	if len(pages) < 20 {
 		t.Fatalf("only %d pages were found: the search is wrong", len(pages))
 	}
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	for _, page := range pages {
-		for _, m := range link.FindAllStringSubmatch(content(t, page), -1) {
+		for _, m := range link.FindAllStringSubmatch(try.Read(t, page), -1) {
 			if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "mailto:") {
 				continue
 			}
@@ -97,11 +87,20 @@ func TestLinks(t *testing.T) {
 			}
 			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s: %s leads nowhere", page, m[1])
-			} else if heading != "" && !slices.Contains(headings(content(t, target)), heading) {
+			} else if heading != "" && !slices.Contains(headings(try.Read(t, target)), heading) {
 				t.Errorf("%s: %s names no heading of %s", page, m[1], target)
 			}
 		}
 	}
+}
+
+// globbed are the files that match patterns.
+func globbed(patterns ...string) (files []string) {
+	for _, pattern := range patterns {
+		found, _ := filepath.Glob(pattern)
+		files = append(files, found...)
+	}
+	return files
 }
 
 // headings are the anchors of a page, as GitHub makes them.

@@ -12,6 +12,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps/record"
 )
@@ -152,9 +153,7 @@ func TestBenchJSON(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(text, &got)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, err)
 	c := got.Cells[0]
 	pp, tg := c.Metrics["pp"], c.Metrics["tg"]
 	if len(got.Cells) != 2 || c.Label != "pp2048 tg32 @ d4096, c4" || c.Prompts.Method != "tokenizer" || !c.Prompts.Verified {
@@ -236,9 +235,7 @@ func TestBenchSeed(t *testing.T) {
 			URL: "http://x", PP: []int{1}, TG: []int{1}, Depth: []int{0}, Concurrency: []int{1}, Runs: 1, Seed: 5,
 			API: "chat", Coherence: "off",
 		}
-		if err := b.check(func(string) bool { return given }); err != nil {
-			t.Fatal(err)
-		}
+		try.OK(t, b.check(func(string) bool { return given }))
 		return b.Seed
 	}
 	if seed(true) != 5 {

@@ -12,6 +12,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -22,13 +23,9 @@ import (
 func finished(t *testing.T, features int, worst verdict.Verdict) *apply.Result {
 	t.Helper()
 	st, err := store.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, err)
 	t.Cleanup(func() { st.Close() })
-	if err := st.Append(&ledger.Record{Type: "run", Time: time.Now(), Run: "r1", RunStart: &ledger.RunStart{Plan: "p"}}); err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, st.Append(&ledger.Record{Type: "run", Time: time.Now(), Run: "r1", RunStart: &ledger.RunStart{Plan: "p"}}))
 	res := &apply.Result{Run: "r1", Store: st, End: &ledger.End{Verdict: worst, Exit: worst.ExitCode(), Reason: verdict.New(code.Finished)}}
 	add := func(r *runtime.State) { res.Summary.Rows = append(res.Summary.Rows, r) }
 	words := []verdict.Verdict{verdict.Pass, verdict.Pass, verdict.Fail, verdict.Inconclusive, verdict.Invalid}

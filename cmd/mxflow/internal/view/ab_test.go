@@ -16,6 +16,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/steps/ab"
@@ -67,9 +68,7 @@ func TestFasterAtAll(t *testing.T) {
 		{"ttft", 0.01, 0.025, " It is at most 2.5% slower."},
 	} {
 		claim, err := ab.ParseClaim(c.metric, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		try.OK(t, err)
 		r := &ab.Result{Verdict: verdict.Pass, Low: &c.low, High: &c.high}
 		if conclude(r, &ab.Question{Claim: claim, Again: func(...string) string { return "" }}, &ledger.End{}); !strings.HasSuffix(r.Said, c.want) {
 			t.Errorf("%s [%v, %v]: %q, want %q", c.metric, c.low, c.high, r.Said, c.want)
@@ -231,9 +230,7 @@ func TestOutput(t *testing.T) {
 				metric = "ttft"
 			}
 			claim, err := ab.ParseClaim(metric, c.claim)
-			if err != nil {
-				t.Fatal(err)
-			}
+			try.OK(t, err)
 			kind, _ := kinds.Lookup("vllm")
 			q := &ab.Question{PP: 2048, TG: 32, Concurrency: 1, Requests: 10, Warmup: 3, Claim: claim, Kind: kind}
 			for i, text := range []string{"KERNEL=marlin ./serve.sh", "KERNEL=gemm ./serve.sh"} {
@@ -258,9 +255,7 @@ func TestOutput(t *testing.T) {
 			show.print(r, 754*time.Second)
 			path := filepath.Join("testdata", c.name+".golden")
 			if *update {
-				if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				try.OK(t, os.WriteFile(path, out.Bytes(), 0o644))
 			}
 			want, err := os.ReadFile(path)
 			if err != nil || out.String() != string(want) {
