@@ -1,20 +1,18 @@
 package steps
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/plans/load"
 )
 
 // TestDatasetsAndSuitesOfRealLevels: what the real registry adds to the language.
 func TestDatasetsAndSuitesOfRealLevels(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "bad.jsonl"), []byte("{\"prompt\": \"a\"}\n{\"promt\": \"b\"}\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	try.Write(t, filepath.Join(dir, "bad.jsonl"), "{\"prompt\": \"a\"}\n{\"promt\": \"b\"}\n")
 	const head = "plan \"p\" {}\nworkload \"chat\" {\n  prompt_tokens = 8\n  output_tokens = 8\n}\nsuite \"all\" {\n  workloads = [workload.chat]\n}\n"
 	level := func(body string) string {
 		return head + "protocol \"standard\" {\n  level \"benchmark\" {\n" + body + "\n  }\n}\n"

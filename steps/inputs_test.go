@@ -2,12 +2,12 @@ package steps
 
 import (
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 )
@@ -35,9 +35,7 @@ engine "embedded" "tiny" {
 	}
 	loaded := load.Bytes("plan.hcl", []byte(src), Registry(), load.Options{Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }})
 	in, err := InputsOf(loaded, func(text string) (string, error) { return "mark of " + runtime.Digest(text), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, err)
 	if got := strings.Join(slices.Sorted(maps.Keys(in.Sealed)), " "); got != "env.MY_SECRET var.hf_token var.hub var.key var.part var.whole" {
 		t.Errorf("sealed are %s", got)
 	}
@@ -74,14 +72,10 @@ engine "embedded" "tiny" {
 `
 	dir := t.TempDir()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		try.Write(t, filepath.Join(dir, name), text)
 	}
 	plan := filepath.Join(dir, "plan.hcl")
-	if err := os.WriteFile(plan, []byte(src), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	try.Write(t, plan, src)
 	loaded := load.Path(plan, Registry(), load.Options{})
 	if read := loaded.ReadFiles(); len(read) != len(files)-1 {
 		t.Fatalf("read are %v: %v", slices.Sorted(maps.Keys(read)), loaded.Diagnostics)

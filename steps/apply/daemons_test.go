@@ -2,20 +2,18 @@ package apply
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/try"
 )
 
 // TestCleanEndsWithHard: who presses Ctrl-C a second time does not wait for daemons that
 // do not answer, and what may run there is not forgotten.
 func TestCleanEndsWithHard(t *testing.T) {
 	list := &daemonList{path: filepath.Join(t.TempDir(), daemonsName)}
-	if err := os.WriteFile(list.path, []byte(`[{"host":"tcp://192.0.2.1:1"},{"host":"tcp://192.0.2.2:1","container":"box"}]`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	try.Write(t, list.path, `[{"host":"tcp://192.0.2.1:1"},{"host":"tcp://192.0.2.2:1","container":"box"}]`)
 	hard, stop := context.WithCancel(t.Context())
 	stop()
 	var notes []verdict.Reason

@@ -87,7 +87,7 @@ func TestRangeHolds(t *testing.T) {
 	for _, sd := range []float64{0.02, 0.1, 0.25} {
 		for _, before := range []int{1, 2, 4, 12} {
 			name, holds := fmt.Sprintf("%d launches that differ by %v", before, sd), 0
-			const applies = 500
+			const applies = 200
 			for range applies {
 				seconds := func(mean float64) float64 { return mean * math.Exp(sd*draw.NormFloat64()) }
 				k := &LaunchHistory{}

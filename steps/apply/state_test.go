@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -17,18 +18,14 @@ import (
 func TestNamedFilesAreKept(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		try.Write(t, filepath.Join(dir, name), text)
 	}
 	const result = `{"num_prompts": 1, "label": "hunter2hunter2", "duration": 1, "completed": 1, "total_input_tokens": 1, "request_throughput": 1}`
 	write("serving.json", result)
 	write("plan.hcl", "plan \"p\" {}\nimported \"serving\" {\n  file = \"serving.json\"\n}\n")
 	loaded := load.Path(filepath.Join(dir, "plan.hcl"), steps.Registry(), load.Options{})
 	st, err := store.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, err)
 	defer st.Close()
 	secrets := redact.New([]string{"hunter2hunter2"})
 	first, all, err := putSources(st, loaded, secrets)
@@ -43,9 +40,7 @@ func TestNamedFilesAreKept(t *testing.T) {
 	if _, _, err := putSources(st, loaded, secrets); err == nil || !strings.Contains(err.Error(), "serving.json changed while the plan was being read") {
 		t.Errorf("a changed file: %v", err)
 	}
-	if err := os.Remove(filepath.Join(dir, "serving.json")); err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, os.Remove(filepath.Join(dir, "serving.json")))
 	if _, _, err := putSources(st, loaded, secrets); err == nil || !strings.Contains(err.Error(), "cannot keep") {
 		t.Errorf("a file that is gone: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/machine"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -18,21 +19,15 @@ func TestClearLeft(t *testing.T) {
 	old := time.Now().Add(-2 * time.Hour)
 	made := func(name string) string {
 		dir := filepath.Join(os.TempDir(), workerDir+name)
-		if err := os.MkdirAll(stateOf(dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		try.OK(t, os.MkdirAll(stateOf(dir), 0o700))
 		return dir
 	}
 	killed, atWork, fresh := made("killed"), made("at-work"), made("fresh")
 	lock, err := store.Lock(stateOf(atWork))
-	if err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, err)
 	defer lock.Unlock()
 	for _, dir := range []string{killed, atWork} {
-		if err := os.Chtimes(dir, old, old); err != nil {
-			t.Fatal(err)
-		}
+		try.OK(t, os.Chtimes(dir, old, old))
 	}
 	removeWorkerFolders()
 	for dir, want := range map[string]bool{killed: false, atWork: true, fresh: true} {

@@ -2,7 +2,6 @@ package decide
 
 import (
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -33,16 +32,11 @@ func TestNoise(t *testing.T) {
 	disturbed := launch("s1", "a", "k", 1)
 	disturbed.Invalid = []verdict.Reason{fact("throttled")}
 	all = append([]*ledger.Launch{broken, disturbed}, all...)
-	records := func(launches []*ledger.Launch) iter.Seq2[int, *ledger.Record] {
-		return func(yield func(int, *ledger.Record) bool) {
-			for i, l := range launches {
-				if !yield(i, &ledger.Record{Launch: l}) {
-					return
-				}
-			}
-		}
+	var known ledgerOf
+	for _, l := range all {
+		known = append(known, &ledger.Record{Launch: l})
 	}
-	before := NoiseBefore(records(all), "s2", "k", "a")
+	before := NoiseBefore(known.records(), "s2", "k", "a")
 	if len(before) != 4 {
 		t.Fatalf("%d launches before", len(before))
 	}
@@ -56,10 +50,10 @@ func TestNoise(t *testing.T) {
 	if _, known := got["w.ttft"]; known {
 		t.Error("noise of what was never measured")
 	}
-	if n := len(NoiseBefore(records(all), "", "k", "a")); n != 6 {
+	if n := len(NoiseBefore(known.records(), "", "k", "a")); n != 6 {
 		t.Errorf("%d launches before a session that has not begun", n)
 	}
-	if n := len(NoiseBefore(records(all), "s2", "", "a")); n != 0 {
+	if n := len(NoiseBefore(known.records(), "s2", "", "a")); n != 0 {
 		t.Errorf("%d launches of no work", n)
 	}
 }

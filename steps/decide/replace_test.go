@@ -15,11 +15,9 @@ func TestReplaced(t *testing.T) {
 	outcomes := map[string]*ledger.Launch{
 		"sound":     {OK: true},
 		"disturbed": {OK: true, Disturbed: true, Invalid: verdict.Because(code.MachineDisturbed)},
-		"invalid": {OK: true, Invalid: verdict.Because(code.Of("forecast.not_of_steps",
-			"{subject} does not follow from how long steps take; medians and means of tg, tpot, itl, pp, ttft "+
-				"and ttfr do"))},
-		"lost":  {Failure: ledger.FailureLost},
-		"broke": {Error: verdict.New(code.EngineDied)},
+		"invalid":   {OK: true, Invalid: verdict.Because(code.FromCache)},
+		"lost":      {Failure: ledger.FailureLost},
+		"broke":     {Error: verdict.New(code.EngineDied)},
 	}
 	for _, c := range []struct {
 		slot            string

@@ -47,14 +47,11 @@ func TestAAOf(t *testing.T) {
 		{"one arm", nil, alike[:4], 1, 0, "not varied", "not varied", false},
 		{"no launch counted", nil, nil, 0, 0, "", "", false},
 	} {
-		records := func(yield func(int, *ledger.Record) bool) {
-			for i, l := range slices.Concat(c.before, c.session) {
-				if !yield(i, &ledger.Record{Launch: l}) {
-					return
-				}
-			}
+		var known ledgerOf
+		for _, l := range slices.Concat(c.before, c.session) {
+			known = append(known, &ledger.Record{Launch: l})
 		}
-		got := AAOf(&plans.Plan{Decision: &decision}, records, c.session)
+		got := AAOf(&plans.Plan{Decision: &decision}, known.records(), c.session)
 		if len(c.session) == 0 {
 			if len(got.Metrics)+got.Arms+got.Boots > 0 {
 				t.Errorf("%s: %+v", c.name, got)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/run"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -23,9 +24,7 @@ func TestEndlessOutputIsStopped(t *testing.T) {
 	inst, err := run.Launcher{}.Launch(t.Context(), engine.Spec{
 		Kind: "command", Command: []string{"sh", "-c", "head -c 70000000 /dev/zero; exec sleep 1000"}, StopGrace: time.Second,
 	}, engine.Launch{ID: "endless", Owner: "test", LogPath: log, OutPath: outPath(log)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, err)
 	defer func() { _ = inst.Stop(context.Background()) }()
 	st := &Started{Inst: inst, Lab: &Lab{}, Record: &ledger.Launch{OK: true}, command: commandUse{of: c, dir: dir}}
 	err = st.Execute(t.Context(), c)

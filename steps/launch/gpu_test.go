@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -68,9 +69,7 @@ func TestGPUsAreGivenBack(t *testing.T) {
 	now := gpuUse{gpus: twoGPUs}
 	first, second := &Lab{}, &Lab{}
 	lock := func(l *Lab) error { return l.lockGPUs(t.Context(), now, func(verdict.Reason) {}) }
-	if err := lock(first); err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, lock(first))
 	if err := lock(second); err == nil {
 		t.Error("two applies hold one GPU")
 	}

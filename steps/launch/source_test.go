@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -30,17 +31,11 @@ func sourceLab(t *testing.T) (*Lab, string) {
 	}
 	dir := t.TempDir()
 	st, err := store.Open(filepath.Join(dir, "state"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, err)
 	t.Cleanup(func() { st.Close() })
 	repo := filepath.Join(dir, "engine")
-	if err := os.Mkdir(repo, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(repo, "file"), []byte("text\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, os.Mkdir(repo, 0o755))
+	try.Write(t, filepath.Join(repo, "file"), "text\n")
 	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"commit", "-qm", "first"}} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = repo
@@ -74,9 +69,7 @@ func TestSourceReachesContainers(t *testing.T) {
 		Docker: &engine.Docker{Image: "x", Volumes: map[string]string{"/models": "/models"}},
 	}
 	spec, _, err := provided(t, l, given)
-	if err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, err)
 	const inside = "/workspace/engine"
 	if spec.Command[1] != inside+"/serve.py" || spec.Env["PYTHONPATH"] != inside || spec.Docker.WorkDir != inside {
 		t.Errorf("%v %v %s", spec.Command, spec.Env, spec.Docker.WorkDir)
@@ -133,9 +126,7 @@ func TestSourcesBuildOnEachOther(t *testing.T) {
 		}
 	}
 	spec, record, err := provided(t, l, revision("HEAD"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, err)
 	first, second, _ := strings.Cut(spec.Env["PYTHONPATH"], ":")
 	if text, err := os.ReadFile(filepath.Join(spec.Dir, "copied")); err != nil || string(text) != "text\n" || first != spec.Dir || second == first {
 		t.Errorf("%v: %q in %s, beside %s", err, text, spec.Dir, second)
@@ -218,9 +209,7 @@ func TestBuildsOnce(t *testing.T) {
 		t.Fatalf("%d builds, want 1", n)
 	}
 	w := worktree{lab: l, src: src, base: filepath.Join(l.Store.Dir(), "worktrees"), key: variant.BuildKey(&l.Resolver, src, nil)}
-	if err := os.Remove(w.mark()); err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, os.Remove(w.mark()))
 	if _, _, err := provided(t, l, engine.Spec{Sources: []*engine.Source{src}}); err != nil {
 		t.Fatal(err) // "half" of the cut build would end it with 9
 	}

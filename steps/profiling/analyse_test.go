@@ -1,12 +1,12 @@
 package profiling
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/trace"
+	"github.com/mxflow/mxflow/internal/try"
 )
 
 // Prompts that are sent at once arrive one after another: SGLang on an H100 took eight of
@@ -23,13 +23,9 @@ func TestPrefillInSeveralSteps(t *testing.T) {
 {"ph": "X", "cat": "gpu_user_annotation", "name": "step[DECODE bs=8]", "pid": 0, "tid": 7, "ts": 1600, "dur": 20},
 {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1600, "dur": 10}
 ]}`
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	try.Write(t, path, text)
 	taken, err := (&Config{}).Analyse(t.Context(), []Window{{Phase: trace.Prefill, Requests: 8, Tokens: 800, Files: []string{path}, Unprofiled: 900 * time.Microsecond}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, err)
 	p := taken[0].main()
 	if p.Requests != 8 || p.Steps != 3 || p.Tokens != 800 || p.GPU != 480 || p.GPUs > 1 {
 		t.Errorf("%d requests in %d steps, %d tokens, %v µs on %d GPUs", p.Requests, p.Steps, p.Tokens, p.GPU, p.GPUs)

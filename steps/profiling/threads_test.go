@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/trace"
+	"github.com/mxflow/mxflow/internal/try"
 )
 
 func TestBusySince(t *testing.T) {
@@ -15,13 +16,9 @@ func TestBusySince(t *testing.T) {
 		dir := t.TempDir()
 		for id, is := range threads {
 			folder := filepath.Join(dir, "30", "task", id)
-			if err := os.MkdirAll(folder, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			try.OK(t, os.MkdirAll(folder, 0o700))
 			for i, name := range []string{"comm", "schedstat"} {
-				if err := os.WriteFile(filepath.Join(folder, name), []byte(is[i]), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				try.Write(t, filepath.Join(folder, name), is[i])
 			}
 		}
 		return threadsOf(dir, 30, 99)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -31,9 +32,7 @@ func TestDatasetRows(t *testing.T) {
 func TestDatasetIsReadOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.jsonl")
 	text := []byte("{\"prompt\": \"a\", \"output_tokens\": 4}\n")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, os.WriteFile(file, text, 0o600))
 	sum := sha256.Sum256(text)
 	d := &plans.Dataset{File: file, Digest: hex.EncodeToString(sum[:])}
 	var l Sender
@@ -42,9 +41,7 @@ func TestDatasetIsReadOnce(t *testing.T) {
 	if err != nil || len(first.Data.Rows) != 1 {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, os.Remove(file))
 	second, err := promptSpec(w, plans.Cell{}, "", "", &l.datasets)
 	if err != nil || second.Data != first.Data {
 		t.Errorf("read again: %v", err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -40,9 +41,7 @@ func clusterOf(t *testing.T, script string) *cluster {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "kubectl")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\ncd "+dir+"\n"+script+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, os.WriteFile(path, []byte("#!/bin/sh\ncd "+dir+"\n"+script+"\n"), 0o755))
 	x := &plans.Executor{
 		Kind: plans.KubernetesExecutor, Command: []string{path},
 		Job: `{"metadata": {"namespace": "team", "generateName": "x-"}, "spec": {"backoffLimit": 9, "template": {"spec": {"restartPolicy": "OnFailure", "containers": [{"name": "engine", "args": ["x"], "image": "i"}, {"name": "other"}]}}}}`,
@@ -111,9 +110,7 @@ func TestReady(t *testing.T) {
 		aJob + "," + aPod(`"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/4 nodes"}]`): "Unschedulable: 0/4 nodes",
 	} {
 		var all struct{ Items []*object }
-		if err := json.Unmarshal([]byte(`{"items": [`+items+`]}`), &all); err != nil {
-			t.Fatal(err)
-		}
+		try.OK(t, json.Unmarshal([]byte(`{"items": [`+items+`]}`), &all))
 		if on, waits, bad := startable(all.Items[0], all.Items[1:]); on != nil || bad.Reason != "" || waits.String() != want {
 			t.Errorf("%s: %v, %q, %v, want %q", items, on, waits, bad, want)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -53,9 +54,7 @@ func TestRawData(t *testing.T) {
 		other = "amd64"
 	}
 	remove := func(t *testing.T, artifact string) {
-		if err := os.Remove(artifact); err != nil {
-			t.Fatal(err)
-		}
+		try.OK(t, os.Remove(artifact))
 	}
 	tests := []struct {
 		name string
@@ -87,9 +86,7 @@ func TestRawData(t *testing.T) {
 			name: "samples are damaged", gone: "has digest",
 			breaks: func(t *testing.T, artifact string) {
 				remove(t, artifact)
-				if err := os.WriteFile(artifact, []byte("no samples"), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				try.Write(t, artifact, "no samples")
 			},
 		},
 		{
@@ -105,9 +102,7 @@ func TestRawData(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			st, err := store.Open(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			try.OK(t, err)
 			defer st.Close()
 			r, l := recordedLaunch()
 			l.Metrics = measure.Evaluate(r)
@@ -129,9 +124,7 @@ func TestRawData(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			try.OK(t, err)
 			var differ, notes strings.Builder
 			for _, d := range out.Differences {
 				differ.WriteString(d.What + "\n")
@@ -175,7 +168,5 @@ func keep(t *testing.T, st *store.Store, arch string, r measure.Recording, l *le
 			&ledger.Record{Type: "decision", Time: l.Started, Run: "r1", Decision: &ledger.Decision{Node: "baseline", Kind: "qualify", Attempt: 1, Verdict: verdict.Pass, Launches: []string{l.ID}}},
 		)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, err)
 }

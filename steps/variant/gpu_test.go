@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -30,9 +31,7 @@ func TestShowGPUs(t *testing.T) {
 		{"a knob's own, of another vendor", block("1"), engine.Spec{Env: map[string]string{"HIP_VISIBLE_DEVICES": "0"}}, "", false},
 		{"in a container", block("1"), engine.Spec{Docker: &engine.Docker{}}, "", false},
 	} {
-		if err := showGPUs(test.e, &test.spec); err != nil {
-			t.Fatal(err)
-		}
+		try.OK(t, showGPUs(test.e, &test.spec))
 		if got, set := test.spec.Env["CUDA_VISIBLE_DEVICES"]; got != test.want || set != test.set {
 			t.Errorf("%s: %q, %v", test.name, got, set)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/planstest"
@@ -37,13 +38,9 @@ func specOf(t *testing.T, src string) engine.Spec {
 	e := res.Plan.Engines[0]
 	l := &Resolver{Plan: res.Plan}
 	d, err := l.draft(e, knobs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, err)
 	spec, err := l.spec(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, err)
 	return spec
 }
 

@@ -1,11 +1,11 @@
 package variant
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -17,9 +17,7 @@ func TestPortNotTaken(t *testing.T) {
 		"serve.sh": "exec ./server --port ${MXFLOW_PORT}\n",
 		"other.sh": "exec ./server --port $MXFLOW_PORTS\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		try.Write(t, filepath.Join(dir, name), text)
 	}
 	process := func(words ...string) *plans.Engine {
 		return &plans.Engine{Kind: "openai", Name: "own", Process: &plans.Process{Command: words}}

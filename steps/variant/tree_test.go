@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 )
@@ -18,9 +19,7 @@ func TestTreesAreNoticed(t *testing.T) {
 	repo := gitRepo(t)
 	l := &Resolver{Plan: &plans.Plan{Dir: filepath.Dir(repo)}}
 	sub := filepath.Join(repo, "csrc")
-	if err := os.Mkdir(sub, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, os.Mkdir(sub, 0o755))
 	cases := map[string]struct {
 		engine *plans.Engine
 		docker *engine.Docker
@@ -105,9 +104,7 @@ func gitRepo(t *testing.T) string {
 		t.Setenv(name, value)
 	}
 	repo := filepath.Join(t.TempDir(), "engine")
-	if err := os.Mkdir(repo, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, os.Mkdir(repo, 0o755))
 	for _, args := range [][]string{{"init", "-q"}, {"commit", "-q", "--allow-empty", "-m", "first"}} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = repo

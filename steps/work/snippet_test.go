@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/source"
+	"github.com/mxflow/mxflow/internal/try"
 )
 
 // by runs git itself, as a person would.
@@ -26,12 +27,8 @@ func by(t *testing.T, dir string, args ...string) string {
 func put(t *testing.T, dir, name, text string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	try.Write(t, path, text)
 }
 
 // commit writes a file and commits it, and returns the commit.
@@ -47,9 +44,7 @@ func TestFollow(t *testing.T) {
 	dir := t.TempDir()
 	by(t, dir, "init", "-q")
 	r, err := source.OpenRepo(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	try.OK(t, err)
 	text := func(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
 	const granularity = "constexpr int kSm12xBlockScaleGranularity = 128;"
 	put(t, dir, "csrc/sm12x_a.cuh", text("// a", "  "+granularity, "int x;"))
