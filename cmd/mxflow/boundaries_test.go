@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -47,9 +46,7 @@ type boundary struct {
 // readJSON reads a file of this test.
 func readJSON(t *testing.T, name string, into any) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/boundaries/" + name)
-	try.OK(t, err)
-	try.OK(t, json.Unmarshal(text, into))
+	try.OK(t, json.Unmarshal([]byte(try.Read(t, "testdata/boundaries/"+name)), into))
 }
 
 // TestBoundaries: launches just on either side of what decides are decided as an

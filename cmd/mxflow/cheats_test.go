@@ -2,10 +2,12 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -320,4 +322,149 @@ func outcomeOf(t *testing.T, state, node string) *ledger.Decision {
 		return nil
 	}
 	return history[len(history)-1].Decision
+}
+
+// TestHonest applies plans whose candidates do their work, and asks that nothing takes
+// one for a cheat: MXFLOW_TEST_HONEST is how many launches there are at least. It
+// takes turns at the ports of the embedded engine, the honest modes of the suite of
+// cheats, and of the engines that scripts/foreign installs. MXFLOW_TEST_HONEST_PORTS takes
+// only those whose name holds one of these words, with commas.
+func TestHonest(t *testing.T) {
+	want, err := strconv.Atoi(os.Getenv("MXFLOW_TEST_HONEST"))
+	switch {
+	case os.Getenv("MXFLOW_TEST_HONEST") == "":
+		t.Skip("takes minutes: set MXFLOW_TEST_HONEST to a number of launches")
+	case err != nil || want < 1:
+		t.Fatal("MXFLOW_TEST_HONEST is no number of launches")
+	}
+	ports := honestPorts(t)
+	if len(ports) == 0 {
+		t.Fatal("MXFLOW_TEST_HONEST_PORTS takes none of the ports")
+	}
+	byPort, all := make([]honestEnd, len(ports)), honestEnd{}
+	for i := 0; all.launches < want; i++ {
+		p := ports[i%len(ports)]
+		got := p.apply(t)
+		if got.launches == 0 {
+			t.FailNow() // it would never come to an end
+		}
+		byPort[i%len(ports)].add(got)
+		all.add(got)
+		t.Logf("%4d launches: %s: %s", all.launches, p.name, got)
+	}
+	for i, p := range ports {
+		t.Logf("%s: %s", p.name, byPort[i])
+	}
+	t.Logf("all: %s", all)
+}
+
+// honestPort is a candidate that does its work.
+type honestPort struct {
+	name, plan string
+	vars       []string
+}
+
+func honestPorts(t *testing.T) (taken []honestPort) {
+	var ports []honestPort
+	add := func(name, plan string, vars ...string) {
+		ports = append(ports, honestPort{name, "testdata/plans/" + plan + ".hcl", vars})
+	}
+	for _, p := range []string{"nothing", "cache", "experts", "head", "speculation", "threads", "prefixes"} {
+		add("embedded "+p, "honest", "port="+p)
+	}
+	for _, mode := range []string{"same", "faster", "slower", "diverges", "drafts", "coarse_half"} {
+		add("imitation "+mode, "cheat", "mode="+mode)
+	}
+	if models := os.Getenv("MXFLOW_TEST_MODELS"); models != "" {
+		for _, f := range foreignEngines() {
+			if f.program == "" {
+				continue
+			}
+			for _, p := range f.honest {
+				add(f.part+" "+p, "honest_"+f.kind, "server="+f.program, "models="+models, "port="+p)
+			}
+		}
+	}
+	words := strings.Split(os.Getenv("MXFLOW_TEST_HONEST_PORTS"), ",")
+	for _, p := range ports {
+		if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(p.name, word) }) {
+			taken = append(taken, p)
+		}
+	}
+	return taken
+}
+
+// honestEnd is how applies of an honest port ended.
+type honestEnd struct {
+	applies, launches int
+	// disturbed are launches that do not count for a cause in the machine, accused
+	// what was held against the port.
+	disturbed, accused int
+	verdicts           map[verdict.Verdict]int
+}
+
+func (e *honestEnd) add(o honestEnd) {
+	e.applies, e.launches = e.applies+o.applies, e.launches+o.launches
+	e.disturbed, e.accused = e.disturbed+o.disturbed, e.accused+o.accused
+	if e.verdicts == nil {
+		e.verdicts = map[verdict.Verdict]int{}
+	}
+	for v, n := range o.verdicts {
+		e.verdicts[v] += n
+	}
+}
+
+func (e honestEnd) String() string {
+	return fmt.Sprintf("%d launches in %d applies, %d disturbed, %d accused; %v", e.launches, e.applies, e.disturbed, e.accused, e.verdicts)
+}
+
+// apply measures a port, and fails the test where anything is held against it.
+func (p honestPort) apply(t *testing.T) honestEnd {
+	state := t.TempDir()
+	defer os.RemoveAll(state) // there are many
+	args := []string{"apply", "--state", state}
+	for _, v := range p.vars {
+		args = append(args, "--var", v)
+	}
+	_, out := program(t, "", nil, append(args, p.plan)...)
+	kept, err := store.OpenReadOnly(state)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", p.name, err, out)
+	}
+	defer kept.Close()
+	d, _, ok := kept.Latest("feature.port")
+	if !ok {
+		t.Fatalf("%s was not decided\n%s", p.name, out)
+	}
+	end := honestEnd{applies: 1, verdicts: map[verdict.Verdict]int{d.Verdict: 1}}
+	accuse := func(what string, args ...any) {
+		end.accused++
+		t.Errorf("%s: %s\n%s", p.name, fmt.Sprintf(what, args...), out)
+	}
+	launches := kept.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark})
+	for _, l := range launches {
+		end.launches++
+		switch {
+		case !l.OK:
+			accuse("launch %s broke: %s", l.ID, l.Error.String())
+		case l.Disturbed:
+			end.disturbed++
+		case len(l.Invalid) > 0:
+			accuse("launch %s does not count: %q", l.ID, verdict.Lines(l.Invalid))
+		}
+	}
+	if end.launches == 0 {
+		accuse("nothing was measured")
+	}
+	b, _, _ := kept.Latest("feature.port.benchmark")
+	for _, level := range b.Levels {
+		// Launches that do not count are held against the port above, by themselves.
+		if level.Verdict != verdict.Pass && !verdict.Holds(level.Reasons, "session.launch_lost") {
+			accuse("%s is %s: %q", level.Name, level.Verdict, verdict.Lines(level.Reasons))
+		}
+	}
+	if verdict.Holds(d.Why(), "finding.promise_broken") || verdict.Holds(d.Why(), "finding.tail_grew") {
+		accuse("%q", verdict.Lines(d.Why()))
+	}
+	return end
 }

@@ -214,9 +214,7 @@ func TestAction(t *testing.T) {
 			t.Errorf("exit status %d, %v, want %d\n%s", p.exit, p.outputs, exit, p.out)
 		}
 		for _, text := range said {
-			if !strings.Contains(p.summary, text) {
-				t.Errorf("the summary lacks %q:\n%s", text, p.summary)
-			}
+			try.Contains(t, "the summary lacks", p.summary, text)
 		}
 		var uses []string
 		for _, use := range p.uses {
@@ -278,9 +276,7 @@ func TestAction(t *testing.T) {
 	strict.env = append(slices.Clone(r.env), "MXFLOW_VAR_least=1000")
 	p = strict.play(t)
 	expect(p, 2, "### mxflow reconciled: ")
-	if !strings.Contains(p.out, "::warning::no comment was written") {
-		t.Errorf("no warning:\n%s", p.out)
-	}
+	try.Contains(t, "no warning", p.out, "::warning::no comment was written")
 
 	try.Write(t, plan, whole+"\nx")
 	p = r.play(t)

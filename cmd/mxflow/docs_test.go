@@ -5,15 +5,18 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
@@ -23,6 +26,7 @@ import (
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/plans/yamlbody"
 	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/quality"
 	"github.com/mxflow/mxflow/steps/remote"
@@ -117,9 +121,7 @@ func TestPagesStateLimits(t *testing.T) {
 		"your-server.md": {fmt.Sprintf("more than %.0f minutes to load", openai.DefaultReadyTimeout.Minutes())},
 	} {
 		for _, s := range sentences {
-			if !strings.Contains(evenly(try.Read(t, "../../docs/"+page)), s) {
-				t.Errorf("%s does not state: %s", page, s)
-			}
+			try.Contains(t, page, evenly(try.Read(t, "../../docs/"+page)), s)
 		}
 	}
 	rows, n := regexp.MustCompile(`(?m)^\| (\w+) \| .* \| (yes|no) \| (\d) \|$`), 0
@@ -130,9 +132,7 @@ func TestPagesStateLimits(t *testing.T) {
 			t.Errorf("docs/concepts.md: %s unlocks %t and exits with %d", v, v.Unlocks(), v.ExitCode())
 		}
 	}
-	if n != 6 {
-		t.Errorf("docs/concepts.md has %d verdicts", n)
-	}
+	try.Equal(t, "verdicts of docs/concepts.md", n, 6)
 }
 
 // TestReadmePlan: the plan that the README shows is a whole one.
@@ -442,4 +442,196 @@ func TestDocsNameCommands(t *testing.T) {
 	if n < 8 {
 		t.Errorf("only %d functions were found", n)
 	}
+}
+
+// TestTutorials follows the pages that write a plan block after block: together they are
+// a plan without mistakes, and plan says how many launches it takes.
+func TestTutorials(t *testing.T) {
+	for page, launches := range map[string]string{
+		"tutorial.md":      "11 to 19 launches",
+		"your-server.md":   "11 to 19 launches",
+		"port-a-kernel.md": "12 to 20 launches",
+	} {
+		path := filepath.Join(t.TempDir(), "plan.hcl")
+		try.Write(t, path, strings.Join(blocks(t, page, "hcl"), "\n"))
+		res := load.Path(path, steps.Registry(), load.Options{})
+		if len(res.Diagnostics) > 0 {
+			t.Errorf("%s: %v", page, res.Diagnostics)
+			continue
+		}
+		if status, out, errs := mxflow("plan", path); status != 0 || !strings.Contains(out, launches) {
+			t.Errorf("%s: plan exits %d and says:\n%s%s", page, status, out, errs)
+		}
+	}
+}
+
+// inBoth is a block in HCL of the tutorial, with what follows it.
+var inBoth = regexp.MustCompile("(?s)```hcl\n(.*?)```\n(\n<details><summary>In YAML</summary>\n\n```yaml\n.*?```\n\n</details>\n)?")
+
+// TestTutorialInYAML: each block of the tutorial is there in both syntaxes, and those in YAML
+// are the same plan. -update writes them.
+func TestTutorialInYAML(t *testing.T) {
+	const path = "../../docs/tutorial.md"
+	names, page := load.Names(steps.Registry()), try.Read(t, path)
+	want := inBoth.ReplaceAllStringFunc(page, func(block string) string {
+		hcl := inBoth.FindStringSubmatch(block)[1]
+		text, err := yamlbody.FromHCL([]byte(hcl), func(attr string) bool { return names[attr] })
+		try.OK(t, err)
+		return "```hcl\n" + hcl + "```\n\n<details><summary>In YAML</summary>\n\n```yaml\n" + string(text) + "```\n\n</details>\n"
+	})
+	if page != want && *update {
+		try.Write(t, path, want)
+	} else if page != want {
+		t.Errorf("%s has other blocks in YAML (go test ./cmd/mxflow -run TestTutorialInYAML -update writes them)", path)
+	}
+	plan := func(syntax, name string) string {
+		text := strings.Join(blocks(t, "tutorial.md", syntax), "\n")
+		res := load.Bytes(name, []byte(text), steps.Registry(), load.Options{})
+		if len(res.Diagnostics) > 0 {
+			t.Fatalf("%s: %v", name, res.Diagnostics)
+		}
+		return res.Plan.Digest()
+	}
+	try.Equal(t, "the plan in YAML is another one", plan("hcl", "plan.hcl"), plan("yaml", "plan.yaml"))
+}
+
+// TestLinks: every relative link of a page leads to a file, and to a heading in it where
+// it names one.
+func TestLinks(t *testing.T) {
+	pages := globbed("../../*.md", "../../docs/*.md", "../../docs/*/*.md", "../../docs/*/*/*.md", "../../examples/*/*.md")
+	if len(pages) < 20 {
+		t.Fatalf("only %d pages were found: the search is wrong", len(pages))
+	}
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	for _, page := range pages {
+		for _, m := range link.FindAllStringSubmatch(try.Read(t, page), -1) {
+			if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "mailto:") {
+				continue
+			}
+			name, heading, _ := strings.Cut(m[1], "#")
+			target := page
+			if name != "" {
+				target = filepath.Join(filepath.Dir(page), name)
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: %s leads nowhere", page, m[1])
+			} else if heading != "" && !slices.Contains(headings(try.Read(t, target)), heading) {
+				t.Errorf("%s: %s names no heading of %s", page, m[1], target)
+			}
+		}
+	}
+}
+
+// globbed are the files that match patterns.
+func globbed(patterns ...string) (files []string) {
+	for _, pattern := range patterns {
+		found, _ := filepath.Glob(pattern)
+		files = append(files, found...)
+	}
+	return files
+}
+
+// headings are the anchors of a page, as GitHub makes them.
+func headings(page string) (list []string) {
+	dropped := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	for line := range strings.Lines(page) {
+		if title := strings.TrimLeft(line, "#"); title != line {
+			anchor := dropped.ReplaceAllString(strings.ToLower(strings.TrimSpace(title)), "")
+			list = append(list, strings.ReplaceAll(anchor, " ", "-"))
+		}
+	}
+	return list
+}
+
+// TestMission: the working papers ask for 107 things. The page has each once, what it names as
+// shown is there, and the commands that it names work here.
+func TestMission(t *testing.T) {
+	root := filepath.Join("..", "..")
+	page := try.Read(t, filepath.Join(root, "docs", "internals", "mission.md"))
+	seen, rows := map[int]bool{}, 0
+	shown := regexp.MustCompile("`([^`]+)`")
+	for line := range strings.Lines(page) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if len(cells) != 4 || !strings.HasPrefix(line, "| ") || strings.TrimSpace(cells[0]) == "#" {
+			continue
+		}
+		rows++
+		for _, number := range strings.Split(cells[0], ",") {
+			n, err := strconv.Atoi(strings.TrimSpace(number))
+			if err != nil || n < 1 || n > 107 || seen[n] {
+				t.Errorf("%q is no number of a requirement, or is there twice", number)
+			}
+			seen[n] = true
+		}
+		state, by := strings.TrimSpace(cells[2]), shown.FindAllStringSubmatch(cells[3], -1)
+		begins, _, _ := strings.Cut(strings.Fields(state + " -")[0], ":")
+		if len(by) == 0 || !slices.Contains([]string{"works", "works;", "partly", "not"}, begins) {
+			t.Errorf("%s: %q is no state, or nothing shows it", cells[0], state)
+		}
+		for _, m := range by {
+			if why := shows(t, root, m[1]); why != "" {
+				t.Errorf("%s: %s %s", strings.TrimSpace(cells[0]), m[1], why)
+			}
+		}
+	}
+	if len(seen) != 107 || rows > 90 {
+		t.Errorf("%d of 107 requirements in %d rows", len(seen), rows)
+	}
+}
+
+// shows is why what a row names shows nothing; empty if it does.
+func shows(t *testing.T, root, what string) string {
+	kind, name, _ := strings.Cut(what, ":")
+	there := func(path string) string {
+		if _, err := os.Stat(filepath.Join(root, path)); err != nil {
+			return "is not there"
+		}
+		return ""
+	}
+	switch {
+	case strings.HasPrefix(what, "mxflow "):
+		args := strings.Fields(what)[1:]
+		for i, arg := range args {
+			if strings.HasPrefix(arg, "examples/") {
+				args[i] = filepath.Join(root, arg)
+			}
+		}
+		if args[0] == "plan" {
+			args = append(args, "--state", t.TempDir())
+		}
+		if code, out, errs := mxflow(args...); code != 0 {
+			return "ends with " + strconv.Itoa(code) + ": " + out + errs
+		}
+		return ""
+	case kind == "script":
+		if scenario.Path(name) == "" {
+			return "is not there"
+		}
+		return ""
+	case kind == "example":
+		return there("examples/" + name + "/plan.hcl")
+	case kind == "test":
+		files, _ := filepath.Glob(filepath.Join(root, filepath.Dir(name), "*_test.go"))
+		for _, file := range files {
+			if strings.Contains(try.Read(t, file), "\nfunc "+filepath.Base(name)+"(t *testing.T)") {
+				return ""
+			}
+		}
+		return "is not there"
+	case kind == "module":
+		direct := regexp.MustCompile(`(?m)^\s*` + regexp.QuoteMeta(name) + ` v\S+$`)
+		if !direct.MatchString(try.Read(t, filepath.Join(root, "go.mod"))) {
+			return "is no direct dependency"
+		}
+		for _, pattern := range []string{"*/*.go", "*/*/*.go", "*/*/*/*.go"} {
+			files, _ := filepath.Glob(filepath.Join(root, pattern))
+			for _, file := range files {
+				if !strings.HasSuffix(file, "_test.go") && strings.Contains(try.Read(t, file), `"`+name) {
+					return ""
+				}
+			}
+		}
+		return "is imported by no code"
+	}
+	return "is nothing that shows"
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,7 +18,11 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/docker"
+	"github.com/mxflow/mxflow/engine/docker/dockertest"
 	"github.com/mxflow/mxflow/engine/enginetest"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/measure"
 	process "github.com/mxflow/mxflow/engine/run"
 	"github.com/mxflow/mxflow/internal/try"
@@ -65,14 +70,14 @@ func foreignEngines() []foreignEngine {
 		},
 		{
 			part: "vllm", program: inPython("vllm"), kind: "vllm",
-			folder: true,
+			folder:   true,
 			observed: []string{"kv_capacity_tokens", "max_model_len", "version", "dtype", "speculative"},
 			drafts:   true,
 			honest:   []string{"prefixes", "speculation", "sequences", "format", "compiled"},
 		},
 		{
 			part: "transformers", program: inPython("transformers"), kind: "transformers",
-			folder: true,
+			folder:  true,
 			roughly: true,
 			honest:  []string{"attention", "format", "batching", "compiled"},
 		},
@@ -176,9 +181,7 @@ func (f foreignEngine) check(t *testing.T, dir string) {
 	if out, err := exec.Command(scenario.Program, "audit", "replay", dir).CombinedOutput(); err != nil {
 		t.Errorf("the metrics are not what is computed from the raw data: %v\n%s", err, out)
 	}
-	if len(run.Launches) != 10 {
-		t.Errorf("%d launches, want 2 to qualify and 8 to benchmark", len(run.Launches))
-	}
+	try.Equal(t, "launches, of which 2 qualify", len(run.Launches), 10)
 	measured := 0
 	for _, l := range run.Launches {
 		var seen []string
@@ -200,9 +203,7 @@ func (f foreignEngine) check(t *testing.T, dir string) {
 			f.cell(t, l, cell, tokens)
 		}
 	}
-	if measured != 8 {
-		t.Errorf("%d launches were measured, want 8", measured)
-	}
+	try.Equal(t, "measured launches", measured, 8)
 }
 
 // cell reads what was measured of a cell of the workload "busy", whose prompts
@@ -347,9 +348,7 @@ func TestForeignStack(t *testing.T) {
 
 	s.mxflow(0, "apply", "--rerun", "drafts")
 	s.stack("drafts", "flash")
-	if again := s.mxflow(0, "env", "accepted"); again != script {
-		t.Errorf("accepted again, it is reproduced otherwise:\n%s", again)
-	}
+	try.Equal(t, "accepted again, it is reproduced otherwise", s.mxflow(0, "env", "accepted"), script)
 	s.mxflow(0, "audit", "verify")
 	s.mxflow(0, "audit", "replay")
 }
@@ -377,4 +376,57 @@ func TestForeignCorrectness(t *testing.T) {
 		}
 	}
 	s.mxflow(0, "audit", "replay")
+}
+
+// TestEmbeddedConforms runs the test that every engine passes against the
+// embedded one, as a plan would start it.
+func TestEmbeddedConforms(t *testing.T) {
+	t.Parallel()
+	embeddedConforms(t, process.Launcher{}, engine.Spec{
+		Command: []string{scenario.Program, "engine", "serve", "--port", "{port}"},
+	})
+}
+
+func embeddedConforms(t *testing.T, launcher engine.Launcher, s engine.Spec) {
+	spec := func(fault string) enginetest.SpecFunc {
+		return func(*testing.T) engine.Spec {
+			s := s
+			s.Kind, s.StopGrace, s.Env = "embedded", 10*time.Second, map[string]string{}
+			if fault != "" {
+				s.Env["MXFLOW_EMBEDDED_FAULT"] = fault
+			}
+			return s
+		}
+	}
+	enginetest.Run(t, launcher, spec(""),
+		enginetest.Fault{Is: enginetest.DiesEarly, Spec: spec("oom"), Status: 1, Says: "OutOfMemoryError"},
+		enginetest.Fault{Is: enginetest.NeverReady, Spec: spec("never_ready")},
+		enginetest.Fault{Is: enginetest.DiesLater, Spec: spec("crash_after:2"), Status: 1, Says: "fatal error", Trigger: ask},
+	)
+}
+
+// ask sends one request and reads what comes, which may end in the middle.
+func ask(baseURL string) {
+	body := strings.NewReader(`{"prompt":"The capital of France is","max_tokens":8,"temperature":0}`)
+	resp, err := http.Post(baseURL+"/v1/completions", "application/json", body)
+	if err != nil {
+		return
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, resp.Body)
+}
+
+// TestEmbeddedConformsInDocker is TestEmbeddedConforms with the engine in a
+// container of an image that holds nothing but mxflow.
+func TestEmbeddedConformsInDocker(t *testing.T) {
+	dockertest.Need(t)
+	image := dockertest.Image(t, scenario.Program)
+	kind, _ := kinds.Lookup("embedded")
+	var command []string
+	for _, arg := range kind.ImageCommand {
+		command = append(command, kinds.Fill(arg, "", engine.HowDocker.Host()))
+	}
+	embeddedConforms(t, docker.Launcher{}, engine.Spec{
+		Command: command, Docker: &engine.Docker{Image: image, Pull: "never"},
+	})
 }

@@ -36,6 +36,11 @@ func TestFormatWritesWhatChanges(t *testing.T) {
 	try.OK(t, os.Chmod(filepath.Join(dir, "a.hcl"), 0o640))
 	link := filepath.Join(dir, "link.hcl")
 	try.OK(t, os.Symlink("a.hcl", link))
+	crookedFile := filepath.Join(dir, "a.hcl")
+	if code, out, _ := mxflow("fmt", "--check", crookedFile); code != 3 || out != crookedFile+"\n" {
+		t.Errorf("--check: exit %d\n%s", code, out)
+	}
+	try.Equal(t, "what --check leaves", try.Read(t, crookedFile), crooked)
 	code, out, errs := mxflow("fmt", dir)
 	if code != 0 || errs != "" {
 		t.Fatalf("exit %d: %s", code, errs)
@@ -43,15 +48,11 @@ func TestFormatWritesWhatChanges(t *testing.T) {
 	if !strings.Contains(out, "a.hcl\n") || strings.Contains(out, "b.hcl") || strings.Contains(out, "c.hcl") || strings.Contains(out, "yaml") || !strings.Contains(out, "more.yml\n") {
 		t.Errorf("printed\n%s", out)
 	}
-	if got := try.Read(t, filepath.Join(dir, "a.hcl")); got != straight {
-		t.Errorf("a.hcl is %q", got)
-	}
+	try.Equal(t, "a.hcl", try.Read(t, filepath.Join(dir, "a.hcl")), straight)
 	if got := try.Read(t, filepath.Join(dir, "more.yml")); got != "engine:\n  b: {c: {}}\n\nphase:\n  # why\n  a: {}\n" {
 		t.Errorf("more.yml is %q", got)
 	}
-	if got := try.Read(t, filepath.Join(dir, "vars.mxvars")); got != "x      = 1\nlonger = 2\n" {
-		t.Errorf("vars.mxvars is %q", got)
-	}
+	try.Equal(t, "vars.mxvars", try.Read(t, filepath.Join(dir, "vars.mxvars")), "x      = 1\nlonger = 2\n")
 	if info, err := os.Stat(filepath.Join(dir, "a.hcl")); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
@@ -63,18 +64,6 @@ func TestFormatWritesWhatChanges(t *testing.T) {
 	}
 	if code, out, _ = mxflow("fmt", "--check", dir); code != 0 || out != "" {
 		t.Errorf("a second time: exit %d\n%s", code, out)
-	}
-}
-
-func TestFormatChecks(t *testing.T) {
-	dir := folder(t, map[string]string{"a.hcl": crooked})
-	path := filepath.Join(dir, "a.hcl")
-	code, out, _ := mxflow("fmt", "--check", path)
-	if code != 3 || out != path+"\n" {
-		t.Errorf("exit %d\n%s", code, out)
-	}
-	if try.Read(t, path) != crooked {
-		t.Error("--check wrote the file")
 	}
 }
 
@@ -96,9 +85,7 @@ func TestFormatRefusesWhatItCannotRead(t *testing.T) {
 			t.Errorf("%s: exit %d\n%s%s", args, code, out, errs)
 		}
 		for _, text := range want {
-			if !strings.Contains(errs, text) {
-				t.Errorf("%s: no %s in\n%s", args, text, errs)
-			}
+			try.Contains(t, args, errs, text)
 		}
 	}
 }

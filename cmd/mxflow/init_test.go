@@ -39,9 +39,7 @@ func TestInitOverwritesNothing(t *testing.T) {
 	if code, _, errs := mxflow("init", dir); code != 1 || !strings.Contains(errs, "not overwritten") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
-	if text := try.Read(t, filepath.Join(dir, "plan.hcl")); text != "mine" {
-		t.Errorf("the plan is now %q", text)
-	}
+	try.Equal(t, "the plan", try.Read(t, filepath.Join(dir, "plan.hcl")), "mine")
 	if code, _, errs := mxflow("init", "--kind", "vlm", dir); code != 1 || !strings.Contains(errs, `Did you mean "vllm"?`) {
 		t.Errorf("exit %d: %s", code, errs)
 	}

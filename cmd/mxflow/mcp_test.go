@@ -227,21 +227,14 @@ func TestAgentProposesInFiles(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestAgentProposesNothingElsewhere: a file that the plan shares with others stays theirs.
-func TestAgentProposesNothingElsewhere(t *testing.T) {
-	whole := agentPlan(t)
-	at := strings.Index(whole, "phase \"")
+	// A file that the plan shares with others stays theirs.
 	shared := filepath.Join(t.TempDir(), "phases.hcl")
 	try.Write(t, shared, whole[at:])
 	a := newAgent(t, fmt.Sprintf("include = [%q]\n%s", shared, whole[:at]), "--by", "kim", "--knob", "moe", "--features", "1")
 	if got, err := call[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "more", "set": object{"moe": "also_all"}}); err == nil || !strings.Contains(err.Error(), `phase "port" is not written in the HCL files of`) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if now := try.Read(t, shared); now != whole[at:] {
-		t.Errorf("it was written:\n%s", now)
-	}
+	try.Equal(t, "it was written", try.Read(t, shared), whole[at:])
 }
 
 // TestAgentIsRefused: what an agent must not do is no tool, or is refused with what moved,
@@ -285,16 +278,12 @@ func TestAgentIsRefused(t *testing.T) {
 			}
 		}
 	}
-	if now := try.Read(t, plan); now != kept {
-		t.Errorf("the plan was changed:\n%s", now)
-	}
+	try.Equal(t, "the plan was changed", try.Read(t, plan), kept)
 	// What is interpolated in a plan is text in a proposal: nothing is read by it.
 	if got := must[agents.ProposedAnswer](a, "propose_value", object{"knob": "moe", "value": "reads", "env": object{"A": `${file("/etc/hostname")}`}, "must_see": []string{"*x*"}}); !got.Written {
 		t.Errorf("%+v", got)
 	}
-	if now := try.Read(t, plan); !strings.Contains(now, `$${file(`) {
-		t.Errorf("an expression was written:\n%s", now)
-	}
+	try.Contains(t, "an expression was written", try.Read(t, plan), `$${file(`)
 	// A rule that is changed beside the agent's tools stops the apply.
 	try.Write(t, plan, strings.Replace(kept, ">= 0.2", ">= -0.9", 1))
 	for tool, args := range map[string]object{"apply": {}, "qualify": {"feature": "control"}} {

@@ -135,9 +135,7 @@ func decided(st *store.Store) (verdicts map[string]verdict.Verdict, launches map
 const reconcilePlan = `plan "reconciled" {}
 
 engine "command" "bench" {
-  process {
-    command = ["sh", "-c", "echo '{\"tg\": '$${SPEED:-100}'}'"]
-  }
+  process { command = ["sh", "-c", "echo '{\"tg\": '$${SPEED:-100}'}'"] }
   metric "tg" {
     jq     = ".tg"
     unit   = "tok/s"
@@ -176,9 +174,7 @@ func TestKilledAtRecords(t *testing.T) {
 			}
 			cuts[cut.records()] = true
 			before := cut.record().Launches(store.LaunchFilter{})
-			if got := cut.apply(0); got != exit {
-				t.Errorf("killed at record %d: exit status %d, want %d", k, got, exit)
-			}
+			try.Equal(t, k, cut.apply(0), exit)
 			now := cut.record()
 			gotVerdicts, gotLaunches := decided(now)
 			if fmt.Sprint(gotVerdicts) != fmt.Sprint(verdicts) {

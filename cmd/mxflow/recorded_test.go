@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -84,8 +85,9 @@ type recordedState struct {
 	sealed bool
 	// block is the plan's engine of the launches, where they name it.
 	block string
-	// exchanged launches name the raw data of the other arm.
-	exchanged bool
+	// arch is the machine's, if it is another; change is made to each launch.
+	arch   string
+	change func(*ledger.Launch)
 }
 
 func newRecordedState(t testing.TB) *recordedState {
@@ -127,7 +129,7 @@ func (s *recordedState) apply(src string, vars map[string]string) {
 	}
 	s.append(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{
 		Plan: res.Plan.Name, PlanFile: "plan.hcl", PlanDigest: res.Plan.Digest(), PlanSource: sum, Tool: "mxflow test",
-		Environment: map[string]string{"arch": goruntime.GOARCH}, Inputs: inputs,
+		Environment: map[string]string{"arch": cmp.Or(s.arch, goruntime.GOARCH)}, Inputs: inputs,
 	}})
 }
 
@@ -184,13 +186,10 @@ func (s *recordedState) launch(session, arm string, round, order int, speed floa
 		Variant: arm, VariantKey: arm, Work: "w", Block: s.block, Knobs: map[string]string{"moe": map[string]string{"baseline": "all", "routed": "routed"}[arm]}, Ordinal: round, Order: order, Started: s.at, Seconds: 60, OK: true,
 		Engine: map[string]string{"kind": "embedded"}, Cells: r.Cells, Metrics: metrics,
 	}
-	kept := *l
-	if s.exchanged {
-		kept.VariantKey = map[string]string{"baseline": "routed", "routed": "baseline"}[arm]
-		kept.ID = fmt.Sprintf("%s.%s.%d", session, kept.VariantKey, round)
+	try.OK(s.t, s.st.WriteSamples(fmt.Sprintf("run-%d", s.run), l, r.Samples))
+	if s.change != nil {
+		s.change(l)
 	}
-	try.OK(s.t, s.st.WriteSamples(fmt.Sprintf("run-%d", s.run), &kept, r.Samples))
-	l.Samples = kept.Samples
 	s.append(&ledger.Record{Type: "launch", Launch: l})
 }
 

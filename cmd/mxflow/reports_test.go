@@ -80,9 +80,7 @@ func TestReportsPage(t *testing.T) {
 		t.Errorf("the region did not stay:\n%s", text)
 	}
 	const criterion = `
-    criterion "decode" {
-      rule = "chat.tg.gain >= 0.05"
-    }
+    criterion "decode" { rule = "chat.tg.gain >= 0.05" }
 `
 	around := `knob "tile" {
   default = "auto"

@@ -16,7 +16,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 )
 
@@ -115,13 +115,7 @@ func (m *tinyModel) Tensors() []tinyTensor {
 		}
 		return data
 	}
-	ones := func() []float32 {
-		data := make([]float32, m.Hidden)
-		for i := range data {
-			data[i] = 1
-		}
-		return data
-	}
+	ones := func() []float32 { return slices.Repeat([]float32{1}, m.Hidden) }
 	head := m.Hidden / m.Heads
 	wide := 1 / math.Sqrt(float64(m.Hidden))
 	// What layers add to the stream stays far below the embedding, so the head can still
@@ -132,17 +126,15 @@ func (m *tinyModel) Tensors() []tinyTensor {
 		{Name: "model.embed_tokens.weight", GGUF: "token_embd.weight", Rows: len(m.Tokens), Columns: m.Hidden, Data: embedding},
 	}
 	for i := range m.Layers {
+		add := func(name, gguf string, t tinyTensor) {
+			t.Name, t.GGUF = fmt.Sprintf("model.layers.%d.%s.weight", i, name), fmt.Sprintf("blk.%d.%s.weight", i, gguf)
+			out = append(out, t)
+		}
 		layer := func(name, gguf string, rows, columns int, scale float64) {
-			out = append(out, tinyTensor{
-				Name: "model.layers." + strconv.Itoa(i) + "." + name + ".weight", GGUF: "blk." + strconv.Itoa(i) + "." + gguf + ".weight",
-				Rows: rows, Columns: columns, Data: matrix(rows, columns, scale),
-			})
+			add(name, gguf, tinyTensor{Rows: rows, Columns: columns, Data: matrix(rows, columns, scale)})
 		}
 		norm := func(name, gguf string) {
-			out = append(out, tinyTensor{
-				Name: "model.layers." + strconv.Itoa(i) + "." + name + ".weight", GGUF: "blk." + strconv.Itoa(i) + "." + gguf + ".weight",
-				Rows: 1, Columns: m.Hidden, Vector: true, Data: ones(),
-			})
+			add(name, gguf, tinyTensor{Rows: 1, Columns: m.Hidden, Vector: true, Data: ones()})
 		}
 		norm("input_layernorm", "attn_norm")
 		layer("self_attn.q_proj", "attn_q", m.Hidden, m.Hidden, wide)
@@ -406,24 +398,21 @@ func (m *tinyModel) ggufVocabulary(g *ggufWriter) {
 	}
 	g.array("tokenizer.ggml.token_type", ggufInt32, len(m.Tokens))
 	for i, t := range m.Tokens {
-		g.put(tokenType(i, t))
+		kind := int32(tokenNormal)
+		switch {
+		case i == unknown:
+			kind = tokenUnknown
+		case i == begin || i == end:
+			kind = tokenControl
+		case i < firstWord:
+			kind = tokenByte
+		case strings.HasPrefix(t, "<unused"):
+			kind = tokenUnused
+		}
+		g.put(kind)
 	}
 	g.number("tokenizer.ggml.bos_token_id", begin)
 	g.number("tokenizer.ggml.eos_token_id", end)
 	g.key("tokenizer.ggml.add_bos_token", ggufBool)
 	g.put(byte(1))
-}
-
-func tokenType(i int, token string) int32 {
-	switch {
-	case i == unknown:
-		return tokenUnknown
-	case i == begin || i == end:
-		return tokenControl
-	case i < firstWord:
-		return tokenByte
-	case len(token) > 7 && token[:7] == "<unused":
-		return tokenUnused
-	}
-	return tokenNormal
 }

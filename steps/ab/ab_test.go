@@ -38,9 +38,7 @@ func TestPortDiffers(t *testing.T) {
 			t.Errorf("%+v", d)
 		}
 	}
-	if len(r.Differs) != 2 {
-		t.Errorf("%+v", r.Differs)
-	}
+	try.Equal(t, r.Differs, len(r.Differs), 2)
 }
 
 func TestClaims(t *testing.T) {
@@ -230,9 +228,7 @@ func TestABNumbers(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if again := replaced.String(); again != "launch s-1.B.1 was replaced: woken late" {
-		t.Errorf("the decision's own reason has become %q", again)
-	}
+	try.Equal(t, "the decision's own reason has become", replaced.String(), "launch s-1.B.1 was replaced: woken late")
 }
 
 // A plan that is written loads without a complaint, and says the same wherever
@@ -282,9 +278,7 @@ func TestABPlan(t *testing.T) {
 				t.Errorf("command %q became %q", q.Shape.Own[1].Command, v.Command)
 			}
 		}
-		if digests[0] != digests[1] {
-			t.Errorf("%s: another plan in another folder", q.B)
-		}
+		try.Equal(t, q.B, digests[0], digests[1])
 	}
 }
 

@@ -1,12 +1,17 @@
 package apply
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/mxflow/mxflow/engine/machine"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/try"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -43,5 +48,61 @@ func TestNamedFilesAreKept(t *testing.T) {
 	try.OK(t, os.Remove(filepath.Join(dir, "serving.json")))
 	if _, _, err := putSources(st, loaded, secrets); err == nil || !strings.Contains(err.Error(), "cannot keep") {
 		t.Errorf("a file that is gone: %v", err)
+	}
+}
+
+// TestCleanEndsWithHard: who presses Ctrl-C a second time does not wait for daemons that
+// do not answer, and what may run there is not forgotten.
+func TestCleanEndsWithHard(t *testing.T) {
+	list := &daemonList{path: filepath.Join(t.TempDir(), daemonsName)}
+	try.Write(t, list.path, `[{"host":"tcp://192.0.2.1:1"},{"host":"tcp://192.0.2.2:1","container":"box"}]`)
+	hard, stop := context.WithCancel(t.Context())
+	stop()
+	var notes []verdict.Reason
+	if _, err := list.clean(hard, "owner", func(r verdict.Reason) { notes = append(notes, r) }); err != nil {
+		t.Fatal(err)
+	}
+	if refs, err := list.read(); err != nil || len(refs) != 2 {
+		t.Errorf("%d daemons are left on the list, %v", len(refs), err)
+	}
+	for _, n := range notes {
+		try.Equal(t, n, n.Kind, "apply.left_unknown")
+	}
+	try.Equal(t, "notes", len(notes), 2)
+}
+
+// TestClearLeft: the folder of a worker that was killed goes with the next one, that of
+// one at work, or just made, does not.
+func TestClearLeft(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	old := time.Now().Add(-2 * time.Hour)
+	made := func(name string) string {
+		dir := filepath.Join(os.TempDir(), workerDir+name)
+		try.OK(t, os.MkdirAll(stateOf(dir), 0o700))
+		return dir
+	}
+	killed, atWork, fresh := made("killed"), made("at-work"), made("fresh")
+	lock, err := store.Lock(stateOf(atWork))
+	try.OK(t, err)
+	defer lock.Unlock()
+	for _, dir := range []string{killed, atWork} {
+		try.OK(t, os.Chtimes(dir, old, old))
+	}
+	removeWorkerFolders()
+	for dir, want := range map[string]bool{killed: false, atWork: true, fresh: true} {
+		if _, err := os.Stat(dir); (err == nil) != want {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}
+
+// TestBoot: sessions on this machine end with its boot. On others they do not: mxflow may
+// apply from another machine next time.
+func TestBoot(t *testing.T) {
+	for kind, want := range map[string]string{plans.LocalExecutor: machine.BootID(), plans.SlurmExecutor: ""} {
+		lab, err := NewLab(Wiring{Plan: &plans.Plan{Executor: &plans.Executor{Kind: kind}}})
+		if err != nil || lab.Boot != want {
+			t.Errorf("%s: %q, %v", kind, lab.Boot, err)
+		}
 	}
 }

@@ -155,9 +155,7 @@ func TestSearch(t *testing.T) {
 
 func TestMost(t *testing.T) {
 	for n, want := range map[int]int{2: 2, 3: 3, 5: 4, 17: 6, 65: 8, 4097: 14} {
-		if got := Most(n); got != want {
-			t.Errorf("%d: %d, want %d", n, got, want)
-		}
+		try.Equal(t, n, Most(n), want)
 		s := exact(make([]float64, n)...)
 		for i := 1; i < n; i++ {
 			s.speed[i] = math.Log(0.9)

@@ -68,9 +68,7 @@ func TestChoices(t *testing.T) {
 		if got != c.want || best != all[c.best] {
 			t.Errorf("%s: %s by %s", c.name, got, best.Feature.Name)
 		}
-		if words := chosen(choose, all, best, got).String(); !strings.Contains(words, c.words) {
-			t.Errorf("%s: says %q, want %q", c.name, words, c.words)
-		}
+		try.Contains(t, c.name, chosen(choose, all, best, got).String(), c.words)
 	}
 }
 
@@ -124,9 +122,7 @@ func TestConfirmed(t *testing.T) {
 			}
 			says = append(says, line)
 		}
-		if got := strings.Join(says, "|"); got != c.says {
-			t.Errorf("%s: says %q, want %q", c.name, got, c.says)
-		}
+		try.Equal(t, c.name, strings.Join(says, "|"), c.says)
 		if !got.Reasons[len(got.Reasons)-1].Equal(fact("it is so")) {
 			t.Errorf("%s: the reasons of the first engine are lost: %+v", c.name, got.Reasons)
 		}

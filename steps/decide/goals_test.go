@@ -7,6 +7,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -133,9 +134,7 @@ func TestRelaxed(t *testing.T) {
 				{Run: "2", Launch: &ledger.Launch{ID: "s.f.2", Session: "s", Variant: "f", VariantKey: "f"}},
 			}
 			seen := []ledger.Evidence{{Feature: "f", Session: "s", Candidate: ledger.Arm{Name: "f", Launches: []string{"s.f.2"}}}}
-			if got := verdict.Semicolons(Relaxed(known.records(), Goals(now), c.node, seen)); got != c.want {
-				t.Errorf("relaxed: %q, want %q", got, c.want)
-			}
+			try.Equal(t, "relaxed", verdict.Semicolons(Relaxed(known.records(), Goals(now), c.node, seen)), c.want)
 		})
 	}
 }
@@ -225,7 +224,9 @@ func TestSeenBefore(t *testing.T) {
 
 // TestSamePhaseByAnotherName: whoever renames a phase with its gate has moved nothing.
 func TestSamePhaseByAnotherName(t *testing.T) {
-	goals := func(rule string) map[string]ledger.Goal { return Goals(asking(t, criterion("w.tg.gain > 0"), gate(rule), "")) }
+	goals := func(rule string) map[string]ledger.Goal {
+		return Goals(asking(t, criterion("w.tg.gain > 0"), gate(rule), ""))
+	}
 	known := ledgerOf{
 		{Run: "1", RunStart: &ledger.RunStart{Goals: goals("w.tg.gain > 0")}},
 		{Run: "1", Launch: &ledger.Launch{ID: "x", Session: "s", Variant: "f", VariantKey: "f"}},

@@ -52,9 +52,7 @@ func TestCrashesCount(t *testing.T) {
 		for _, l := range Crashes(known.records(), "c") {
 			ids = append(ids, l.ID)
 		}
-		if got := strings.Join(ids, " "); got != c.want {
-			t.Errorf("%s: counts %q, want %q", c.name, got, c.want)
-		}
+		try.Equal(t, c.name, strings.Join(ids, " "), c.want)
 	}
 }
 

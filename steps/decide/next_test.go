@@ -40,12 +40,12 @@ func TestNext(t *testing.T) {
 		want []code.Kind
 		on   string
 	}{
-		"passed":               {passed, nil, ""},
-		"more launches":        {beside(code.Settles.Kind), []code.Kind{"next.launches"}, "speed"},
-		"too great a spread":   {beside(code.SettlesNever.Kind), []code.Kind{"next.spread"}, "speed"},
-		"one launch":           {rule(&verdict.Test{Values: []float64{1}, First: 4}), []code.Kind{"next.starts"}, "speed"},
-		"a machine under load": {disturbed, []code.Kind{"next.quiet"}, ""},
-		"evidence": {rule(nil, verdict.Input{Path: "chat.tg", Missing: verdict.Say("launches.not_looked_for", "")}), []code.Kind{code.NextEvidence.Kind}, "chat.tg"},
+		"passed":                 {passed, nil, ""},
+		"more launches":          {beside(code.Settles.Kind), []code.Kind{"next.launches"}, "speed"},
+		"too great a spread":     {beside(code.SettlesNever.Kind), []code.Kind{"next.spread"}, "speed"},
+		"one launch":             {rule(&verdict.Test{Values: []float64{1}, First: 4}), []code.Kind{"next.starts"}, "speed"},
+		"a machine under load":   {disturbed, []code.Kind{"next.quiet"}, ""},
+		"evidence":               {rule(nil, verdict.Input{Path: "chat.tg", Missing: verdict.Say("launches.not_looked_for", "")}), []code.Kind{code.NextEvidence.Kind}, "chat.tg"},
 		"evidence of a level":    {&ledger.Decision{Verdict: verdict.Inconclusive, Levels: []ledger.Level{{Name: "kernels", Verdict: verdict.Inconclusive}}}, []code.Kind{code.NextEvidence.Kind}, "kernels"},
 		"a criterion that waits": {recorded, nil, ""},
 	} {

@@ -83,9 +83,7 @@ func TestGPUsAreGivenBack(t *testing.T) {
 func TestRemoteDaemon(t *testing.T) {
 	for host, want := range map[string]bool{"": false, "unix:///run/docker.sock": false, "tcp://127.0.0.1:2375": false, "tcp://10.0.0.7:2376": true} {
 		t.Setenv("DOCKER_HOST", host)
-		if got := remote(host); got != want {
-			t.Errorf("%q: %v", host, got)
-		}
+		try.Equal(t, host, remote(host), want)
 		for name, spec := range map[string]engine.Spec{
 			"docker": {Docker: &engine.Docker{GPUs: "all"}}, "compose": {Compose: &engine.Compose{}}, "exec": {Exec: &engine.Exec{}},
 		} {

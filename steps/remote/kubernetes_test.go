@@ -74,9 +74,7 @@ func TestEnded(t *testing.T) {
 		if strings.Contains(c.items, "Succeeded") {
 			before = "if ! [ -e before ]; then touch before; echo '{\"items\": [" + aJob + "," + aPod(`"phase": "Running"`) + "]}'; exit; fi\n"
 		}
-		if says := clusterOf(t, before+"echo '{\"items\": ["+c.items+"]}'").ended(t.Context(), "j"); says != c.says {
-			t.Errorf("%s: %q, want %q", c.name, says, c.says)
-		}
+		try.Equal(t, c.name, clusterOf(t, before+"echo '{\"items\": ["+c.items+"]}'").ended(t.Context(), "j"), c.says)
 	}
 }
 
@@ -126,15 +124,11 @@ func TestManifest(t *testing.T) {
 	}
 	dir := filepath.Dir(c.x.Command[0])
 	args, _ := os.ReadFile(filepath.Join(dir, "args"))
-	if string(args) != "--namespace=team create -f -\n" {
-		t.Errorf("%s", args)
-	}
+	try.Equal(t, "kubectl", string(args), "--namespace=team create -f -\n")
 	text, _ := os.ReadFile(filepath.Join(dir, "job"))
 	labels := `"labels":{"mxflow.job":"` + name + `","mxflow.owner":"0123"}`
 	runs, _ := json.Marshal([]string{"sh", "-c", keeper})
 	want := `{"metadata":{` + labels + `,"name":"` + name + `","namespace":"team"},"spec":{"backoffLimit":0,"completions":1,"parallelism":1,` +
 		`"template":{"metadata":{` + labels + `},"spec":{"containers":[{"command":` + string(runs) + `,"image":"i","name":"engine"},{"name":"other"}],"restartPolicy":"Never"}},"ttlSecondsAfterFinished":600}}`
-	if string(text) != want {
-		t.Errorf("%s\n%s", text, want)
-	}
+	try.Equal(t, "the Job", string(text), want)
 }

@@ -259,8 +259,6 @@ func TestEndOfJob(t *testing.T) {
 			try.OK(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755))
 		}
 		t.Setenv("PATH", dir+":/usr/bin:/bin")
-		if got := (slurm{}).ended(t.Context(), "7"); got != want {
-			t.Errorf("%s: %q, want %q", said, got, want)
-		}
+		try.Equal(t, said, (slurm{}).ended(t.Context(), "7"), want)
 	}
 }

@@ -154,9 +154,7 @@ func TestStack(t *testing.T) {
 	if a, err = l.Arms(s, second); err != nil || a.Parent.Name != "baseline" || a.Candidate.Knobs["a"] != "off" {
 		t.Errorf("rejected: parent %+v, candidate %+v, %v", a.Parent, a.Candidate, err)
 	}
-	if len(a.Distinct(true)) != 2 {
-		t.Error("a baseline that is the parent is launched once")
-	}
+	try.Equal(t, "a baseline that is the parent is launched once", len(a.Distinct(true)), 2)
 	delete(outcomes, "feature.first")
 	locked["feature.first"] = fact("baseline is fail")
 	if a, err = l.Arms(s, second); err != nil || a.Parent.Name != "baseline" {

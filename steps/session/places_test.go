@@ -93,9 +93,7 @@ func TestSessionSideBySide(t *testing.T) {
 			if took := time.Since(began).Minutes(); int(took) != c.minutes || *most != c.atOnce {
 				t.Errorf("%d places, %d at once: %v minutes, %d at once", c.places, c.atOnce, took, *most)
 			}
-			if rounds := r.wellPlaced(t); rounds != 4 {
-				t.Errorf("%d rounds", rounds)
-			}
+			try.Equal(t, "rounds", r.wellPlaced(t), 4)
 			if level, out := r.conclusion(t, 0); level.Verdict != verdict.Pass || len(out.Launches) != 8 {
 				t.Errorf("%s with %d launches: %+v", level.Verdict, len(out.Launches), level.Reasons)
 			}

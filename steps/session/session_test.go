@@ -170,9 +170,7 @@ func TestSessionReplacesAndDrops(t *testing.T) {
 		t.Errorf("launched %s", got)
 	}
 	// What is made again keeps its number, and has its own place in the order.
-	if got := fmt.Sprint(r.numbers[:4], r.orders[:4]); got != "[1 2 2 3] [1 2 3 4]" {
-		t.Errorf("numbers and orders %s", got)
-	}
+	try.Equal(t, "numbers and orders", fmt.Sprint(r.numbers[:4], r.orders[:4]), "[1 2 2 3] [1 2 3 4]")
 	level, out := r.conclusion(t, 0)
 	if level.Verdict != verdict.Pass || slices.Contains(out.Launches, "s-1.x.1") || !slices.Contains(out.Launches, "s-1.x.1r1") ||
 		!slices.ContainsFunc(level.Reasons, verdict.New(code.LaunchReplaced).On("s-1.x.1").From(fact("the GPU was throttled")).Equal) {
@@ -239,9 +237,7 @@ func TestSessionOfCrashes(t *testing.T) {
 					t.Errorf("%s is none of %s", l.ID, out.Launches)
 				}
 			}
-			if got := strings.Join(made, " "); got != c.made {
-				t.Errorf("launched %s", got)
-			}
+			try.Equal(t, "launched", strings.Join(made, " "), c.made)
 			if level, _ := r.conclusion(t, 1); c.made != "" && level.Verdict != verdict.Pass {
 				t.Errorf("y: %s, %+v", level.Verdict, level.Reasons)
 			}
@@ -290,9 +286,7 @@ func TestSessionGivesUp(t *testing.T) {
 	r := newRig(t, fast(0.02))
 	r.spoil = func(l *ledger.Launch, _ int) { l.Invalid, l.Disturbed = []verdict.Reason{fact("shared GPU")}, true }
 	try.OK(t, r.run(t.Context()))
-	if got := r.short(); got != "bbb" {
-		t.Errorf("launched %s", got)
-	}
+	try.Equal(t, "launched", r.short(), "bbb")
 	level, out := r.conclusion(t, 0)
 	if level.Verdict != verdict.Inconclusive || level.Reasons[0].Kind != "session.launch_lost" || level.Reasons[0].Subject != "s-1.baseline.1r2" ||
 		!slices.ContainsFunc(level.Reasons[0].Causes, verdict.New(code.MachineDisturbed).From(fact("shared GPU")).Equal) {
@@ -456,8 +450,6 @@ func TestChanged(t *testing.T) {
 		{was, verdict.Say("tree.changed", "tree x changed"), map[string]string{"activation": "mxfp8"}, "tree x changed"},
 		{&runtime.Scope{}, verdict.Reason{}, map[string]string{"tile": "64"}, ""},
 	} {
-		if got := changed(c.scope, c.trees, c.knobs).String(); got != c.want {
-			t.Errorf("%v: %q, want %q", c.knobs, got, c.want)
-		}
+		try.Equal(t, c.knobs, changed(c.scope, c.trees, c.knobs).String(), c.want)
 	}
 }

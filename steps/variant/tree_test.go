@@ -2,7 +2,6 @@ package variant
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -68,11 +67,8 @@ func TestOneKeyForManyMounts(t *testing.T) {
 		if repo == first {
 			continue
 		}
-		for _, args := range [][]string{{"init", "-q", repo}, {"-C", repo, "commit", "-q", "--allow-empty", "-m", "one"}} {
-			if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
-				t.Fatalf("git %v: %v\n%s", args, err, out)
-			}
-		}
+		try.Git(t, "", "init", "-q", repo)
+		try.Git(t, repo, "commit", "-q", "--allow-empty", "-m", "one")
 	}
 	keys, short := map[string]int{}, map[string]int{}
 	scope := &runtime.Scope{Known: &sync.Map{}} // git is asked once
@@ -97,20 +93,9 @@ func TestOneKeyForManyMounts(t *testing.T) {
 // gitRepo is a repository of one commit, in a folder of its own.
 func gitRepo(t *testing.T) string {
 	t.Helper()
-	for name, value := range map[string]string{
-		"HOME": t.TempDir(), "GIT_CONFIG_NOSYSTEM": "1",
-		"GIT_AUTHOR_NAME": "Test", "GIT_AUTHOR_EMAIL": "test@localhost", "GIT_COMMITTER_NAME": "Test", "GIT_COMMITTER_EMAIL": "test@localhost",
-	} {
-		t.Setenv(name, value)
-	}
+	t.Setenv("HOME", t.TempDir())
 	repo := filepath.Join(t.TempDir(), "engine")
-	try.OK(t, os.Mkdir(repo, 0o755))
-	for _, args := range [][]string{{"init", "-q"}, {"commit", "-q", "--allow-empty", "-m", "first"}} {
-		cmd := exec.Command("git", args...)
-		cmd.Dir = repo
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-	}
+	try.Git(t, "", "init", "-q", repo)
+	try.Git(t, repo, "commit", "-q", "--allow-empty", "-m", "first")
 	return repo
 }

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bytes"
-	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -127,47 +126,7 @@ total t/s: tokens of all requests per second, from the first send to the last en
 The prompts are those of --seed 7.
 
 `
-	if got := markdown(sampleResult(t)); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-}
-
-func TestBenchJSON(t *testing.T) {
-	var got struct {
-		Cells []struct {
-			Label   string
-			Prompts struct {
-				Method   string
-				Verified bool
-			}
-			Metrics map[string]struct {
-				Mean           float64
-				Std, Low, High *float64
-				Values         []float64
-				N              []int
-				Stats          []map[string]float64
-			}
-		}
-	}
-	text, err := verdict.JSON(sampleResult(t))
-	if err == nil {
-		err = json.Unmarshal(text, &got)
-	}
-	try.OK(t, err)
-	c := got.Cells[0]
-	pp, tg := c.Metrics["pp"], c.Metrics["tg"]
-	if len(got.Cells) != 2 || c.Label != "pp2048 tg32 @ d4096, c4" || c.Prompts.Method != "tokenizer" || !c.Prompts.Verified {
-		t.Errorf("%+v", got)
-	}
-	if pp.Mean != 1010 || *pp.Std != 10 || !(*pp.Low < 1000 && *pp.High > 1020) || len(pp.Values) != 3 || pp.N[2] != 8 {
-		t.Errorf("pp is %+v", pp)
-	}
-	if _, there := pp.Stats[0]["p99"]; there || len(pp.Stats) != 3 || pp.Stats[2]["median"] != 1020 || pp.Stats[2]["max"] != 1100 {
-		t.Errorf("statistics of pp are %v", pp.Stats)
-	}
-	if tg.Low != nil || tg.High != nil || *tg.Std != 0 {
-		t.Errorf("an interval of values that do not vary: %+v", tg)
-	}
+	try.Equal(t, "markdown", markdown(sampleResult(t)), want)
 }
 
 // Answers that end by themselves have to be text; of forced ones most have to.
@@ -238,9 +197,7 @@ func TestBenchSeed(t *testing.T) {
 		try.OK(t, b.check(func(string) bool { return given }))
 		return b.Seed
 	}
-	if seed(true) != 5 {
-		t.Error("a seed that was given is not used")
-	}
+	try.Equal(t, "a seed that was given is not used", seed(true), 5)
 	if a, b, c := seed(false), seed(false), seed(false); a == b && b == c {
 		t.Errorf("three measurements have the seed %d", a)
 	}

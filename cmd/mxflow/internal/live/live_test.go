@@ -104,9 +104,7 @@ func TestServeFollows(t *testing.T) {
 		return ""
 	}
 	before := next()
-	if !strings.Contains(before, `"line":""`) {
-		t.Errorf("nothing goes on, and it says %s", before)
-	}
+	try.Contains(t, "nothing goes on, and it says", before, `"line":""`)
 	r.Event(runtime.Event{Type: "launch_started", Phase: "a", Feature: "moe", Level: "benchmark", Variant: "moe", Launch: 3, Launches: 8, Made: 2, Left: 6})
 	r.Event(runtime.Event{Type: "launch_loading", Line: "weights, password=hunter2", Seconds: 41})
 	said := next()
@@ -123,9 +121,7 @@ func TestServeFollows(t *testing.T) {
 	for range 3 {
 		r.Event(runtime.Event{Type: "request_done", Launch: 3, Request: 1, Requests: 8})
 	}
-	if progressAt(t, st) != written {
-		t.Error("something was written while a launch is measured")
-	}
+	try.Equal(t, "something was written while a launch is measured", progressAt(t, st), written)
 	for said = next(); strings.Contains(said, "weights") || strings.Contains(said, "password"); said = next() {
 	}
 	open, low, high := verdict.Test{Form: verdict.Ratio, Metric: "chat.tg", Relation: "gain", More: true, Threshold: 0.1, Stop: verdict.StopOpen, Plan: []int{4, 6, 8}, Values: []float64{50, 51, 52, 53}}, 0.02, 0.3
@@ -141,9 +137,7 @@ func TestServeFollows(t *testing.T) {
 	text, err := s.current()
 	try.OK(t, err)
 	for _, want := range []string{"4 of up to 8 launches per arm, next look at 6", "decode &#43;15% (≥ &#43;10%, between &#43;2.0% and &#43;30%)", "with a chance of 62%", "undecided"} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("where the test stands lacks %q", want)
-		}
+		try.Contains(t, "where the test stands lacks", string(text), want)
 	}
 	try.OK(t, st.Append(&ledger.Record{Type: "end", Run: "r1", Time: time.Now(), End: &ledger.End{Exit: 130}}))
 	for said = next(); revisionOf(said) == revisionOf(before); said = next() {
@@ -177,9 +171,7 @@ func TestServeEnds(t *testing.T) {
 	}
 	events, err := http.Get(s.URL() + "events")
 	try.OK(t, err)
-	if text := shows(); !strings.Contains(text, "<title>tiny: under way</title>") {
-		t.Errorf("while it goes on: %.300s", text)
-	}
+	try.Contains(t, "while it goes on", shows(), "<title>tiny: under way</title>")
 	try.OK(t, st.Append(&ledger.Record{Type: "end", Run: "r1", Time: time.Now(), End: &ledger.End{Exit: 2, Verdict: verdict.Fail}}))
 	stop()
 	lines := bufio.NewScanner(events.Body)

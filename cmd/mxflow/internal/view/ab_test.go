@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"math"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"github.com/mxflow/mxflow/internal/try"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/ab"
 )
 
@@ -49,9 +51,7 @@ func TestTestWords(t *testing.T) {
 		"hopeless": {verdict.StopFutile, 4, 1e-9, "stopped early: more launches had a tiny chance of deciding"},
 	} {
 		got := testWords(&ab.Result{Test: &verdict.Test{Form: verdict.Ratio, Stop: c.stop, Looks: []verdict.Look{{N: c.n, Chance: c.chance}}}})
-		if !strings.Contains(got, c.want) {
-			t.Errorf("%s: %q", name, got)
-		}
+		try.Contains(t, name, got, c.want)
 	}
 }
 
@@ -297,5 +297,17 @@ func TestFirstLookNotReached(t *testing.T) {
 		if got := conclusions(test); !slices.Contains(got, want) {
 			t.Errorf("%q, want %s", got, want)
 		}
+	}
+}
+
+// How the last run ended is a sentence, whatever ended it.
+func TestWork(t *testing.T) {
+	for want, last := range map[string]store.RunInfo{
+		"last run r1 finished, exit status 4":                              {ID: "r1", Exit: 4, Reason: verdict.New(code.Finished)},
+		"last run r1 interrupted, exit status 130":                         {ID: "r1", Exit: 130, Reason: verdict.New(code.Interrupted)},
+		"last run r1 stopped, exit status 4: cannot record: no space left": {ID: "r1", Exit: 4, Reason: verdict.OfError(errors.New("cannot record: no space left"))},
+		"last run r1 did not finish (killed?), exit status -1":             {ID: "r1", Exit: -1, Reason: verdict.Say("abandoned", "did not finish (killed?)")},
+	} {
+		try.Equal(t, "the last run", Work(report.Work{}, last), want)
 	}
 }
