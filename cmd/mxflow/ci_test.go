@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/xml"
 	"fmt"
 	"maps"
 	"os"
@@ -234,14 +233,9 @@ func TestAction(t *testing.T) {
 
 	p := r.play(t)
 	expect(p, 0, "### mxflow reconciled: ")
-	var junit struct {
-		Tests    int `xml:"tests,attr"`
-		Failures int `xml:"failures,attr"`
-		Errors   int `xml:"errors,attr"`
-	}
-	err := xml.Unmarshal([]byte(try.Read(t, filepath.Join(p.outputs["report"], "junit.xml"))), &junit)
-	if err != nil || junit.Tests == 0 || junit.Failures+junit.Errors > 0 {
-		t.Errorf("%+v %v", junit, err)
+	junit := try.Read(t, filepath.Join(p.outputs["report"], "junit.xml"))
+	if !regexp.MustCompile(`<testsuites[^>]* tests="[1-9]\d*" failures="0" errors="0"`).MatchString(junit) {
+		t.Error(junit)
 	}
 	if page := try.Read(t, filepath.Join(p.outputs["report"], "page.html")); !strings.HasPrefix(page, "<!doctype html>") {
 		t.Errorf("page %.80q", page)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/tinymodel"
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
@@ -136,7 +137,7 @@ func TestForeignEngines(t *testing.T) {
 
 func (f foreignEngine) run(t *testing.T) {
 	dir := t.TempDir()
-	model := newTinyModel(1)
+	model := tinymodel.New(1)
 	gguf, folder := filepath.Join(dir, "tiny.gguf"), filepath.Join(dir, "tiny")
 	try.OK(t, errors.Join(model.WriteGGUF(gguf), model.WriteHuggingFace(folder)))
 	if f.prepare != nil {
@@ -150,7 +151,7 @@ func (f foreignEngine) run(t *testing.T) {
 	try.OK(t, os.CopyFS(dir, os.DirFS("testdata/plans")))
 	try.OK(t, os.Rename(filepath.Join(dir, "foreign_"+f.kind+".hcl"), plan))
 	exit, out := program(t, "", []string{"HOME=" + dir}, "apply", plan,
-		"--var", "server="+f.program, "--var", "model="+served, "--var", "dir="+dir, "--var", "answer="+tinyAnswer(10))
+		"--var", "server="+f.program, "--var", "model="+served, "--var", "dir="+dir, "--var", "answer="+tinymodel.Answer(10))
 	if t.Log(out); exit != 0 {
 		t.Fatalf("apply: %d", exit)
 	}
@@ -315,7 +316,7 @@ func (s foreignStack) serves(script string, has ...string) {
 			break
 		}
 	}
-	if len(said.Choices) == 0 || strings.TrimSpace(said.Choices[0].Text) != tinyAnswer(10) {
+	if len(said.Choices) == 0 || strings.TrimSpace(said.Choices[0].Text) != tinymodel.Answer(10) {
 		s.t.Errorf("it answered %+v", said)
 	}
 }
@@ -330,8 +331,8 @@ func TestForeignStack(t *testing.T) {
 	enginetest.Require(t, "llama-server", missing)
 	dir := t.TempDir()
 	gguf := filepath.Join(dir, "tiny.gguf")
-	try.OK(t, newTinyModel(1).WriteGGUF(gguf))
-	s := foreignStack{t: t, dir: dir, vars: map[string]string{"server": server, "model": gguf, "answer": tinyAnswer(10)}}
+	try.OK(t, tinymodel.New(1).WriteGGUF(gguf))
+	s := foreignStack{t: t, dir: dir, vars: map[string]string{"server": server, "model": gguf, "answer": tinymodel.Answer(10)}}
 	try.Write(t, filepath.Join(s.dir, "plan.hcl"), try.Read(t, "testdata/plans/foreign_stack.hcl"))
 	s.mxflow(0, "apply")
 	s.stack("drafts", "flash")
