@@ -17,6 +17,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // story is what the model continues with. Every word occurs once, so each determines the
@@ -188,7 +190,7 @@ func (m *Model) WriteHuggingFace(dir string) error {
 		},
 		"tokenizer.json": m.tokenizer(),
 	}
-	for name, content := range files {
+	for name, content := range sorted.All(files) {
 		text, err := json.Marshal(content)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name), text, 0o644)
