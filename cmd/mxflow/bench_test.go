@@ -1,30 +1,15 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
-
-// BenchmarkVersion is the time of a whole process: what a person feels before
-// anything else happens.
-func BenchmarkVersion(b *testing.B) {
-	for b.Loop() {
-		if out, err := exec.Command(scenario.Program, "version").CombinedOutput(); err != nil {
-			b.Fatalf("%v: %s", err, out)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/start")
-}
 
 // nobody listens there: what is not refused fails to reach it.
 const nobody = "http://127.0.0.1:1/v1"
@@ -67,20 +52,18 @@ func TestBenchRefuses(t *testing.T) {
 		{"--api-key-env BENCH_KEY_EMPTY", "--api-key-env: the environment variable BENCH_KEY_EMPTY is not set"},
 		{"--api-key-env BENCH_KEY_BAD", "--api-key-env: the value of BENCH_KEY_BAD is invalid"},
 	} {
-		var stdout, stderr bytes.Buffer
-		status := run(t.Context(), append([]string{"bench", nobody}, strings.Fields(c.args)...), &stdout, &stderr)
+		status, stdout, stderr := mxflow(append([]string{"bench", nobody}, strings.Fields(c.args)...)...)
 		want := verdict.ExitUsage
 		if c.want == "does not answer" {
 			want = verdict.ExitBroken
 		}
-		if status != want || !strings.Contains(stderr.String(), c.want) || stdout.Len() > 0 {
-			t.Errorf("%s: status %d, %s%s\nwant %d and %q", c.args, status, &stdout, &stderr, want, c.want)
+		if status != want || !strings.Contains(stderr, c.want) || stdout != "" {
+			t.Errorf("%s: status %d, %s%s\nwant %d and %q", c.args, status, stdout, stderr, want, c.want)
 		}
 	}
 	for _, url := range []string{"localhost:8000", "ftp://localhost/v1", "http://user:key@localhost/v1"} {
-		var stdout, stderr bytes.Buffer
-		if status := run(t.Context(), []string{"bench", url}, &stdout, &stderr); status != verdict.ExitUsage || stderr.Len() == 0 {
-			t.Errorf("%s: status %d, %s", url, status, &stderr)
+		if status, _, stderr := mxflow("bench", url); status != verdict.ExitUsage || stderr == "" {
+			t.Errorf("%s: status %d, %s", url, status, stderr)
 		}
 	}
 }
@@ -109,10 +92,9 @@ func TestBenchHints(t *testing.T) {
 		{"--model m", "--stop-at-eos"},
 	} {
 		args := append([]string{"bench", server.URL + "/v1", "--pp", "16", "--tg", "4", "--requests", "1", "--runs", "1", "--max-lag", "1m"}, strings.Fields(c.args)...)
-		out, err := exec.Command(scenario.Program, args...).CombinedOutput()
-		var status *exec.ExitError
-		if !errors.As(err, &status) || status.ExitCode() != 4 || !strings.Contains(string(out), c.want) || strings.Contains(string(out), "bench.p16") {
-			t.Errorf("%s: %v\n%s\nwant %q", c.args, err, out, c.want)
+		exit, out := program(t, "", nil, args...)
+		if exit != verdict.ExitBroken || !strings.Contains(out, c.want) || strings.Contains(out, "bench.p16") {
+			t.Errorf("%s: %d\n%s\nwant %q", c.args, exit, out, c.want)
 		}
 	}
 }

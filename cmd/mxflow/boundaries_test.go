@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
@@ -46,13 +46,7 @@ type boundary struct {
 // readJSON reads a file of this test.
 func readJSON(t *testing.T, name string, into any) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/boundaries/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(must.Read(t, "testdata/boundaries/"+name)), into))
 }
 
 // TestBoundaries: launches just on either side of what decides are decided as an
@@ -110,9 +104,7 @@ func boundedBy(t *testing.T, c verdict.Comparison) (got bounded) {
 	if err == nil {
 		err = json.Unmarshal(text, &got)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got.Verdict = string(c.Verdict)
 	return got
 }

@@ -2,17 +2,19 @@ package main
 
 import (
 	"cmp"
-	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -22,11 +24,7 @@ import (
 // lie. The default is a few of them; MXFLOW_TEST_LONG=1 tries all.
 func TestCheats(t *testing.T) {
 	t.Parallel()
-	plans, err := filepath.Abs("testdata/plans")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := os.Getenv("MXFLOW_TEST_LONG") != ""
+	all := inFull()
 	for _, c := range cheats {
 		if !all && !c.quick {
 			continue
@@ -38,30 +36,31 @@ func TestCheats(t *testing.T) {
 		t.Run(c.name(), func(t *testing.T) {
 			t.Parallel()
 			state := t.TempDir()
-			args := []string{"apply", "--state", state, "--var", "mode=" + cmp.Or(c.mode, "honest"), "--var", "parent=" + cmp.Or(c.parent, "honest"), "--var", "folder=" + t.TempDir()}
+			vars := append([]string{
+				"mode=" + cmp.Or(c.mode, "honest"), "parent=" + cmp.Or(c.parent, "honest"), "folder=" + t.TempDir(),
+			}, c.vars...)
 			if !all {
-				args = append(args, "--var", "requests=8")
+				vars = append(vars, "requests=8")
 			}
 			if c.rule != "" {
-				args = append(args, "--var", "rule="+c.rule)
+				vars = append(vars, "rule="+c.rule)
 			}
 			if c.see != "" {
-				args = append(args, "--var", "see="+c.see)
-			}
-			for _, v := range c.vars {
-				args = append(args, "--var", v)
+				vars = append(vars, "see="+c.see)
 			}
 			env := os.Environ()
 			if c.gpu {
 				config, more := onGPU(t)
-				args, env = append(args, "--var", "config="+config), append(env, more...)
+				vars, env = append(vars, "config="+config), append(env, more...)
 			}
-			argv := slices.Concat(c.under, []string{scenario.Program}, args, []string{filepath.Join(plans, plan)})
+			argv := append(slices.Clone(c.under), scenario.Program, "apply", "--state", state, "testdata/plans/"+plan)
+			for _, v := range vars {
+				argv = append(argv, "--var", v)
+			}
 			apply := exec.Command(argv[0], argv[1:]...)
 			apply.Env = env
 			out, err := apply.CombinedOutput()
-			var failed *exec.ExitError
-			if err != nil && !errors.As(err, &failed) {
+			if apply.ProcessState == nil {
 				t.Fatal(err)
 			}
 			got := outcomeOf(t, state, "feature.port")
@@ -134,25 +133,16 @@ func (c cheat) name() string {
 // shows a GPU that computes.
 func onGPU(t *testing.T) (config string, env []string) {
 	t.Helper()
-	dir := t.TempDir()
-	put := func(name, text string, mode os.FileMode) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
-	}
-	read := func(path string) string {
-		text, err := os.ReadFile(filepath.FromSlash(path))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
 	const gpu = "../../engine/machine/testdata/"
-	put("nvidia-smi", read(gpu+"nvidia-smi"), 0o755)
-	put("gpus", strings.Replace(read(gpu+"h200/gpus"), "143771, 0, 0, 85.97", "143771, 0, 98, 85.97", 1), 0o644)
-	put("config.json", `{"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 80, "num_attention_heads": 32, "num_key_value_heads": 8,
-		"intermediate_size": 14336, "vocab_size": 128256}`, 0o644)
-	return filepath.Join(dir, "config.json"), []string{"PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH"), "FAKE_GPU=" + dir, "MXFLOW_GPU_LOCK_DIR=" + dir}
+	dir := folder(t, map[string]string{
+		"nvidia-smi": must.Read(t, gpu+"nvidia-smi"),
+		"gpus":       strings.Replace(must.Read(t, gpu+"h200/gpus"), "143771, 0, 0, 85.97", "143771, 0, 98, 85.97", 1),
+		"config.json": `{"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 80, "num_attention_heads": 32,
+			"num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256}`,
+	})
+	must.Do(t, os.Chmod(filepath.Join(dir, "nvidia-smi"), 0o755))
+	path := "PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH")
+	return filepath.Join(dir, "config.json"), []string{path, "FAKE_GPU=" + dir, "MXFLOW_GPU_LOCK_DIR=" + dir}
 }
 
 var (
@@ -174,7 +164,7 @@ var (
 
 var cheats = []cheat{
 	{mode: "faster", want: verdict.Pass},
-	{mode: "slower", want: verdict.Fail, quick: true},
+	{mode: "slower", want: verdict.Fail},
 	{mode: "trades", want: verdict.Pass},
 	{mode: "diverges", want: verdict.Pass, quick: true},
 	{mode: "drafts", want: verdict.Pass},
@@ -186,7 +176,7 @@ var cheats = []cheat{
 	{mode: "faster", vars: hot, honest: true},
 	{mode: "diverges", vars: chat, honest: true},
 	{mode: "opens_otherwise", parent: "opens", vars: chat, honest: true},
-	{mode: "prompt_claimed", rule: "chat.pp.gain > 0", want: verdict.Invalid, why: code.LengthCounted.Kind, quick: true},
+	{mode: "prompt_claimed", rule: "chat.pp.gain > 0", want: verdict.Invalid, why: code.LengthCounted.Kind},
 	{mode: "prompt_doubled", rule: "chat.pp.gain > 0", want: verdict.Invalid, why: "work.prompt_text"},
 	{mode: "split", want: verdict.Invalid, why: "work.answer_text"},
 	{mode: "tail_unsent", want: verdict.Invalid, why: "work.answer_text"},
@@ -206,7 +196,7 @@ var cheats = []cheat{
 	{mode: "skips_layers", parent: "noisy"},
 	{mode: "same", parent: "noisy", rule: "chat.tg.gain > -0.05", honest: true},
 	{mode: "begins_right"},
-	{mode: "last_30", quick: true},
+	{mode: "last_30"},
 	{mode: "last_45"},
 	{mode: "last_45", vars: chat},
 	{mode: "every_second"},
@@ -255,7 +245,7 @@ var cheats = []cheat{
 	{mode: "dies", want: verdict.Fail},
 	{mode: "some_answers"},
 	{mode: "later_launches"},
-	{mode: "forced_accepted", want: verdict.Invalid, why: "work.forced_logged", quick: true},
+	{mode: "forced_accepted", want: verdict.Invalid, why: "work.forced_logged"},
 	// On a busy machine that they come to a fail takes more launches than there are.
 	{mode: "hinders", rule: "chat.tg.gain > 0.05"},
 	{mode: "", parent: "hindered", rule: "chat.tg.gain > 0.05"},
@@ -310,7 +300,7 @@ func init() {
 
 // TestTrustNamesLies: docs/trust.md has each lie, and each parent beside which one is told.
 func TestTrustNamesLies(t *testing.T) {
-	page := content(t, "../../docs/trust.md")
+	page := must.Read(t, "../../docs/trust.md")
 	for _, c := range cheats {
 		for _, mode := range []string{c.mode, c.parent} {
 			if mode != "" && !strings.Contains(page, "`"+mode+"`") {
@@ -325,13 +315,156 @@ func TestTrustNamesLies(t *testing.T) {
 func outcomeOf(t *testing.T, state, node string) *ledger.Decision {
 	t.Helper()
 	kept, err := store.OpenReadOnly(state)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer kept.Close()
 	history := kept.History(node)
 	if len(history) == 0 {
 		return nil
 	}
 	return history[len(history)-1].Decision
+}
+
+// TestHonest applies plans whose candidates do their work, and asks that nothing takes
+// one for a cheat: MXFLOW_TEST_HONEST is how many launches there are at least. It
+// takes turns at the ports of the embedded engine, the honest modes of the suite of
+// cheats, and of the engines that scripts/foreign installs. MXFLOW_TEST_HONEST_PORTS takes
+// only those whose name holds one of these words, with commas.
+func TestHonest(t *testing.T) {
+	want, err := strconv.Atoi(os.Getenv("MXFLOW_TEST_HONEST"))
+	switch {
+	case os.Getenv("MXFLOW_TEST_HONEST") == "":
+		t.Skip("takes minutes: set MXFLOW_TEST_HONEST to a number of launches")
+	case err != nil || want < 1:
+		t.Fatal("MXFLOW_TEST_HONEST is no number of launches")
+	}
+	ports := honestPorts(t)
+	if len(ports) == 0 {
+		t.Fatal("MXFLOW_TEST_HONEST_PORTS takes none of the ports")
+	}
+	byPort, all := make([]honestEnd, len(ports)), honestEnd{}
+	for i := 0; all.launches < want; i++ {
+		p := ports[i%len(ports)]
+		got := p.apply(t)
+		if got.launches == 0 {
+			t.FailNow() // it would never come to an end
+		}
+		byPort[i%len(ports)].add(got)
+		all.add(got)
+		t.Logf("%4d launches: %s: %s", all.launches, p.name, got)
+	}
+	for i, p := range ports {
+		t.Logf("%s: %s", p.name, byPort[i])
+	}
+	t.Logf("all: %s", all)
+}
+
+// honestPort is a candidate that does its work.
+type honestPort struct {
+	name, plan string
+	vars       []string
+}
+
+func honestPorts(t *testing.T) (taken []honestPort) {
+	var ports []honestPort
+	add := func(name, plan string, vars ...string) {
+		ports = append(ports, honestPort{name, "testdata/plans/" + plan + ".hcl", vars})
+	}
+	for _, p := range []string{"nothing", "cache", "experts", "head", "speculation", "threads", "prefixes"} {
+		add("embedded "+p, "honest", "port="+p)
+	}
+	for _, mode := range []string{"same", "faster", "slower", "diverges", "drafts", "coarse_half"} {
+		add("imitation "+mode, "cheat", "mode="+mode)
+	}
+	if models := os.Getenv("MXFLOW_TEST_MODELS"); models != "" {
+		for _, f := range foreignEngines() {
+			if f.program == "" {
+				continue
+			}
+			for _, p := range f.honest {
+				add(f.part+" "+p, "honest_"+f.kind, "server="+f.program, "models="+models, "port="+p)
+			}
+		}
+	}
+	words := strings.Split(os.Getenv("MXFLOW_TEST_HONEST_PORTS"), ",")
+	for _, p := range ports {
+		if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(p.name, word) }) {
+			taken = append(taken, p)
+		}
+	}
+	return taken
+}
+
+// honestEnd is how applies of an honest port ended.
+type honestEnd struct {
+	applies, launches int
+	// disturbed are launches that do not count for a cause in the machine, accused
+	// what was held against the port.
+	disturbed, accused int
+	verdicts           map[verdict.Verdict]int
+}
+
+func (e *honestEnd) add(o honestEnd) {
+	e.applies, e.launches = e.applies+o.applies, e.launches+o.launches
+	e.disturbed, e.accused = e.disturbed+o.disturbed, e.accused+o.accused
+	if e.verdicts == nil {
+		e.verdicts = map[verdict.Verdict]int{}
+	}
+	for v, n := range o.verdicts {
+		e.verdicts[v] += n
+	}
+}
+
+func (e honestEnd) String() string {
+	return fmt.Sprintf("%d launches in %d applies, %d disturbed, %d accused; %v", e.launches, e.applies, e.disturbed, e.accused, e.verdicts)
+}
+
+// apply measures a port, and fails the test where anything is held against it.
+func (p honestPort) apply(t *testing.T) honestEnd {
+	state := t.TempDir()
+	defer os.RemoveAll(state) // there are many
+	args := []string{"apply", "--state", state}
+	for _, v := range p.vars {
+		args = append(args, "--var", v)
+	}
+	_, out := program(t, "", nil, append(args, p.plan)...)
+	kept, err := store.OpenReadOnly(state)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", p.name, err, out)
+	}
+	defer kept.Close()
+	d, _, ok := kept.Latest("feature.port")
+	if !ok {
+		t.Fatalf("%s was not decided\n%s", p.name, out)
+	}
+	end := honestEnd{applies: 1, verdicts: map[verdict.Verdict]int{d.Verdict: 1}}
+	accuse := func(what string, args ...any) {
+		end.accused++
+		t.Errorf("%s: %s\n%s", p.name, fmt.Sprintf(what, args...), out)
+	}
+	launches := kept.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark})
+	for _, l := range launches {
+		end.launches++
+		switch {
+		case !l.OK:
+			accuse("launch %s broke: %s", l.ID, l.Error.String())
+		case l.Disturbed:
+			end.disturbed++
+		case len(l.Invalid) > 0:
+			accuse("launch %s does not count: %q", l.ID, verdict.Lines(l.Invalid))
+		}
+	}
+	if end.launches == 0 {
+		accuse("nothing was measured")
+	}
+	b, _, _ := kept.Latest("feature.port.benchmark")
+	for _, level := range b.Levels {
+		// Launches that do not count are held against the port above, by themselves.
+		if level.Verdict != verdict.Pass && !verdict.Holds(level.Reasons, "session.launch_lost") {
+			accuse("%s is %s: %q", level.Name, level.Verdict, verdict.Lines(level.Reasons))
+		}
+	}
+	if verdict.Holds(d.Why(), "finding.promise_broken") || verdict.Holds(d.Why(), "finding.tail_grew") {
+		accuse("%q", verdict.Lines(d.Why()))
+	}
+	return end
 }

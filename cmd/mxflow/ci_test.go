@@ -2,8 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/xml"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -17,6 +15,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // ghStub is the command of GitHub as far as the action uses it: it lists the comment that was
@@ -50,10 +49,6 @@ var expression = regexp.MustCompile(`\$\{\{ *([a-z_.]+) *\}\}`)
 
 func (r runner) play(t *testing.T) (p played) {
 	t.Helper()
-	text, err := os.ReadFile("../../action.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var action struct {
 		Inputs  map[string]struct{ Default string }
 		Outputs map[string]struct{ Value string }
@@ -65,7 +60,8 @@ func (r runner) play(t *testing.T) (p played) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal(text, &action); err != nil || action.Runs.Using != "composite" {
+	err := yaml.Unmarshal([]byte(must.Read(t, "../../action.yml")), &action)
+	if err != nil || action.Runs.Using != "composite" {
 		t.Fatal(action.Runs.Using, err)
 	}
 	context := maps.Clone(r.context)
@@ -138,7 +134,7 @@ func (r runner) play(t *testing.T) (p played) {
 	for name, output := range action.Outputs {
 		p.outputs[name] = expand(output.Value)
 	}
-	text, _ = os.ReadFile(summary)
+	text, _ := os.ReadFile(summary)
 	p.summary = string(text)
 	return p
 }
@@ -147,18 +143,10 @@ func (r runner) play(t *testing.T) (p played) {
 // gives the action inputs that it has.
 func gitlabJob(t *testing.T) (script []string) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/reports.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var action struct{ Inputs map[string]any }
-	text, err := os.ReadFile("../../action.yml")
-	if err = errors.Join(err, yaml.Unmarshal(text, &action)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal([]byte(must.Read(t, "../../action.yml")), &action))
 	used := false
-	for _, part := range strings.Split(string(page), "```yaml\n")[1:] {
-		text, _, _ := strings.Cut(part, "```")
+	for _, text := range blocks(t, "reports.md", "yaml") {
 		var workflow struct {
 			Jobs map[string]struct {
 				Steps []struct {
@@ -204,20 +192,12 @@ func TestAction(t *testing.T) {
 		t.Skip("there is no bash")
 	}
 	dir, bin := t.TempDir(), t.TempDir()
-	write := func(name, text string) {
-		t.Helper()
-		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	read := func(name string) string {
-		text, _ := os.ReadFile(name)
-		return string(text)
-	}
+	read := func(name string) string { return must.Read(t, filepath.Join(dir, name)) }
 	plan, gh := filepath.Join(dir, "plan.hcl"), filepath.Join(bin, "gh")
-	tiny := read("testdata/plans/tiny.hcl")
-	write(plan, tiny)
-	write(gh, ghStub)
+	whole := reconcilePlan + "variable \"least\" {\n  default = 0.1\n}\n" +
+		strings.Replace(port("one", "", 130), ">= 0.1", ">= ${var.least}", 1)
+	must.Write(t, plan, whole)
+	must.Do(t, os.WriteFile(gh, []byte(ghStub), 0o755))
 	r := runner{
 		dir: dir,
 		env: []string{"PATH=" + filepath.Dir(scenario.Program) + ":" + bin + ":" + os.Getenv("PATH")},
@@ -233,9 +213,7 @@ func TestAction(t *testing.T) {
 			t.Errorf("exit status %d, %v, want %d\n%s", p.exit, p.outputs, exit, p.out)
 		}
 		for _, text := range said {
-			if !strings.Contains(p.summary, text) {
-				t.Errorf("the summary lacks %q:\n%s", text, p.summary)
-			}
+			must.Contain(t, "the summary lacks", p.summary, text)
 		}
 		var uses []string
 		for _, use := range p.uses {
@@ -250,30 +228,25 @@ func TestAction(t *testing.T) {
 		}
 	}
 	launches := func() int {
-		return strings.Count(read(filepath.Join(dir, ".mxflow", "ledger")), `"type":"launch"`)
+		return strings.Count(read(".mxflow/ledger"), `"type":"launch"`)
 	}
 
 	p := r.play(t)
-	expect(p, 0, "### mxflow tiny: ")
-	var junit struct {
-		Tests    int `xml:"tests,attr"`
-		Failures int `xml:"failures,attr"`
-		Errors   int `xml:"errors,attr"`
+	expect(p, 0, "### mxflow reconciled: ")
+	junit := must.Read(t, filepath.Join(p.outputs["report"], "junit.xml"))
+	if !regexp.MustCompile(`<testsuites[^>]* tests="[1-9]\d*" failures="0" errors="0"`).MatchString(junit) {
+		t.Error(junit)
 	}
-	err := xml.Unmarshal([]byte(read(filepath.Join(p.outputs["report"], "junit.xml"))), &junit)
-	if err != nil || junit.Tests == 0 || junit.Failures+junit.Errors > 0 {
-		t.Errorf("%+v %v", junit, err)
-	}
-	if page := read(filepath.Join(p.outputs["report"], "page.html")); !strings.HasPrefix(page, "<!doctype html>") {
+	if page := must.Read(t, filepath.Join(p.outputs["report"], "page.html")); !strings.HasPrefix(page, "<!doctype html>") {
 		t.Errorf("page %.80q", page)
 	}
 	measured := launches()
 
-	expect(r.play(t), 0, "### mxflow tiny: ")
-	log := read(filepath.Join(dir, "gh.log"))
+	expect(r.play(t), 0, "### mxflow reconciled: ")
+	log := read("gh.log")
 	if strings.Count(log, "POST repos/a/b/issues/5/comments -F body=@") != 1 ||
 		strings.Count(log, "PATCH repos/a/b/issues/comments/17 -F body=@") != 1 ||
-		!strings.Contains(log, `startswith("<!-- mxflow report: tiny -->")`) {
+		!strings.Contains(log, `startswith("<!-- mxflow report: reconciled -->")`) {
 		t.Error(log)
 	}
 	if n := launches(); measured == 0 || n != measured {
@@ -287,29 +260,25 @@ func TestAction(t *testing.T) {
 			t.Errorf("%v\n%s\n%s", err, step, out)
 		}
 	}
-	if !strings.Contains(read(filepath.Join(dir, "mxflow.xml")), "<testsuites") ||
-		!strings.Contains(read(filepath.Join(dir, "RESULTS.md")), "tiny") {
+	if !strings.Contains(read("mxflow.xml"), "<testsuites") || !strings.Contains(read("RESULTS.md"), "reconciled") {
 		t.Error("the job of GitLab wrote no reports")
 	}
 
 	// Who may not write a comment is told so, and has the verdict.
-	write(gh, "#!/bin/sh\nexit 1\n")
+	must.Write(t, gh, "#!/bin/sh\nexit 1\n")
 	strict := r
-	strict.env = append(slices.Clone(r.env), "MXFLOW_VAR_min_gain=1000")
+	strict.env = append(slices.Clone(r.env), "MXFLOW_VAR_least=1000")
 	p = strict.play(t)
-	expect(p, 2, "### mxflow tiny: ")
-	if !strings.Contains(p.out, "::warning::no comment was written") {
-		t.Errorf("no warning:\n%s", p.out)
-	}
+	expect(p, 2, "### mxflow reconciled: ")
+	must.Contain(t, "no warning", p.out, "::warning::no comment was written")
 
-	write(plan, tiny+"\nx")
+	must.Write(t, plan, whole+"\nx")
 	p = r.play(t)
 	expect(p, 1, "mxflow started nothing of `plan.hcl` (exit status 1)")
 	if strings.Contains(p.summary, "###") {
 		t.Errorf("an earlier run's answer:\n%s", p.summary)
 	}
-	write(plan, tiny)
-
+	must.Write(t, plan, whole)
 	none := r
 	none.context = maps.Clone(r.context)
 	none.context["inputs.plan"] = "none.hcl"

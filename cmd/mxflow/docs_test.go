@@ -7,23 +7,26 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/plans/yamlbody"
 	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/quality"
 	"github.com/mxflow/mxflow/steps/remote"
@@ -39,12 +42,9 @@ func TestDocs(t *testing.T) {
 		{"language.md", "functions", functionsPart()},
 	} {
 		path := filepath.Join("../../docs", part.page)
-		page, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := must.Read(t, path)
 		begin := "<!-- generated: " + part.name + ": go test ./cmd/mxflow -run TestDocs -update -->\n\n"
-		before, rest, began := strings.Cut(string(page), begin)
+		before, rest, began := strings.Cut(page, begin)
 		got, after, ended := strings.Cut(rest, "\n<!-- end of "+part.name+" -->\n")
 		if !began || !ended {
 			t.Fatalf("%s has no place for %s: %s…<!-- end of %s -->", path, part.name, begin, part.name)
@@ -53,9 +53,7 @@ func TestDocs(t *testing.T) {
 		case got == part.want:
 		case *update:
 			text := before + begin + part.want + "\n<!-- end of " + part.name + " -->\n" + after
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Write(t, path, text)
 		default:
 			t.Errorf("%s of %s is out of date: go test ./cmd/mxflow -run TestDocs -update", part.name, path)
 		}
@@ -108,6 +106,7 @@ func TestPagesStateLimits(t *testing.T) {
 	for stats.PairedDrop(0, 0, questions) > quality.UsualDrop/100. {
 		questions++
 	}
+	openai, _ := kinds.Lookup("openai")
 	percentiles := fmt.Sprintf("(p90 %d, p95 %d, p99 %d)", requests("p90"), requests("p95"), requests("p99"))
 	for page, sentences := range map[string][]string{
 		"statistics.md": {percentiles},
@@ -116,29 +115,29 @@ func TestPagesStateLimits(t *testing.T) {
 			fmt.Sprintf("{ min = %d, max = %d } # of each arm; max up to %d", usual.Min, usual.Max, stats.MostLaunches),
 			fmt.Sprintf("(%d while no launch noise is on record)", plans.FirstLook),
 		},
-		"protocol.md": {fmt.Sprintf("Too few questions for `max_drop` (%d for %d points)", questions, quality.UsualDrop)},
+		"protocol.md":    {fmt.Sprintf("Too few questions for `max_drop` (%d for %d points)", questions, quality.UsualDrop)},
+		"ab.md":          {fmt.Sprintf("(%d; from 4 to %d)", usual.Max, stats.MostLaunches)},
+		"executors.md":   {fmt.Sprintf("`the worker went silent` (for %.0f s)", remote.Silence.Seconds())},
+		"your-server.md": {fmt.Sprintf("more than %.0f minutes to load", openai.DefaultReadyTimeout.Minutes())},
 	} {
 		for _, s := range sentences {
-			if !strings.Contains(strings.Join(strings.Fields(content(t, "../../docs/"+page)), " "), s) {
-				t.Errorf("%s does not state: %s", page, s)
-			}
+			must.Contain(t, page, evenly(must.Read(t, "../../docs/"+page)), s)
 		}
 	}
+	rows, n := regexp.MustCompile(`(?m)^\| (\w+) \| .* \| (yes|no) \| (\d) \|$`), 0
+	for _, m := range rows.FindAllStringSubmatch(must.Read(t, "../../docs/concepts.md"), -1) {
+		n++
+		v := verdict.Verdict(m[1])
+		if !v.Known() || v.Unlocks() != (m[2] == "yes") || fmt.Sprint(v.ExitCode()) != m[3] {
+			t.Errorf("docs/concepts.md: %s unlocks %t and exits with %d", v, v.Unlocks(), v.ExitCode())
+		}
+	}
+	must.Equal(t, "verdicts of docs/concepts.md", n, 6)
 }
 
 // TestReadmePlan: the plan that the README shows is a whole one.
 func TestReadmePlan(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(readme), "```hcl\n")
-	plan, _, found := strings.Cut(rest, "```")
-	if !found {
-		t.Fatal("the README shows no plan")
-	}
-	res := load.Bytes("README.md", []byte(plan), steps.Registry(), load.Options{})
-	if !res.OK() {
+	if res := load.Bytes("README.md", []byte(blocks(t, "../README.md", "hcl")[0]), steps.Registry(), load.Options{}); !res.OK() {
 		t.Error(res.Diagnostics)
 	}
 }
@@ -147,18 +146,10 @@ func TestReadmePlan(t *testing.T) {
 // plan block is the part that matters, and gets one.
 func enginesExamples(t *testing.T) (list []string) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/engines.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	// A key stands in the environment.
 	t.Setenv("MXFLOW_VAR_key", "a-key-of-the-test")
-	for i, part := range strings.Split(string(page), "```hcl\n")[1:] {
-		text, _, closed := strings.Cut(part, "\n```")
-		if !closed {
-			t.Fatalf("example %d is not closed", i+1)
-		}
-		if !strings.Contains(text, "\nplan \"") && !strings.HasPrefix(text, "plan \"") {
+	for _, text := range blocks(t, "engines.md", "hcl") {
+		if !strings.Contains("\n"+text, "\nplan \"") {
 			text = "plan \"shown\" {}\n" + text
 		}
 		list = append(list, text)
@@ -167,16 +158,6 @@ func enginesExamples(t *testing.T) (list []string) {
 		t.Fatalf("only %d examples were found: the search is wrong", len(list))
 	}
 	return list
-}
-
-// TestEnginesManual: every plan that the manual of engines shows is valid.
-func TestEnginesManual(t *testing.T) {
-	for i, text := range enginesExamples(t) {
-		res := load.Bytes("engines.md", []byte(text), steps.Registry(), load.Options{Inputs: []load.Given{}})
-		if !res.OK() {
-			t.Errorf("example %d:\n%s\n%v", i+1, text, res.Diagnostics)
-		}
-	}
 }
 
 // blocksPart is the reference of the plan language: an outline, then each block.
@@ -249,11 +230,11 @@ func outline(b *strings.Builder, d *lang.BlockDoc, depth int) {
 
 // header is a block's first line without the brace.
 func header(d *lang.BlockDoc) string {
-	words := []string{d.Type}
+	text := d.Type
 	for _, label := range d.Labels {
-		words = append(words, fmt.Sprintf("%q", label.Name))
+		text += fmt.Sprintf(" %q", label.Name)
 	}
-	return strings.Join(words, " ")
+	return text
 }
 
 // blockSection describes a block and those in it. Which stand in it, and how often,
@@ -374,23 +355,9 @@ func inOrder[V any](m map[string]V) []string {
 // TestMeasuringManual: what the manual of measuring shows, taken together, is a
 // valid plan.
 func TestMeasuringManual(t *testing.T) {
-	page, err := os.ReadFile("../../docs/measuring.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := "plan \"shown\" {}\n"
-	parts := strings.Split(string(page), "```hcl\n")[1:]
-	for i, part := range parts {
-		block, _, closed := strings.Cut(part, "\n```")
-		if !closed {
-			t.Fatalf("example %d is not closed", i+1)
-		}
-		text += block + "\n\n"
-	}
-	if len(parts) < 3 {
-		t.Fatalf("only %d examples were found: the search is wrong", len(parts))
-	}
-	res := load.Bytes(filepath.Join(manualFolder(t), "measuring.hcl"), []byte(text), steps.Registry(), load.Options{Inputs: []load.Given{}})
+	text := "plan \"shown\" {}\n" + strings.Join(blocks(t, "measuring.md", "hcl"), "\n")
+	path := filepath.Join(manualFolder(t), "measuring.hcl")
+	res := load.Bytes(path, []byte(text), steps.Registry(), load.Options{Inputs: []load.Given{}})
 	if !res.OK() {
 		t.Fatalf("%s\n%v", text, res.Diagnostics)
 	}
@@ -403,16 +370,12 @@ func TestMeasuringManual(t *testing.T) {
 // TestDocsNameCommands: what a page has people type is there: each command, and each of its
 // flags.
 func TestDocsNameCommands(t *testing.T) {
-	var pages []string
-	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../examples/*/*.md", "../../examples/*/plan.*"} {
-		found, _ := filepath.Glob(pattern)
-		pages = append(pages, found...)
-	}
+	pages := globbed("../../*.md", "../../docs/*.md", "../../examples/*/*.md", "../../examples/*/plan.*")
 	root := newRootCommand(&app{})
 	typed := regexp.MustCompile("(?:`|^\\$ |^#   )mxflow ([^`\\n|>#]*)")
 	quoted, n := regexp.MustCompile(`'[^']*'`), 0
 	for _, page := range pages {
-		for line := range strings.Lines(content(t, page)) {
+		for line := range strings.Lines(must.Read(t, page)) {
 			for _, m := range typed.FindAllStringSubmatch(line, -1) {
 				words := strings.Fields(quoted.ReplaceAllString(m[1], "QUOTED"))    // a server's own flags are not ours
 				if len(words) == 0 || words[0] == "=" || words[0] == "completion" { // an attribute; cobra's own command
@@ -437,12 +400,10 @@ func TestDocsNameCommands(t *testing.T) {
 		t.Errorf("only %d commands were found", n)
 	}
 	// So is a flag that a page names without its command, or it is another program's.
-	flags, n := map[string]bool{"help": true}, 0
-	for _, other := range []string{
-		"ipc", "enable-prompt-tokens-details", "cpus-per-task", "exclusive", "container-image", "cuda-graph-trace",
-	} {
-		flags[other] = true
-	}
+	flags, n := map[string]bool{
+		"help": true, "ipc": true, "enable-prompt-tokens-details": true, "cpus-per-task": true, "exclusive": true,
+		"container-image": true, "cuda-graph-trace": true,
+	}, 0
 	var collect func(*cobra.Command)
 	collect = func(c *cobra.Command) {
 		c.Flags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
@@ -454,7 +415,7 @@ func TestDocsNameCommands(t *testing.T) {
 	collect(root)
 	alone := regexp.MustCompile("[^`]`--([a-z]+(?:-[a-z]+)*)[^`]*`")
 	for _, page := range pages {
-		for _, m := range alone.FindAllStringSubmatch(content(t, page), -1) {
+		for _, m := range alone.FindAllStringSubmatch(must.Read(t, page), -1) {
 			if n++; !flags[m[1]] {
 				t.Errorf("%s: no command has a flag --%s", page, m[1])
 			}
@@ -467,7 +428,7 @@ func TestDocsNameCommands(t *testing.T) {
 	functions, n := eval.NewScope("").Functions(), 0
 	called := regexp.MustCompile("`([a-z_]+)\\([^`]*\\)`|`(file_[a-z]+)`")
 	for _, page := range pages {
-		for _, m := range called.FindAllStringSubmatch(content(t, page), -1) {
+		for _, m := range called.FindAllStringSubmatch(must.Read(t, page), -1) {
 			name := m[1] + m[2]
 			switch n++; name {
 			case "list", "map", "object", "optional", "key_averages", "select": // types; Python's; Linux'
@@ -483,44 +444,285 @@ func TestDocsNameCommands(t *testing.T) {
 	}
 }
 
-// TestPagesNumbers: verdicts, defaults and limits that pages state are those of the code.
-func TestPagesNumbers(t *testing.T) {
-	launches := struct{ Min, Max int }{}
-	if err := json.Unmarshal([]byte(defaultOf(t, reflect.TypeFor[plans.Decision](), "launches")), &launches); err != nil {
-		t.Fatal(err)
-	}
-	openai, _ := kinds.Lookup("openai")
-	for _, c := range []struct{ page, says string }{
-		{"ab.md", fmt.Sprintf("(%d; from 4 to %d)", launches.Max, stats.MostLaunches)},
-		{"executors.md", fmt.Sprintf("`the worker went silent` (for %.0f s)", remote.Silence.Seconds())},
-		{"your-server.md", fmt.Sprintf("more than %.0f minutes to load", openai.DefaultReadyTimeout.Minutes())},
+// TestTutorials follows the pages that write a plan block after block: together they are
+// a plan without mistakes, and plan says how many launches it takes.
+func TestTutorials(t *testing.T) {
+	for page, launches := range map[string]string{
+		"tutorial.md":      "11 to 19 launches",
+		"your-server.md":   "11 to 19 launches",
+		"port-a-kernel.md": "12 to 20 launches",
 	} {
-		text := strings.Join(strings.Fields(content(t, "../../docs/"+c.page)), " ")
-		if !strings.Contains(text, c.says) {
-			t.Errorf("docs/%s does not say %q", c.page, c.says)
+		path := filepath.Join(t.TempDir(), "plan.hcl")
+		must.Write(t, path, strings.Join(blocks(t, page, "hcl"), "\n"))
+		res := load.Path(path, steps.Registry(), load.Options{})
+		if len(res.Diagnostics) > 0 {
+			t.Errorf("%s: %v", page, res.Diagnostics)
+			continue
 		}
-	}
-	rows, n := regexp.MustCompile(`(?m)^\| (\w+) \| .* \| (yes|no) \| (\d) \|$`), 0
-	for _, m := range rows.FindAllStringSubmatch(content(t, "../../docs/concepts.md"), -1) {
-		n++
-		v := verdict.Verdict(m[1])
-		if !v.Known() || v.Unlocks() != (m[2] == "yes") || fmt.Sprint(v.ExitCode()) != m[3] {
-			t.Errorf("docs/concepts.md: %s unlocks %t and exits with %d", v, v.Unlocks(), v.ExitCode())
+		if status, out, errs := mxflow("plan", path); status != 0 || !strings.Contains(out, launches) {
+			t.Errorf("%s: plan exits %d and says:\n%s%s", page, status, out, errs)
 		}
-	}
-	if n != 6 {
-		t.Errorf("docs/concepts.md has %d verdicts", n)
 	}
 }
 
-// defaultOf is the default in the tags of a block's attribute.
-func defaultOf(t *testing.T, block reflect.Type, attr string) string {
-	t.Helper()
-	for i := range block.NumField() {
-		if tag := block.Field(i).Tag; strings.HasPrefix(tag.Get("hcl"), attr+",") {
-			return tag.Get("default")
+// inBoth is a block in HCL of the tutorial, with what follows it.
+var inBoth = regexp.MustCompile("(?s)```hcl\n(.*?)```\n(\n<details><summary>In YAML</summary>\n\n```yaml\n.*?```\n\n</details>\n)?")
+
+// TestTutorialInYAML: each block of the tutorial is there in both syntaxes, and those in YAML
+// are the same plan. -update writes them.
+func TestTutorialInYAML(t *testing.T) {
+	const path = "../../docs/tutorial.md"
+	names, page := load.Names(steps.Registry()), must.Read(t, path)
+	want := inBoth.ReplaceAllStringFunc(page, func(block string) string {
+		hcl := inBoth.FindStringSubmatch(block)[1]
+		text, err := yamlbody.FromHCL([]byte(hcl), func(attr string) bool { return names[attr] })
+		must.Do(t, err)
+		return "```hcl\n" + hcl + "```\n\n<details><summary>In YAML</summary>\n\n```yaml\n" + string(text) + "```\n\n</details>\n"
+	})
+	if page != want && *update {
+		must.Write(t, path, want)
+	} else if page != want {
+		t.Errorf("%s has other blocks in YAML (go test ./cmd/mxflow -run TestTutorialInYAML -update writes them)", path)
+	}
+	plan := func(syntax, name string) string {
+		text := strings.Join(blocks(t, "tutorial.md", syntax), "\n")
+		res := load.Bytes(name, []byte(text), steps.Registry(), load.Options{})
+		if len(res.Diagnostics) > 0 {
+			t.Fatalf("%s: %v", name, res.Diagnostics)
+		}
+		return res.Plan.Digest()
+	}
+	must.Equal(t, "the plan in YAML is another one", plan("hcl", "plan.hcl"), plan("yaml", "plan.yaml"))
+}
+
+// TestLinks: every relative link of a page leads to a file, and to a heading in it where
+// it names one.
+func TestLinks(t *testing.T) {
+	pages := globbed("../../*.md", "../../docs/*.md", "../../docs/*/*.md", "../../docs/*/*/*.md", "../../examples/*/*.md")
+	if len(pages) < 20 {
+		t.Fatalf("only %d pages were found: the search is wrong", len(pages))
+	}
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	for _, page := range pages {
+		for _, m := range link.FindAllStringSubmatch(must.Read(t, page), -1) {
+			if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "mailto:") {
+				continue
+			}
+			name, heading, _ := strings.Cut(m[1], "#")
+			target := page
+			if name != "" {
+				target = filepath.Join(filepath.Dir(page), name)
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: %s leads nowhere", page, m[1])
+			} else if heading != "" && !slices.Contains(headings(must.Read(t, target)), heading) {
+				t.Errorf("%s: %s names no heading of %s", page, m[1], target)
+			}
 		}
 	}
-	t.Fatalf("%s has no %s", block, attr)
-	return ""
+}
+
+// globbed are the files that match patterns.
+func globbed(patterns ...string) (files []string) {
+	for _, pattern := range patterns {
+		found, _ := filepath.Glob(pattern)
+		files = append(files, found...)
+	}
+	return files
+}
+
+// headings are the anchors of a page, as GitHub makes them.
+func headings(page string) (list []string) {
+	dropped := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	for line := range strings.Lines(page) {
+		if title := strings.TrimLeft(line, "#"); title != line {
+			anchor := dropped.ReplaceAllString(strings.ToLower(strings.TrimSpace(title)), "")
+			list = append(list, strings.ReplaceAll(anchor, " ", "-"))
+		}
+	}
+	return list
+}
+
+// TestMission: the working papers ask for 107 things. The page has each once, what it names as
+// shown is there, and the commands that it names work here.
+func TestMission(t *testing.T) {
+	root := filepath.Join("..", "..")
+	page := must.Read(t, filepath.Join(root, "docs", "internals", "mission.md"))
+	seen, rows := map[int]bool{}, 0
+	shown := regexp.MustCompile("`([^`]+)`")
+	for line := range strings.Lines(page) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if len(cells) != 4 || !strings.HasPrefix(line, "| ") || strings.TrimSpace(cells[0]) == "#" {
+			continue
+		}
+		rows++
+		for _, number := range strings.Split(cells[0], ",") {
+			n, err := strconv.Atoi(strings.TrimSpace(number))
+			if err != nil || n < 1 || n > 107 || seen[n] {
+				t.Errorf("%q is no number of a requirement, or is there twice", number)
+			}
+			seen[n] = true
+		}
+		state, by := strings.TrimSpace(cells[2]), shown.FindAllStringSubmatch(cells[3], -1)
+		begins, _, _ := strings.Cut(strings.Fields(state + " -")[0], ":")
+		if len(by) == 0 || !slices.Contains([]string{"works", "works;", "partly", "not"}, begins) {
+			t.Errorf("%s: %q is no state, or nothing shows it", cells[0], state)
+		}
+		for _, m := range by {
+			if why := shows(t, root, m[1]); why != "" {
+				t.Errorf("%s: %s %s", strings.TrimSpace(cells[0]), m[1], why)
+			}
+		}
+	}
+	if len(seen) != 107 || rows > 90 {
+		t.Errorf("%d of 107 requirements in %d rows", len(seen), rows)
+	}
+}
+
+// shows is why what a row names shows nothing; empty if it does.
+func shows(t *testing.T, root, what string) string {
+	kind, name, _ := strings.Cut(what, ":")
+	there := func(path string) string {
+		if _, err := os.Stat(filepath.Join(root, path)); err != nil {
+			return "is not there"
+		}
+		return ""
+	}
+	switch {
+	case strings.HasPrefix(what, "mxflow "):
+		args := strings.Fields(what)[1:]
+		for i, arg := range args {
+			if strings.HasPrefix(arg, "examples/") {
+				args[i] = filepath.Join(root, arg)
+			}
+		}
+		if args[0] == "plan" {
+			args = append(args, "--state", t.TempDir())
+		}
+		if code, out, errs := mxflow(args...); code != 0 {
+			return "ends with " + strconv.Itoa(code) + ": " + out + errs
+		}
+		return ""
+	case kind == "script":
+		if scenario.Path(name) == "" {
+			return "is not there"
+		}
+		return ""
+	case kind == "example":
+		return there("examples/" + name + "/plan.hcl")
+	case kind == "test":
+		files, _ := filepath.Glob(filepath.Join(root, filepath.Dir(name), "*_test.go"))
+		for _, file := range files {
+			if strings.Contains(must.Read(t, file), "\nfunc "+filepath.Base(name)+"(t *testing.T)") {
+				return ""
+			}
+		}
+		return "is not there"
+	case kind == "module":
+		direct := regexp.MustCompile(`(?m)^\s*` + regexp.QuoteMeta(name) + ` v\S+$`)
+		if !direct.MatchString(must.Read(t, filepath.Join(root, "go.mod"))) {
+			return "is no direct dependency"
+		}
+		for _, pattern := range []string{"*/*.go", "*/*/*.go", "*/*/*/*.go"} {
+			files, _ := filepath.Glob(filepath.Join(root, pattern))
+			for _, file := range files {
+				if !strings.HasSuffix(file, "_test.go") && strings.Contains(must.Read(t, file), `"`+name) {
+					return ""
+				}
+			}
+		}
+		return "is imported by no code"
+	}
+	return "is nothing that shows"
+}
+
+// blocks are the examples of a page in one language.
+func blocks(t *testing.T, page, language string) (list []string) {
+	t.Helper()
+	for _, part := range strings.Split(must.Read(t, filepath.Join("../../docs", page)), "```"+language+"\n")[1:] {
+		block, _, closed := strings.Cut(part, "```")
+		if !closed {
+			t.Fatalf("an example of %s is not closed", page)
+		}
+		list = append(list, block)
+	}
+	return list
+}
+
+// TestReportsPage follows docs/reports.md: its commands print what it shows, its feature
+// is one, and its keep region stays.
+func TestReportsPage(t *testing.T) {
+	t.Parallel()
+	shown := map[string][]string{}
+	for _, language := range []string{"console", "hcl", "markdown"} {
+		shown[language] = blocks(t, "reports.md", language)
+	}
+	dir := t.TempDir()
+	plan := must.Read(t, "testdata/plans/tiny.hcl")
+	must.Write(t, filepath.Join(dir, "plan.hcl"), plan)
+	mxflow := func(args ...string) (int, string) { return program(t, dir, nil, args...) }
+	if status, out := mxflow("apply", "--var", "launches=1", "plan.hcl"); status != 3 {
+		t.Fatalf("apply ends with %d:\n%s", status, out)
+	}
+	session := regexp.MustCompile(`s-[0-9a-f]{10}`)
+	follow := func(block string) {
+		for _, part := range strings.Split(block, "$ mxflow ")[1:] {
+			command, want, _ := strings.Cut(part, "\n")
+			if _, out := mxflow(strings.Fields(command)...); session.ReplaceAllString(out, "S") != session.ReplaceAllString(want, "S") {
+				t.Errorf("mxflow %s prints\n%sand docs/reports.md has\n%s", command, out, want)
+			}
+		}
+	}
+	consoles, features, regions := shown["console"], shown["hcl"], shown["markdown"]
+	if len(consoles) != 1 || len(features) != 2 || len(regions) != 1 {
+		t.Fatalf("%d, %d and %d examples", len(consoles), len(features), len(regions))
+	}
+	if res := load.Bytes("plan.hcl", []byte(inPlan("", strings.Replace(features[0], "levels.correctness.kl", "levels.kernels", 1))), steps.Registry(), load.Options{}); !res.OK() {
+		t.Errorf("the columns of the page are refused: %s", explained(&res.Findings))
+	}
+	follow(consoles[0])
+	results := filepath.Join(dir, "docs", "BENCHMARK_RESULTS.md")
+	text := must.Read(t, results)
+	// What it has of a feature is on the feature's page, to the digit.
+	row := regexp.MustCompile(`(?m)^\| \[kv_cache\]\S+ \| 1 \| ([^|<]+)<br>([^|<]+) \|`).FindStringSubmatch(text)
+	if row == nil {
+		t.Fatalf("no row of kv_cache:\n%s", text)
+	}
+	page := must.Read(t, filepath.Join(dir, "docs", "porting", "FEATURE_kv_cache.md"))
+	if want := " tok/s | " + row[1] + " tok/s | " + row[2] + " |"; !strings.Contains(page, want) {
+		t.Errorf("no %q in\n%s", want, page)
+	}
+	region := strings.TrimSpace(regions[0])
+	empty := "<!-- keep notes -->\n<!-- /keep -->"
+	if !strings.Contains(text, empty) {
+		t.Fatalf("no keep region in\n%s", text)
+	}
+	must.Write(t, results, strings.Replace(text, empty, region, 1))
+	if status, out := mxflow("report", "plan.hcl", "--dir", "docs"); status != 0 {
+		t.Fatalf("%d: %s", status, out)
+	}
+	if text = must.Read(t, results); !strings.Contains(text, region) {
+		t.Errorf("the region did not stay:\n%s", text)
+	}
+	const criterion = `
+    criterion "decode" { rule = "chat.tg.gain >= 0.05" }
+`
+	around := `knob "tile" {
+  default = "auto"
+  value "auto" {
+    must_see { log = ["*auto*"] }
+  }
+  value "64x128" {
+    must_see { log = ["*64x128*"] }
+  }
+}
+phase "tiles" {
+  feature "tile_auto" {
+    set = { tile = "64x128" }` + criterion + `
+  }
+`
+	whole := plan + around + strings.ReplaceAll(features[1], "…", criterion) + "}\n"
+	if res := load.Bytes("reports.md", []byte(whole), steps.Registry(), load.Options{Inputs: []load.Given{}}); !res.OK() {
+		t.Error(res.Diagnostics)
+	}
 }

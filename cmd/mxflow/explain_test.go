@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
-	"context"
+	"cmp"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +10,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -32,13 +30,6 @@ func more(exprs ...string) (text string) {
 	return text
 }
 
-// mxflow runs a command in this process.
-func mxflow(args ...string) (exit int, stdout, stderr string) {
-	var out, errs bytes.Buffer
-	exit = run(context.Background(), args, &out, &errs)
-	return exit, out.String(), errs.String()
-}
-
 // Values are those of the worked cases: decode of a real engine.
 var (
 	steadyBase = []float64{31.58, 31.82, 31.63, 31.87, 31.70, 31.66, 31.81, 31.75}
@@ -52,26 +43,28 @@ func TestExplain(t *testing.T) {
 	here := time.Local
 	time.Local = time.UTC
 	t.Cleanup(func() { time.Local = here })
-	tests := []struct {
+	for _, tt := range []struct {
 		name, rule string
 		node       string
+		// A session's speeds; record does something else.
+		base, gain []float64
 		record     func(s *recordedState)
 	}{
-		{name: "pass", rule: "chat.tg.gain >= 0.10", record: func(s *recordedState) { s.session("s-1", steadyBase[:4], clearGain[:4]); s.decide("s-1") }},
-		{name: "fail", rule: "chat.tg.gain >= 0.10", record: func(s *recordedState) { s.session("s-1", steadyBase[:4], slower[:4]); s.decide("s-1") }},
-		{name: "ended", rule: "chat.tg.gain >= 0.10", record: func(s *recordedState) { s.session("s-1", steadyBase, noisyGain); s.decide("s-1") }},
-		{name: "open", rule: "chat.tg.gain >= 0.10", record: func(s *recordedState) { s.session("s-1", steadyBase[:4], noisyGain[:4]); s.decide("s-1") }},
+		{name: "pass", base: steadyBase[:4], gain: clearGain[:4]},
+		{name: "fail", base: steadyBase[:4], gain: slower[:4]},
+		{name: "ended", base: steadyBase, gain: noisyGain},
+		{name: "open", base: steadyBase[:4], gain: noisyGain[:4]},
 		{
 			// Open, and no launch is made for it any more.
-			name: "open beside what failed", rule: "chat.tg.gain >= 0.10" + more("chat.tg.gain >= 0.40", "chat.tg.gain >= 0.10 or chat.tg >= 30"),
-			record: func(s *recordedState) { s.session("s-1", steadyBase[:4], noisyGain[:4]); s.decide("s-1") },
+			name: "open beside what failed", base: steadyBase[:4], gain: noisyGain[:4],
+			rule: tenPercent + more("chat.tg.gain >= 0.40", "chat.tg.gain >= 0.10 or chat.tg >= 30"),
 		},
 		{
-			name: "several", rule: "chat.tg.gain >= 0.10 and levels.kernels == 'pass' and chat.tg >= 30 and not (chat.ttft.gain < -0.05)",
-			record: func(s *recordedState) { s.session("s-1", steadyBase[:4], clearGain[:4]); s.decide("s-1") },
+			name: "several", base: steadyBase[:4], gain: clearGain[:4],
+			rule: "chat.tg.gain >= 0.10 and levels.kernels == 'pass' and chat.tg >= 30 and not (chat.ttft.gain < -0.05)",
 		},
 		{
-			name: "noise and a second measurement", rule: "chat.tg.gain >= 0.10", node: "routed",
+			name: "noise and a second measurement", node: "routed",
 			record: func(s *recordedState) {
 				s.session("s-1", steadyBase, nearGain)
 				s.decide("s-1")
@@ -81,16 +74,17 @@ func TestExplain(t *testing.T) {
 		},
 		{
 			// Read by several rules, launches are printed once.
-			name: "five rules", rule: "chat.tg.gain >= 0.10" + more("chat.tg.gain >= 0.15", "chat.tg >= 30 and chat.tg.gain <= 0.50", "chat.ttft.change <= 0.05", "levels.kernels == 'pass'"),
-			record: func(s *recordedState) { s.session("s-1", steadyBase[:4], clearGain[:4]); s.decide("s-1") },
+			name: "five rules", base: steadyBase[:4], gain: clearGain[:4],
+			rule: tenPercent + more("chat.tg.gain >= 0.15", "chat.tg >= 30 and chat.tg.gain <= 0.50",
+				"chat.ttft.change <= 0.05", "levels.kernels == 'pass'"),
 		},
-		{name: "futile", rule: "chat.tg.gain >= 0.10", record: func(s *recordedState) { s.session("s-1", steadyBase[:4], nearGain[:4]); s.decide("s-1") }},
+		{name: "futile", base: steadyBase[:4], gain: nearGain[:4]},
 		{
-			name: "less is wanted", rule: "chat.tg.change <= 0.25 and chat.ttft <= 50 and 0.30 > chat.tg.gain",
-			record: func(s *recordedState) { s.session("s-1", steadyBase[:4], clearGain[:4]); s.decide("s-1") },
+			name: "less is wanted", base: steadyBase[:4], gain: clearGain[:4],
+			rule: "chat.tg.change <= 0.25 and chat.ttft <= 50 and 0.30 > chat.tg.gain",
 		},
 		{
-			name: "clock and broken launches", rule: "chat.tg.gain >= 0.10",
+			name: "clock and broken launches",
 			record: func(s *recordedState) {
 				s.session("s-1", steadyBase[:4], clearGain[:2])
 				s.broken("s-1", "routed", 3, 7)
@@ -101,13 +95,13 @@ func TestExplain(t *testing.T) {
 			},
 		},
 		{
-			name: "memory and what was not measured", rule: "engine.memory_gb.delta <= 0.05 and engine.startup_s <= 60",
-			record: func(s *recordedState) { s.session("s-1", steadyBase[:4], clearGain[:4]); s.decide("s-1") },
+			name: "memory and what was not measured", base: steadyBase[:4], gain: clearGain[:4],
+			rule: "engine.memory_gb.delta <= 0.05 and engine.startup_s <= 60",
 		},
-		{name: "memory in parts", rule: "engine.memory_gb.change <= 0.05", record: func(s *recordedState) { s.session("s-1", steadyBase[:4], clearGain[:4]); s.decide("s-1") }},
-		{name: "memory", rule: "engine.memory_gb.delta <= 0.05", record: func(s *recordedState) { s.session("s-1", steadyBase[:4], clearGain[:4]); s.decide("s-1") }},
+		{name: "memory in parts", rule: "engine.memory_gb.change <= 0.05", base: steadyBase[:4], gain: clearGain[:4]},
+		{name: "memory", rule: "engine.memory_gb.delta <= 0.05", base: steadyBase[:4], gain: clearGain[:4]},
 		{
-			name: "an expired waiver", rule: "chat.tg.gain >= 0.10", node: "experts",
+			name: "an expired waiver", node: "experts",
 			record: func(s *recordedState) {
 				s.session("s-1", steadyBase[:4], slower[:4])
 				s.decide("s-1")
@@ -120,10 +114,9 @@ func TestExplain(t *testing.T) {
 		},
 		{
 			// What was withdrawn read no launch, and says once why.
-			name: "withdrawn", rule: "chat.tg.gain >= 0.10",
+			name: "withdrawn",
 			record: func(s *recordedState) {
-				s.session("s-1", steadyBase[:4], clearGain[:4])
-				s.decide("s-1")
+				once(s)
 				d, _, _ := s.st.Latest("phase.experts")
 				r := ledger.Retraction{Node: "feature.routed", Reason: "the wrong checkpoint was loaded", By: "kim"}
 				gone := d.Withdraw(r)
@@ -134,27 +127,28 @@ func TestExplain(t *testing.T) {
 			},
 		},
 		{
-			name: "retracted", rule: "chat.tg.gain >= 0.10", node: "routed",
+			name: "retracted", node: "routed",
 			record: func(s *recordedState) {
-				s.session("s-1", steadyBase[:4], clearGain[:4])
-				s.decide("s-1")
+				once(s)
 				d, _, _ := s.st.Latest("feature.routed")
-				s.append(&ledger.Record{Type: "decision", Decision: d.Withdraw(ledger.Retraction{Node: d.Node, Reason: "the wrong checkpoint was loaded", By: "kim"})})
+				r := ledger.Retraction{Node: d.Node, Reason: "the wrong checkpoint was loaded", By: "kim"}
+				s.append(&ledger.Record{Type: "decision", Decision: d.Withdraw(r)})
 			},
 		},
 		{
 			// A crash counts, and its absence in few launches shows little.
-			name: "crashes", rule: "engine.crashes == 0" + more("engine.crashes < 1", "2 > engine.crashes", "not (engine.crashes > 0)", "engine.crashes.delta <= 0"),
+			name: "crashes",
+			rule: "engine.crashes == 0" + more("engine.crashes < 1", "2 > engine.crashes", "not (engine.crashes > 0)",
+				"engine.crashes.delta <= 0"),
 			record: func(s *recordedState) {
 				s.crashes = map[string]float64{"s-1.routed.2": 1}
-				s.session("s-1", steadyBase[:4], clearGain[:4])
-				s.decide("s-1")
+				once(s)
 			},
 		},
 		{
 			// The decision says on which engines, what others said, and what became of the
 			// claim and of each alternative.
-			name: "what stands beside the rules", rule: "chat.tg.gain >= 0.10", node: "routed",
+			name: "what stands beside the rules", node: "routed",
 			record: func(s *recordedState) {
 				s.tamper, s.block = beside, "embedded.tiny"
 				s.session("s-1", steadyBase[:4], nearGain[:4])
@@ -162,50 +156,30 @@ func TestExplain(t *testing.T) {
 			},
 		},
 		{
-			name: "one alternative", rule: "chat.tg.gain >= 0.10", node: "spec[short]",
+			name: "one alternative", node: "spec[short]",
 			record: func(s *recordedState) {
 				s.tamper = beside
 				s.session("s-1", steadyBase[:4], nearGain[:4])
 				s.decide("s-1")
 			},
 		},
-		{
-			name: "too few", rule: "chat.tg.gain >= 0.10",
-			record: func(s *recordedState) { s.session("s-1", steadyBase[:2], clearGain[:2]); s.decide("s-1") },
-		},
-	}
-	for _, tt := range tests {
+		{name: "too few", base: steadyBase[:2], gain: clearGain[:2]},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newRecordedState(t)
-			s.apply(planWith("chat.tg.gain >= 0.10", tt.rule), nil)
-			tt.record(s)
-			node := tt.node
-			if node == "" {
-				node = "phase.experts"
+			s.apply(planWith(tenPercent, cmp.Or(tt.rule, tenPercent)), nil)
+			if tt.record != nil {
+				tt.record(s)
+			} else {
+				s.session("s-1", tt.base, tt.gain)
+				s.decide("s-1")
 			}
-			exit, out, errs := mxflow("explain", node, "--state", s.dir)
+			exit, out, errs := mxflow("explain", cmp.Or(tt.node, "phase.experts"), "--state", s.dir)
 			if exit != 0 {
 				t.Fatal(exit, errs)
 			}
-			golden(t, filepath.Join("testdata", "explain", strings.ReplaceAll(tt.name, " ", "_")+".txt"), strings.ReplaceAll(out, s.dir, "STATE"))
+			golden(t, "testdata/explain/"+strings.ReplaceAll(tt.name, " ", "_")+".txt", strings.ReplaceAll(out, s.dir, "STATE"))
 		})
-	}
-}
-
-// What a feature changed is in the report with its bounds, and a line of its explanation.
-func TestChangedMetrics(t *testing.T) {
-	s := newRecordedState(t)
-	s.apply(planWith("chat.tg.gain >= 0.10", "chat.tg.gain >= 0.10"), nil)
-	s.session("s-1", steadyBase[:4], clearGain[:4])
-	s.decide("s-1")
-	for want, args := range map[string][]string{
-		"Changed metrics, over all workloads: chat.tg +21%, ": {"explain", "routed"},
-	} {
-		exit, out, errs := mxflow(append(args, "--state", s.dir)...)
-		out = strings.Join(strings.Fields(strings.NewReplacer("|", " ", "`", "").Replace(out)), " ")
-		if exit != 0 || !strings.Contains(out, want) {
-			t.Errorf("%v: %d %s\n%s", args, exit, errs, out)
-		}
 	}
 }
 
@@ -237,19 +211,8 @@ func beside(d *ledger.Decision) {
 func golden(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
+		must.Write(t, path, got)
+	} else if got != must.Read(t, path) {
 		t.Errorf("%s differs (go test -run TestExplain -update ./cmd/mxflow writes it):\n%s", path, got)
 	}
 }

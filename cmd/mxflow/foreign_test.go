@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,9 +18,15 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/tinymodel"
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/docker"
+	"github.com/mxflow/mxflow/engine/docker/dockertest"
 	"github.com/mxflow/mxflow/engine/enginetest"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/measure"
 	process "github.com/mxflow/mxflow/engine/run"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // foreignEngine is a real engine that somebody else wrote, as scripts/foreign
@@ -28,11 +35,11 @@ type foreignEngine struct {
 	// part is its word in MXFLOW_TEST_REQUIRE; program is where it lies, "" where
 	// this machine has none.
 	part, program string
-	// block is the body of its engine block, knob the knob whose second value is
-	// under test. {program}, {gguf}, {folder} and {dir} are replaced. prepare makes of
-	// the GGUF file what the engine serves.
-	kind, block, knob string
-	prepare           func(t *testing.T, program, dir, gguf string)
+	// testdata/plans/foreign_KIND.hcl is a port of it. It serves a GGUF file, or a folder of Hugging Face;
+	// prepare makes of the file what it serves.
+	kind    string
+	folder  bool
+	prepare func(t *testing.T, program, dir, gguf string)
 	// observed must have been seen in each launch.
 	observed []string
 	// honest are ports for TestHonest, of which testdata/plans/honest_KIND.hcl knows.
@@ -55,28 +62,6 @@ func foreignEngines() []foreignEngine {
 	return []foreignEngine{
 		{
 			part: "llama-server", program: os.Getenv("MXFLOW_TEST_LLAMA_SERVER"), kind: "llamacpp",
-			block: `
-  model = "{gguf}"
-  process { command = ["{program}", "-m", "{gguf}", "--port", "{port}"] }
-  settings = {
-    threads        = 1
-    max_model_len  = 1024
-    max_num_seqs   = 2
-    enable_metrics = true
-    speculative    = { method = "ngram-simple", num_speculative_tokens = 8 }
-  }
-  args = ["--spec-ngram-simple-size-n", "2", "--spec-ngram-simple-size-m", "8"]`,
-			knob: `
-  default = "off"
-  value "off" {
-    settings = { attention_backend = "off" }
-    must_see { log = ["*flash_attn*= disabled*"] }
-  }
-  value "on" {
-    settings = { attention_backend = "on" }
-    must_see { log = ["*flash_attn*= enabled*"] }
-  }
-  changes = ["attention"]`,
 			observed: []string{"attention", "quantization", "kv_capacity_tokens", "weights_gb", "version"},
 			drafts:   true,
 			honest: []string{
@@ -86,94 +71,19 @@ func foreignEngines() []foreignEngine {
 		},
 		{
 			part: "vllm", program: inPython("vllm"), kind: "vllm",
-			block: `
-  model = "{folder}"
-  process { command = ["{program}", "serve", "{folder}", "--port", "{port}"] }
-  env = {
-    HF_HUB_OFFLINE         = "1"
-    OMP_NUM_THREADS        = "1"
-    VLLM_CPU_KVCACHE_SPACE = "1"
-    VLLM_NO_USAGE_STATS    = "1"
-  }
-  settings = {
-    dtype         = "float32"
-    max_model_len = 1024
-    max_num_seqs  = 2
-    speculative   = { method = "ngram", num_speculative_tokens = 3, prompt_lookup_min = 2, prompt_lookup_max = 3 }
-
-    report_cached_tokens = true
-  }`,
-			knob: `
-  default = "eager"
-  value "eager" {
-    settings = { enforce_eager = true }
-    must_see {
-      log      = ["*enforce_eager=True*"]
-      at_start = true # the line repeats the configuration
-    }
-  }
-  value "compiled" {
-    settings = { enforce_eager = false }
-    must_see {
-      log      = ["*enforce_eager=False*"]
-      at_start = true # the line repeats the configuration
-    }
-  }
-  changes = ["cuda_graphs"]`,
+			folder:   true,
 			observed: []string{"kv_capacity_tokens", "max_model_len", "version", "dtype", "speculative"},
 			drafts:   true,
 			honest:   []string{"prefixes", "speculation", "sequences", "format", "compiled"},
 		},
 		{
 			part: "transformers", program: inPython("transformers"), kind: "transformers",
-			block: `
-  model = "{folder}"
-  process { command = ["{program}", "serve", "{folder}", "--port", "{port}"] }
-  env = {
-    HF_HUB_OFFLINE  = "1"
-    OMP_NUM_THREADS = "1"
-  }
-  settings = {
-    device = "cpu"
-    dtype  = "float32"
-  }`,
-			knob: `
-  default = "off"
-  value "off" {
-    settings = { continuous_batching = false }
-    must_see { log = ["*CB: False*"] }
-  }
-  value "on" {
-    settings = { continuous_batching = true }
-    # Without limits it takes nine tenths of the memory for its cache.
-    args = ["--cb-num-blocks", "64", "--cb-max-batch-tokens", "256"]
-    must_see { log = ["*CB: True*"] }
-  }`,
+			folder:  true,
 			roughly: true,
 			honest:  []string{"attention", "format", "batching", "compiled"},
 		},
 		{
 			part: "ollama", program: os.Getenv("MXFLOW_TEST_OLLAMA"), kind: "ollama", prepare: createInOllama,
-			block: `
-  model = "tiny"
-  process { command = ["{program}", "serve"] }
-  settings = {
-    max_model_len = 1024
-    max_num_seqs  = 2
-    models_dir    = "{dir}/models"
-    threads       = 1
-  }`,
-			knob: `
-  default = "off"
-  value "off" {
-    settings = { attention_backend = "off" }
-    must_see { observed = { attention = "off" } }
-  }
-  value "on" {
-    settings = { attention_backend = "on" }
-    must_see { observed = { attention = "on" } }
-  }
-  changes = ["attention"]`,
 			observed: []string{
 				"attention", "quantization", "kv_capacity_tokens", "kv_cache_dtype", "weights_gb", "version", "llama_cpp", "slots", "keep_alive", "model_loads",
 			},
@@ -186,23 +96,17 @@ func foreignEngines() []foreignEngine {
 // of its own, since that is what writes models.
 func createInOllama(t *testing.T, program, dir, gguf string) {
 	modelfile := filepath.Join(dir, "Modelfile")
-	if err := os.WriteFile(modelfile, []byte("FROM "+gguf+"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, modelfile, "FROM "+gguf+"\n")
 	port, release, err := process.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer release()
 	ollama := func(args ...string) *exec.Cmd {
-		cmd := exec.Command(scenario.Program, args...)
+		cmd := exec.Command(program, args...)
 		cmd.Env = append(os.Environ(), "HOME="+dir, "OLLAMA_MODELS="+filepath.Join(dir, "models"), fmt.Sprintf("OLLAMA_HOST=127.0.0.1:%d", port))
 		return cmd
 	}
 	server := ollama("serve")
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, server.Start())
 	defer func() { _ = server.Process.Signal(syscall.SIGTERM); _ = server.Wait() }()
 	var out []byte
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -213,58 +117,6 @@ func createInOllama(t *testing.T, program, dir, gguf string) {
 	}
 	t.Fatalf("ollama create: %v\n%s", err, out)
 }
-
-const foreignPlan = `plan "foreign" {}
-engine "{kind}" "tiny" {{block}
-}
-knob "port" {{knob}
-}
-workload "chat" {
-  prompt_tokens = 24
-  output_tokens = 16
-  requests      = 5
-  warmup        = 1
-  max_lag       = "1m"
-}
-# Answers are longer than the model's text, so a draft finds its beginning.
-workload "busy" {
-  prompt_tokens = 40
-  output_tokens = 96
-  depth         = [0, 64]
-  concurrency   = [1, 2]
-  requests      = 4
-  warmup        = 1
-  max_lag       = "1m"
-}
-protocol "standard" {
-  level "smoke" {
-    prompt = "The capital of France is"
-    expect = "{answer}"
-  }
-  level "kernels" {}
-  level "correctness" { # the model recites one text, so no answer proves whose it is
-    answers = "unchecked"
-  }
-  level "benchmark" {
-    workloads = [workload.chat, workload.busy]
-    launches  = 4
-  }
-}
-baseline {
-  engine   = engine.{kind}.tiny
-  protocol = protocol.standard
-}
-phase "port" {
-  feature "port" {
-    set = { port = "{on}" }
-    criterion "decodes" { rule = "chat.tg.gain >= -0.99" }
-  }
-  gate {
-    rule "proved" { expr = "levels.kernels == 'pass'" }
-    rule "it decodes" { expr = "chat.tg.gain >= -0.99 and engine.crashes == 0" }
-  }
-}
-`
 
 // TestForeignEngines takes a port of each real engine through a whole plan: the
 // answer must be the one that the model's weights were made for.
@@ -285,34 +137,23 @@ func TestForeignEngines(t *testing.T) {
 
 func (f foreignEngine) run(t *testing.T) {
 	dir := t.TempDir()
-	model := newTinyModel(1)
+	model := tinymodel.New(1)
 	gguf, folder := filepath.Join(dir, "tiny.gguf"), filepath.Join(dir, "tiny")
-	if err := errors.Join(model.WriteGGUF(gguf), model.WriteHuggingFace(folder)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(model.WriteGGUF(gguf), model.WriteHuggingFace(folder)))
 	if f.prepare != nil {
 		f.prepare(t, f.program, dir, gguf)
 	}
-	values := []string{}
-	for line := range strings.SplitSeq(f.knob, "\n") {
-		if name, ok := strings.CutPrefix(strings.TrimSpace(line), `value "`); ok {
-			values = append(values, strings.TrimSuffix(name, `" {`))
-		}
+	served := gguf
+	if f.folder {
+		served = folder
 	}
-	text := strings.NewReplacer(
-		"{kind}", f.kind, "{block}", f.block, "{knob}", f.knob, "{answer}", tinyAnswer(10), "{on}", values[1],
-	).Replace(foreignPlan)
-	text = strings.NewReplacer("{program}", f.program, "{gguf}", gguf, "{folder}", folder, "{dir}", dir).Replace(text)
 	plan := filepath.Join(dir, "plan.hcl")
-	if err := os.WriteFile(plan, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(scenario.Program, "apply", plan)
-	cmd.Env = append(os.Environ(), "HOME="+dir)
-	out, err := cmd.CombinedOutput()
-	t.Logf("%s", out)
-	if err != nil {
-		t.Fatalf("apply: %v", err)
+	must.Do(t, os.CopyFS(dir, os.DirFS("testdata/plans")))
+	must.Do(t, os.Rename(filepath.Join(dir, "foreign_"+f.kind+".hcl"), plan))
+	exit, out := program(t, "", []string{"HOME=" + dir}, "apply", plan,
+		"--var", "server="+f.program, "--var", "model="+served, "--var", "dir="+dir, "--var", "answer="+tinymodel.Answer(10))
+	if t.Log(out); exit != 0 {
+		t.Fatalf("apply: %d", exit)
 	}
 	f.check(t, dir)
 }
@@ -337,15 +178,11 @@ func (f foreignEngine) check(t *testing.T, dir string) {
 	var run struct {
 		Launches []foreignLaunch `json:"launches"`
 	}
-	if err := json.Unmarshal(out, &run); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(out, &run))
 	if out, err := exec.Command(scenario.Program, "audit", "replay", dir).CombinedOutput(); err != nil {
 		t.Errorf("the metrics are not what is computed from the raw data: %v\n%s", err, out)
 	}
-	if len(run.Launches) != 10 {
-		t.Errorf("%d launches, want 2 to qualify and 8 to benchmark", len(run.Launches))
-	}
+	must.Equal(t, "launches, of which 2 qualify", len(run.Launches), 10)
 	measured := 0
 	for _, l := range run.Launches {
 		var seen []string
@@ -367,9 +204,7 @@ func (f foreignEngine) check(t *testing.T, dir string) {
 			f.cell(t, l, cell, tokens)
 		}
 	}
-	if measured != 8 {
-		t.Errorf("%d launches were measured, want 8", measured)
-	}
+	must.Equal(t, "measured launches", measured, 8)
 }
 
 // cell reads what was measured of a cell of the workload "busy", whose prompts
@@ -409,6 +244,8 @@ func (f foreignEngine) cell(t *testing.T, l foreignLaunch, cell string, tokens f
 type foreignStack struct {
 	t   *testing.T
 	dir string
+	// vars are the plan's variables, in each command's environment.
+	vars map[string]string
 }
 
 // mxflow runs a command on the plan and returns its standard output: warnings about the
@@ -417,6 +254,9 @@ func (s foreignStack) mxflow(exit int, args ...string) string {
 	s.t.Helper()
 	cmd := exec.Command(scenario.Program, append(args, "plan.hcl")...)
 	cmd.Dir, cmd.Env, cmd.Stderr = s.dir, append(os.Environ(), "HOME="+s.dir), s.t.Output()
+	for name, value := range s.vars {
+		cmd.Env = append(cmd.Env, "MXFLOW_VAR_"+name+"="+value)
+	}
 	out, err := cmd.Output()
 	s.t.Logf("mxflow %s\n%s", strings.Join(args, " "), out)
 	if cmd.ProcessState.ExitCode() != exit {
@@ -434,9 +274,7 @@ func (s foreignStack) stack(want ...string) {
 			Knobs    map[string]string
 		}
 	}
-	if err := json.Unmarshal([]byte(s.mxflow(0, "status", "--json")), &status); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, json.Unmarshal([]byte(s.mxflow(0, "status", "--json")), &status))
 	var got []string
 	for _, f := range status.Stack.Features {
 		got = append(got, f.Feature)
@@ -456,18 +294,14 @@ func (s foreignStack) serves(script string, has ...string) {
 		}
 	}
 	port, release, err := process.FreePort()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, err)
 	defer release()
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("MXFLOW_PORT=%d", port))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, cmd.Start())
 	defer func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); _ = cmd.Wait() }()
 	body := fmt.Sprintf(`{"prompt": %q, "max_tokens": 10, "temperature": 0}`, "The capital of France is")
 	var said struct{ Choices []struct{ Text string } }
@@ -482,94 +316,10 @@ func (s foreignStack) serves(script string, has ...string) {
 			break
 		}
 	}
-	if len(said.Choices) == 0 || strings.TrimSpace(said.Choices[0].Text) != tinyAnswer(10) {
+	if len(said.Choices) == 0 || strings.TrimSpace(said.Choices[0].Text) != tinymodel.Answer(10) {
 		s.t.Errorf("it answered %+v", said)
 	}
 }
-
-// What is compared is how many tokens a step yields, which drafts decide and no
-// other load of the machine does.
-const foreignStackPlan = `plan "stack" {}
-engine "llamacpp" "tiny" {
-  model = "{gguf}"
-  process { command = ["{program}", "-m", "{model}", "--host", "{host}", "--port", "{port}"] }
-  settings = {
-    threads        = 1
-    max_model_len  = 1024
-    max_num_seqs   = 1
-    enable_metrics = true
-    speculative    = { method = "ngram-simple" }
-  }
-}
-knob "drafts" {
-  default = "two"
-  dynamic "value" {
-    for_each = { two = 2, four = 4, eight = 8 }
-    labels   = [value.key]
-    content {
-      args = ["--spec-ngram-simple-size-n", "2", "--spec-ngram-simple-size-m", tostring(value.value)]
-      must_see {
-        log      = ["*size_m=${value.value},*"]
-        at_start = true # the server repeats what it was given
-      }
-    }
-  }
-  # Without flash attention the server refuses a quantised cache, and ends.
-  value "broken" {
-    settings = { kv_cache_dtype = "q8_0" }
-    must_see {
-      log      = ["*size_m=*"]
-      at_start = true
-    }
-  }
-}
-knob "attention" {
-  default = "off"
-  dynamic "value" {
-    for_each = { off = "disabled", on = "enabled" }
-    labels   = [value.key]
-    content {
-      settings = { attention_backend = value.key }
-      must_see { log = ["*flash_attn*= ${value.value}*"] }
-    }
-  }
-  changes = ["attention"]
-}
-workload "long" {
-  prompt_tokens = 24
-  output_tokens = 96
-  requests      = 4
-  warmup        = 1
-  max_lag       = "1m"
-}
-protocol "standard" {
-  level "smoke" {
-    prompt = "The capital of France is"
-    expect = "{answer}"
-  }
-  level "kernels" {}
-  level "benchmark" { workloads = [workload.long] }
-}
-baseline {
-  engine   = engine.llamacpp.tiny
-  protocol = protocol.standard
-}
-phase "choice" {
-  feature "drafts" {
-    choose = { drafts = ["four", "broken", "eight"] }
-    criterion "accepted" { rule = "long.accept_length.gain >= 0.2" }
-  }
-}
-phase "stack" {
-  after = [phase.choice]
-  feature "flash" {
-    set       = { attention = "on" }
-    builds_on = accepted
-    criterion "accepted" { rule = "long.accept_length.gain >= -0.1" }
-    criterion "memory" { rule = "engine.memory_gb.delta <= 0.5 and engine.crashes == 0" }
-  }
-}
-`
 
 // TestForeignStack chooses, stacks, retracts and reproduces with a real engine.
 func TestForeignStack(t *testing.T) {
@@ -579,15 +329,11 @@ func TestForeignStack(t *testing.T) {
 		_, missing = os.Stat(server)
 	}
 	enginetest.Require(t, "llama-server", missing)
-	s := foreignStack{t: t, dir: t.TempDir()}
-	gguf := filepath.Join(s.dir, "tiny.gguf")
-	if err := newTinyModel(1).WriteGGUF(gguf); err != nil {
-		t.Fatal(err)
-	}
-	text := strings.NewReplacer("{gguf}", gguf, "{program}", server, "{answer}", tinyAnswer(10)).Replace(foreignStackPlan)
-	if err := os.WriteFile(filepath.Join(s.dir, "plan.hcl"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	dir := t.TempDir()
+	gguf := filepath.Join(dir, "tiny.gguf")
+	must.Do(t, tinymodel.New(1).WriteGGUF(gguf))
+	s := foreignStack{t: t, dir: dir, vars: map[string]string{"server": server, "model": gguf, "answer": tinymodel.Answer(10)}}
+	must.Write(t, filepath.Join(s.dir, "plan.hcl"), must.Read(t, "testdata/plans/foreign_stack.hcl"))
 	s.mxflow(0, "apply")
 	s.stack("drafts", "flash")
 	s.mxflow(0, "explain", "feature.drafts")
@@ -603,66 +349,10 @@ func TestForeignStack(t *testing.T) {
 
 	s.mxflow(0, "apply", "--rerun", "drafts")
 	s.stack("drafts", "flash")
-	if again := s.mxflow(0, "env", "accepted"); again != script {
-		t.Errorf("accepted again, it is reproduced otherwise:\n%s", again)
-	}
+	must.Equal(t, "accepted again, it is reproduced otherwise", s.mxflow(0, "env", "accepted"), script)
 	s.mxflow(0, "audit", "verify")
 	s.mxflow(0, "audit", "replay")
 }
-
-// Limits are those that docs/protocol.md reports figures for.
-const foreignCorrectPlan = `plan "correct" {}
-engine "llamacpp" "small" {
-  model = "{models}/small.q8_0.gguf"
-  process { command = ["{program}", "-m", "{model}", "--host", "{host}", "--port", "{port}"] }
-  settings = {
-    threads           = 1
-    max_model_len     = 2048
-    max_num_seqs      = 4
-    attention_backend = "on"
-  }
-}
-knob "cache" {
-  default = "f16"
-  value "f16" {}
-  value "q8_0" { settings = { kv_cache_dtype = "q8_0" } }
-  value "q4_0" { settings = { kv_cache_dtype = "q4_0" } }
-  changes = ["kv_cache_dtype"]
-}
-knob "weights" {
-  default = "q8_0"
-  value "q8_0" {}
-  value "others" {
-    command = ["{program}", "-m", "{models}/small.q5_k_m.gguf", "--host", "{host}", "--port", "{port}"]
-  }
-  changes = ["quantization"]
-}
-protocol "standard" {
-  level "correctness" {
-    prompts          = 16
-    prompt_tokens    = [128]
-    output_tokens    = 32
-    concurrency      = [1, 4]
-    within           = "2m"
-    max_kl           = 0.02
-    min_argmax_match = 0.95
-  }
-}
-baseline {
-  engine   = engine.llamacpp.small
-  protocol = protocol.standard
-}
-phase "ports" {
-  dynamic "feature" {
-    for_each = { eight = { cache = "q8_0" }, four = { cache = "q4_0" }, others = { weights = "others" } }
-    labels   = [feature.key]
-    content {
-      set = feature.value
-      criterion "same" { rule = "levels.correctness.kl > 0 and levels.correctness == 'pass'" }
-    }
-  }
-}
-`
 
 // TestForeignCorrectness holds a real engine's answers against its parent's: keys and
 // values of 8 bits differ within limits, 4 bits and other weights beyond them.
@@ -673,11 +363,8 @@ func TestForeignCorrectness(t *testing.T) {
 		_, missing = os.Stat(filepath.Join(models, "small.q5_k_m.gguf"))
 	}
 	enginetest.Require(t, "llama-server", missing)
-	s := foreignStack{t: t, dir: t.TempDir()}
-	text := strings.NewReplacer("{models}", models, "{program}", server).Replace(foreignCorrectPlan)
-	if err := os.WriteFile(filepath.Join(s.dir, "plan.hcl"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	s := foreignStack{t: t, dir: t.TempDir(), vars: map[string]string{"server": server, "models": models}}
+	must.Write(t, filepath.Join(s.dir, "plan.hcl"), must.Read(t, "testdata/plans/foreign_correct.hcl"))
 	out := s.mxflow(2, "apply")
 	for _, want := range []string{
 		`baseline: correctness pass: \d+ answers from each of 2 launches of itself`,
@@ -690,4 +377,57 @@ func TestForeignCorrectness(t *testing.T) {
 		}
 	}
 	s.mxflow(0, "audit", "replay")
+}
+
+// TestEmbeddedConforms runs the test that every engine passes against the
+// embedded one, as a plan would start it.
+func TestEmbeddedConforms(t *testing.T) {
+	t.Parallel()
+	embeddedConforms(t, process.Launcher{}, engine.Spec{
+		Command: []string{scenario.Program, "engine", "serve", "--port", "{port}"},
+	})
+}
+
+func embeddedConforms(t *testing.T, launcher engine.Launcher, s engine.Spec) {
+	spec := func(fault string) enginetest.SpecFunc {
+		return func(*testing.T) engine.Spec {
+			s := s
+			s.Kind, s.StopGrace, s.Env = "embedded", 10*time.Second, map[string]string{}
+			if fault != "" {
+				s.Env["MXFLOW_EMBEDDED_FAULT"] = fault
+			}
+			return s
+		}
+	}
+	enginetest.Run(t, launcher, spec(""),
+		enginetest.Fault{Is: enginetest.DiesEarly, Spec: spec("oom"), Status: 1, Says: "OutOfMemoryError"},
+		enginetest.Fault{Is: enginetest.NeverReady, Spec: spec("never_ready")},
+		enginetest.Fault{Is: enginetest.DiesLater, Spec: spec("crash_after:2"), Status: 1, Says: "fatal error", Trigger: ask},
+	)
+}
+
+// ask sends one request and reads what comes, which may end in the middle.
+func ask(baseURL string) {
+	body := strings.NewReader(`{"prompt":"The capital of France is","max_tokens":8,"temperature":0}`)
+	resp, err := http.Post(baseURL+"/v1/completions", "application/json", body)
+	if err != nil {
+		return
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, resp.Body)
+}
+
+// TestEmbeddedConformsInDocker is TestEmbeddedConforms with the engine in a
+// container of an image that holds nothing but mxflow.
+func TestEmbeddedConformsInDocker(t *testing.T) {
+	dockertest.Need(t)
+	image := dockertest.Image(t, scenario.Program)
+	kind, _ := kinds.Lookup("embedded")
+	var command []string
+	for _, arg := range kind.ImageCommand {
+		command = append(command, kinds.Fill(arg, "", engine.HowDocker.Host()))
+	}
+	embeddedConforms(t, docker.Launcher{}, engine.Spec{
+		Command: command, Docker: &engine.Docker{Image: image, Pull: "never"},
+	})
 }

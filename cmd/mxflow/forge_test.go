@@ -1,15 +1,22 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
 	"maps"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +24,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/signing"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -34,32 +42,19 @@ type forgery struct {
 func forge(t *testing.T, from string, change func(*forgery)) (f *forgery, refused error) {
 	t.Helper()
 	f = &forgery{t: t, dir: filepath.Join(t.TempDir(), "state")}
-	if err := os.CopyFS(f.dir, os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(f.dir, os.DirFS(from)))
 	st, err := store.OpenReadOnly(f.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, r := range st.Records() {
 		text, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
 		own := &ledger.Record{}
-		if err := json.Unmarshal(text, own); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err, json.Unmarshal(text, own)))
 		f.records = append(f.records, own)
 	}
 	change(f)
-	for _, path := range []string{st.LedgerPath(), st.LedgerPath() + ".checkpoint"} {
-		remove(t, path)
-	}
+	must.Do(t, errors.Join(os.Remove(st.LedgerPath()), os.Remove(st.LedgerPath()+".checkpoint")))
 	l, err := ledger.Open(st.LedgerPath(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer l.Close()
 	return f, l.Append(f.records...)
 }
@@ -105,14 +100,10 @@ func (f *forgery) level(node, name string) *ledger.Level {
 // edit replaces an artifact by another, and returns the digest of that.
 func (f *forgery) edit(sum string, change func([]byte) []byte) string {
 	st, err := store.OpenSigned(f.dir, userKey(f.t))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Do(f.t, err)
 	defer st.Close()
 	text, err := st.Get(sum)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Do(f.t, err)
 	is, err := st.Put(change(bytes.Clone(text)))
 	if err != nil || is == sum {
 		f.t.Fatalf("nothing was changed: %v", err)
@@ -124,101 +115,65 @@ func (f *forgery) edit(sum string, change func([]byte) []byte) string {
 func userKey(t *testing.T) *signing.Key {
 	t.Helper()
 	path, err := signing.Path()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	key, err := signing.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return key
 }
 
 func exchange[T any](a, b *T) { *a, *b = *b, *a }
 
 // appliedState is the state directory of an apply of a plan.
-func appliedState(t *testing.T, plan string, args ...string) string {
+func appliedState(t *testing.T, plan string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "state")
-	apply := exec.Command(scenario.Program, append([]string{"apply", plan, "--state", dir}, args...)...)
-	// Whether a noisy machine lets its gates pass is not what is asked.
-	if out, err := apply.CombinedOutput(); err != nil && apply.ProcessState.ExitCode() == verdict.ExitBroken {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	must.Do(t, applyTo(dir, plan))
 	return dir
 }
 
-// patientExample is a copy of an example whose client may be late.
-func patientExample(t *testing.T, name string) string {
-	t.Helper()
-	e := examplePlan{name: name, file: filepath.Join("..", "..", "examples", name, "plan.hcl")}
-	e.read(t)
-	return patient(t, e.file, e.text)
+// applyTo applies a plan, of which a noisy machine may let the gates pass or not.
+func applyTo(state, plan string) error {
+	apply := exec.Command(scenario.Program, "apply", plan, "--state", state)
+	out, err := apply.CombinedOutput()
+	if err != nil && (apply.ProcessState == nil || apply.ProcessState.ExitCode() == verdict.ExitBroken) {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
 }
 
-const forgedPlan = `plan "forged" {}
+// sessionsRecord is a record that several tests read or forge, made once.
+var sessionsRecord = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp(filepath.Dir(scenario.Program), "record")
+	if err != nil {
+		return "", err
+	}
+	state := filepath.Join(dir, "state")
+	return state, applyTo(state, "testdata/plans/forged_sessions.hcl")
+})
 
-engine "embedded" "tiny" {
-  settings = { layers = 1 }
+// forgedCase is an edit of a record, and what a replay then says.
+type forgedCase struct {
+	name   string
+	change func(*forgery)
+	exit   int
+	says   string
 }
 
-knob "kv_cache" {
-  default = "off"
-  value "off" {
-    env = { MXFLOW_EMBEDDED_KV_CACHE = "off" }
-    must_see { log = ["*using kernel full_prefix_attention_recompute*"] }
-  }
-  value "on" {
-    env = { MXFLOW_EMBEDDED_KV_CACHE = "on" }
-    must_see { log = ["*using kernel decode_attention_kvcache*"] }
-  }
-}
+// refused is the exit status of a forgery that no reader of a ledger takes.
+const refused = -1
 
-protocol "levels" {
-  level "smoke" {
-    expect = "Paris"
-  }
-  level "kernels" {}
-  level "correctness" {
-    prompts       = 8
-    prompt_tokens = [8]
-    output_tokens = 20
-    max_kl        = 0.05
-  }
-  level "exec" "accuracy" {
-    command = ["echo", "{\"right\":12}"]
-    metric "score" {
-      jq     = ".right / 16"
-      unit   = "share"
-      better = "higher"
-    }
-  }
+// quickly are the forgeries that are tried by default, one of each kind. MXFLOW_TEST_LONG=1 tries all.
+var quickly = []string{
+	"nothing", "correctness", "an output", "a line of the log", "an answer dropped",
+	"launches of garbage count", "a launch left out", "a launch made not to count", "a row", "a number of a step",
+	"samples of rows exchanged", "a launch inserted", "a launch duplicated",
 }
-
-baseline {
-  engine   = engine.embedded.tiny
-  protocol = protocol.levels
-}
-
-phase "port" {
-  feature "cached" {
-    set = { kv_cache = "on" }
-    criterion "score" {
-      rule = "levels.accuracy.score.delta >= -0.1"
-    }
-  }
-}
-`
 
 // TestForgedLevels: whatever somebody who holds the key makes of a level, deciding it
 // again from what was kept finds it.
 func TestForgedLevels(t *testing.T) {
 	t.Parallel()
-	plan := filepath.Join(t.TempDir(), "plan.hcl")
-	if err := os.WriteFile(plan, []byte(forgedPlan), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	state := appliedState(t, plan)
+	state := appliedState(t, "testdata/plans/forged_levels.hcl")
 	const baseline, cached = "baseline", "feature.cached.qualify"
 	fail := func(node, name string) func(*forgery) {
 		return func(f *forgery) {
@@ -240,17 +195,13 @@ func TestForgedLevels(t *testing.T) {
 		}
 	}
 	drop := func(_ *forgery, l *ledger.Launch, path string) { delete(l.Left, path) }
-	for _, c := range []struct {
-		name   string
-		change func(*forgery)
-		exit   int
-		says   string
-	}{
+	replays(t, state, []forgedCase{
 		{"nothing", func(*forgery) {}, 0, "Everything agrees: 3 decisions"},
 		{"smoke", fail(baseline, "smoke"), 2, "level smoke verdict fail pass"},
 		{"kernels", fail(cached, "kernels"), 2, "level kernels verdict fail pass"},
 		{"correctness of the baseline", fail(baseline, "correctness"), 2, "level correctness verdict fail pass"},
 		{"correctness", fail(cached, "correctness"), 2, "level correctness verdict fail pass"},
+		{"stress", fail(cached, "stress"), 2, "level stress verdict fail pass"},
 		{"a program", fail(cached, "accuracy"), 2, "level accuracy verdict fail pass"},
 		{"the whole", func(f *forgery) { f.decision(cached).Verdict = verdict.Fail }, 2, "decision verdict fail pass"},
 		{"a level left out", func(f *forgery) {
@@ -280,109 +231,15 @@ func TestForgedLevels(t *testing.T) {
 		{"another launch", func(f *forgery) {
 			f.level(cached, "smoke").Launch = f.launches(ledger.ForQualification, "baseline")[0].ID
 		}, 2, "level kernels verdict absent"},
-	} {
-		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) { replays(t, state, c.change, c.exit, c.says) })
-	}
+	})
 }
-
-const forgedSessions = `plan "sessions" {}
-
-# A pace, so that a busy machine reads tokens one by one.
-engine "embedded" "tiny" {
-  settings = { layers = 1 }
-  env      = { MXFLOW_EMBEDDED_PACE = "2ms" }
-}
-
-engine "embedded" "deep" {
-  settings = { layers = 2 }
-  env      = { MXFLOW_EMBEDDED_PACE = "2ms" }
-}
-
-knob "kv_cache" {
-  default = "off"
-  value "off" {
-    env = { MXFLOW_EMBEDDED_KV_CACHE = "off" }
-    must_see { log = ["*using kernel full_prefix_attention_recompute*"] }
-  }
-  value "on" {
-    env = { MXFLOW_EMBEDDED_KV_CACHE = "on" }
-    must_see { log = ["*using kernel decode_attention_kvcache*"] }
-  }
-  value "garbage" {
-    env = { MXFLOW_EMBEDDED_KV_CACHE = "on", MXFLOW_EMBEDDED_FAULT = "garbage" }
-    must_see { log = ["*using kernel decode_attention_kvcache*"] }
-  }
-}
-
-workload "chat" {
-  prompt_tokens = 16
-  output_tokens = 24
-  requests      = 6
-  warmup        = 1
-  max_lag       = "1m"
-}
-
-protocol "measured" {
-  level "kernels" {}
-  level "benchmark" {
-    workloads = [workload.chat]
-    launches  = 2
-  }
-}
-
-protocol "asked" {
-  level "smoke" {
-    expect = "Paris"
-  }
-}
-
-baseline {
-  engine   = engine.embedded.tiny
-  protocol = protocol.measured
-}
-
-phase "port" {
-  feature "cached" {
-    set = { kv_cache = "on" }
-    criterion "c" { rule = "chat.tg.gain >= 0" }
-  }
-  feature "wrong" {
-    set = { kv_cache = "garbage" }
-    criterion "c" { rule = "chat.tg.gain >= 0" }
-  }
-}
-
-phase "beside" {
-  step "compare" "engines" {
-    engines   = [engine.embedded.tiny, engine.embedded.deep]
-    reference = engine.embedded.tiny
-    workloads = [workload.chat]
-    protocol  = protocol.asked
-    launches  = 2
-  }
-}
-
-phase "scored" {
-  step "exec" "score" {
-    command = ["echo", "{\"right\":12}"]
-    metric "score" {
-      jq     = ".right / 16"
-      unit   = "share"
-      better = "higher"
-    }
-  }
-}
-`
 
 // TestForgedSessions: whatever somebody who holds the key makes of which launches count,
 // of a comparison or of what a program printed, deciding it again finds it.
 func TestForgedSessions(t *testing.T) {
 	t.Parallel()
-	plan := filepath.Join(t.TempDir(), "plan.hcl")
-	if err := os.WriteFile(plan, []byte(forgedSessions), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	state := appliedState(t, plan)
+	state, err := sessionsRecord()
+	must.Do(t, err)
 	const (
 		benchmark, wrong   = "feature.cached.benchmark", "feature.wrong.benchmark"
 		compared, scored   = "phase.beside.step.compare.engines", "phase.scored.step.exec.score"
@@ -396,12 +253,7 @@ func TestForgedSessions(t *testing.T) {
 		}
 	}
 	own := func(f *forgery) *ledger.Launch { return f.launches(ledger.ForBenchmark, cached)[1] }
-	for _, c := range []struct {
-		name   string
-		change func(*forgery)
-		exit   int
-		says   string
-	}{
+	replays(t, state, []forgedCase{
 		{"nothing", func(*forgery) {}, 0, "Everything agrees"},
 		{"launches that count do not", judged(benchmark, verdict.Invalid), 2, "decision verdict invalid pass"},
 		{"launches of garbage count", judged(wrong, verdict.Pass), 2, "decision verdict pass invalid"},
@@ -434,6 +286,69 @@ func TestForgedSessions(t *testing.T) {
 		{"samples of rows exchanged", func(f *forgery) {
 			exchange(&f.launches(ledger.ForBenchmark, tiny)[0].Samples, &f.launches(ledger.ForBenchmark, deep)[0].Samples)
 		}, 4, "are of another launch"},
+		{"a sample's times, and metrics with them", func(f *forgery) {
+			f.rewrite(own(f), func(r *measure.Recording) {
+				for i, e := range r.Samples[len(r.Samples)-1].Events {
+					r.Samples[len(r.Samples)-1].Events[i].At = e.At * 9 / 10
+				}
+			})
+		}, 2, "did not come out as recorded"},
+		{"series", func(f *forgery) {
+			l := f.launches(ledger.ForBenchmark, "baseline")[1]
+			was := maps.Clone(l.Metrics)
+			f.rewrite(l, func(r *measure.Recording) {
+				for i := range r.Series {
+					for j := range r.Series[i].Value {
+						r.Series[i].Value[j] /= 2
+					}
+				}
+			})
+			l.Metrics = was
+		}, 2, "did not come out as recorded"},
+		{"series left out", func(f *forgery) {
+			f.launches(ledger.ForBenchmark, "baseline")[1].Series = ""
+		}, 2, "did not come out as recorded"},
+		{"samples emptied", func(f *forgery) {
+			own(f).Samples = f.edit(own(f).Samples, func([]byte) []byte { return nil })
+		}, 4, "not readable as Parquet"},
+		{"a line added to the log", func(f *forgery) { // behind what was looked at: nothing rests on it
+			own(f).Log = f.edit(own(f).Log, func(log []byte) []byte {
+				return append(log, "using kernel full_prefix_attention_recompute\n"...)
+			})
+		}, 0, "Everything agrees"},
+		{"a launch dropped", func(f *forgery) {
+			id := own(f).ID
+			is := func(other string) bool { return other == id }
+			f.records = slices.DeleteFunc(f.records, func(r *ledger.Record) bool { return r.Launch != nil && is(r.Launch.ID) })
+			f.everywhere(id, func(ids []string) []string { return slices.DeleteFunc(slices.Clone(ids), is) })
+		}, 2, "did not come out as recorded"},
+		{"a launch inserted", func(f *forgery) {
+			of := own(f)
+			l := *of
+			l.ID, l.Draw, l.Ordinal, l.Order = "s-inserted.cached.9", ledger.Draw{}, 9, 99
+			at := slices.IndexFunc(f.records, func(r *ledger.Record) bool { return r.Launch == of })
+			r := *f.records[at]
+			r.Launch = &l
+			f.records = slices.Insert(f.records, at+1, &r)
+			f.everywhere(of.ID, func(ids []string) []string { return append(slices.Clone(ids), l.ID) })
+		}, 4, "are of another launch"},
+		{"a launch duplicated", func(f *forgery) { f.insert(ledger.Record{Type: "launch", Launch: own(f)}) }, refused, ""},
+		{"a waiver of what passed", func(f *forgery) {
+			f.insert(ledger.Record{Type: "waiver", Waiver: &ledger.Waiver{
+				Node: "phase.port", Attempt: 1, Verdict: verdict.Pass, By: "kim", Reason: "because", Expires: time.Now().Add(time.Hour).UTC(),
+			}})
+		}, refused, ""},
+		{"the arms' roles exchanged", func(f *forgery) {
+			a, b := f.launches(ledger.ForBenchmark, cached), f.launches(ledger.ForBenchmark, "baseline")
+			key := a[0].VariantKey
+			for _, l := range a {
+				l.Variant, l.VariantKey = b[0].Variant, b[0].VariantKey
+			}
+			for _, l := range b {
+				l.Variant, l.VariantKey = cached, key
+			}
+		}, 4, "are of another launch: arm is"},
+		{"times moved", func(f *forgery) { own(f).Started = own(f).Started.Add(-time.Hour) }, 2, "started"},
 		{"a number of a step", func(f *forgery) {
 			f.launches(ledger.ForStep, "score")[0].Metrics["levels.score.score"].Stats["median"] = 0.9
 		}, 2, "levels.score.score.stats.median 0.9 0.75"},
@@ -441,27 +356,35 @@ func TestForgedSessions(t *testing.T) {
 			l := f.launches(ledger.ForStep, "score")[0]
 			l.Output = f.edit(l.Output, func(text []byte) []byte { return bytes.ReplaceAll(text, []byte("12"), []byte("14")) })
 		}, 2, "levels.score.score.stats.median 0.75 0.875"},
-	} {
-		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) { replays(t, state, c.change, c.exit, c.says) })
-	}
+	})
 }
 
-// replays holds what a replay says of a forgery that somebody with the key signed.
-func replays(t *testing.T, state string, change func(*forgery), want int, says string) {
+// replays tries forgeries of a record: somebody with the key signs them.
+func replays(t *testing.T, state string, cases []forgedCase) {
 	t.Helper()
-	f, err := forge(t, state, change)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := scenario.SignLedger(filepath.Join(f.dir, "ledger"), userKey(t)); err != nil {
-		t.Fatal(err)
-	}
-	if exit, out, errs := mxflow("audit", "verify", "--state", f.dir); exit != 0 {
-		t.Fatalf("audit verify: %d\n%s%s", exit, out, errs)
-	}
-	exit, out, errs := mxflow("audit", "replay", "--state", f.dir)
-	if said := evenly(out + errs); exit != want || !strings.Contains(said, says) {
-		t.Errorf("exit status %d, want %d with %q:\n%s%s", exit, want, says, out, errs)
+	for _, c := range cases {
+		if !slices.Contains(quickly, c.name) && os.Getenv("MXFLOW_TEST_LONG") == "" {
+			continue
+		}
+		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+			f, err := forge(t, state, c.change)
+			if (err != nil) != (c.exit == refused) {
+				t.Fatalf("the ledger takes it: %v", err)
+			} else if err != nil {
+				return
+			}
+			if exit, _, _ := mxflow("audit", "verify", "--state", f.dir); exit != verdict.ExitFail {
+				t.Errorf("without a signature, audit verify ends with %d", exit)
+			}
+			must.Do(t, scenario.SignLedger(filepath.Join(f.dir, "ledger"), userKey(t)))
+			if exit, out, errs := mxflow("audit", "verify", "--state", f.dir); exit != 0 {
+				t.Fatalf("audit verify: %d\n%s%s", exit, out, errs)
+			}
+			exit, out, errs := mxflow("audit", "replay", "--state", f.dir)
+			if said := evenly(out + errs); exit != c.exit || !strings.Contains(said, c.says) {
+				t.Errorf("exit status %d, want %d with %q:\n%s%s", exit, c.exit, c.says, out, errs)
+			}
+		})
 	}
 }
 
@@ -469,27 +392,28 @@ func replays(t *testing.T, state string, change func(*forgery), want int, says s
 // metrics by what these come to.
 func (f *forgery) rewrite(l *ledger.Launch, change func(*measure.Recording)) {
 	st, err := store.OpenSigned(f.dir, userKey(f.t))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Do(f.t, err)
 	defer st.Close()
 	r := measure.Recording{Cells: l.Cells, Windows: l.Windows}
 	if r.Samples, err = st.ReadSamples(l); err == nil {
 		r.Series, err = st.ReadSeries(l)
 	}
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Do(f.t, err)
 	change(&r)
 	run := st.Origin(l).Run
-	if err := errors.Join(st.WriteSamples(run, l, r.Samples), st.WriteSeries(run, l, r.Series)); err != nil {
-		f.t.Fatal(err)
-	}
+	must.Do(f.t, errors.Join(st.WriteSamples(run, l, r.Samples), st.WriteSeries(run, l, r.Series)))
 	for address, s := range measure.Evaluate(r) {
 		if _, recorded := l.Metrics[address]; recorded {
 			l.Metrics[address] = s
 		}
 	}
+}
+
+// insert adds a record behind the others.
+func (f *forgery) insert(r ledger.Record) {
+	last := f.records[len(f.records)-1]
+	r.Time, r.Run = last.Time, last.Run
+	f.records = append(f.records, &r)
 }
 
 // everywhere changes the evidence of every decision that names a launch.
@@ -510,147 +434,284 @@ func (f *forgery) everywhere(id string, change func([]string) []string) {
 	}
 }
 
-// TestForgedRecord is what somebody without the key may do to the record of the example
-// "protocol", all hashes recomputed, and who finds it: docs/internals/audit-format.md has the list.
-// audit verify finds all of it, since what it asks for is a signature.
-func TestForgedRecord(t *testing.T) {
-	if os.Getenv("MXFLOW_TEST_LONG") == "" {
-		t.Skip("applies the example protocol: set MXFLOW_TEST_LONG=1")
+const tailPlan = `plan "tail" {}
+
+phase "one" {
+  step "exec" "works" { command = ["true"] }
+  step "exec" "fails" { command = ["false"] }
+}
+
+phase "two" {
+  after = [phase.one]
+  step "exec" "locked" { command = ["true"] }
+}
+`
+
+// tail is a state directory whose ledger somebody without the key appends to.
+type tail struct {
+	t          *testing.T
+	plan, dir  string
+	run        string // the newest
+	ledger     string
+	checkpoint []byte
+}
+
+func newTail(t *testing.T) *tail {
+	f := &tail{t: t, plan: filepath.Join(t.TempDir(), "plan.hcl")}
+	must.Write(t, f.plan, tailPlan)
+	f.dir = appliedState(t, f.plan)
+	f.ledger = filepath.Join(f.dir, "ledger")
+	f.run = f.records()[0].Run
+	return f
+}
+
+func (f *tail) records() (all []*ledger.Record) {
+	f.t.Helper()
+	st, err := store.OpenReadOnly(f.dir)
+	must.Do(f.t, err)
+	for _, r := range st.Records() {
+		all = append(all, r)
 	}
-	state := appliedState(t, patientExample(t, "protocol"))
-	const (
-		form    = -1 // no reader takes the ledger
-		feature = "feature.cached"
-		gate    = "phase.ports"
-	)
-	measured := func(f *forgery, arm string) *ledger.Launch { return f.launches(ledger.ForBenchmark, arm)[1] }
-	qualified := func(f *forgery, arm string) *ledger.Launch { return f.launches(ledger.ForQualification, arm)[0] }
-	insert := func(f *forgery, r ledger.Record) {
-		last := f.records[len(f.records)-1]
-		r.Time, r.Run = last.Time, last.Run
-		f.records = append(f.records, &r)
+	return all
+}
+
+// keep cuts the ledger after n records and signs it, as a kill would have left it.
+func (f *tail) keep(n int) {
+	f.t.Helper()
+	lines := bytes.SplitAfter(f.read(f.ledger), []byte("\n"))
+	must.Do(f.t, os.WriteFile(f.ledger, bytes.Join(lines[:1+n], nil), 0o644))
+	must.Do(f.t, scenario.SignLedger(f.ledger, userKey(f.t)))
+}
+
+// add appends records with all hashes, and leaves the checkpoint as it is.
+func (f *tail) add(records ...*ledger.Record) {
+	f.t.Helper()
+	f.checkpoint = f.read(f.ledger + ".checkpoint")
+	aside := filepath.Join(f.t.TempDir(), "ledger")
+	must.Do(f.t, os.WriteFile(aside, f.read(f.ledger), 0o644))
+	l, err := ledger.Open(aside, nil)
+	must.Do(f.t, err)
+	defer l.Close()
+	for _, r := range records {
+		r.Time = time.Now().UTC()
 	}
+	must.Do(f.t, l.Append(records...))
+	must.Do(f.t, os.WriteFile(f.ledger, f.read(aside), 0o644))
+}
+
+func (f *tail) read(path string) []byte { return []byte(must.Read(f.t, path)) }
+
+// apply runs the program, with more in its environment.
+func (f *tail) apply(env ...string) (exit int, says string) {
+	apply := exec.Command(scenario.Program, "apply", f.plan, "--state", f.dir)
+	apply.Env = append(os.Environ(), env...)
+	out, _ := apply.CombinedOutput()
+	return apply.ProcessState.ExitCode(), evenly(string(out))
+}
+
+// verified holds that all is signed, or how much is not.
+func (f *tail) verified(unsigned string) {
+	f.t.Helper()
+	exit, out, errs := mxflow("audit", "verify", "--state", f.dir)
+	if unsigned == "" && (exit != 0 || !strings.Contains(out, "Everything is intact.")) || unsigned != "" && (exit != verdict.ExitFail || !strings.Contains(errs, unsigned)) {
+		f.t.Errorf("audit verify, want %q: %d\n%s%s", unsigned, exit, out, errs)
+	}
+}
+
+// passes is a forged decision that the phase passed, which unlocks the next.
+func passes(run string) *ledger.Record {
+	return &ledger.Record{Type: "decision", Run: run, Decision: &ledger.Decision{Node: "phase.one", Kind: ledger.KindPhase, Phase: "one", Attempt: 9, Verdict: verdict.Pass}}
+}
+
+func ends(run string) *ledger.Record {
+	return &ledger.Record{Type: "end", Run: run, End: &ledger.End{Verdict: verdict.Pass, Reason: verdict.New(code.Finished)}}
+}
+
+func starts(run string) *ledger.Record {
+	return &ledger.Record{Type: "run", Run: run, RunStart: &ledger.RunStart{Plan: "tail", Tool: "forged", Environment: map[string]string{}}}
+}
+
+// TestTails: what somebody without the key appends is never signed. Behind the end of a
+// run it is refused, whatever it says; where a killed run left off it is set aside, as the
+// last write of that run is that nobody was told of.
+func TestTails(t *testing.T) {
+	t.Parallel()
+	whole := newTail(t)
+	gate := slices.IndexFunc(whole.records(), func(r *ledger.Record) bool { return r.Decision != nil && r.Decision.Node == "phase.one" })
+	if gate < 0 {
+		t.Fatal("no decision about phase.one")
+	}
+	run := whole.run
 	for _, c := range []struct {
-		name   string
-		change func(*forgery)
-		replay int
-		says   string
+		name    string
+		killed  int // records that a killed run left; 0 for a run with its end
+		tail    []*ledger.Record
+		refused string // what apply says
 	}{
-		{"nothing", func(*forgery) {}, 0, "Everything agrees"},
-		{"samples of two arms exchanged, with their metrics", func(f *forgery) {
-			a, b := measured(f, "cached"), measured(f, "baseline")
-			exchange(&a.Samples, &b.Samples)
-			exchange(&a.Metrics, &b.Metrics)
-		}, 4, "are of another launch"},
-		{"one sample's times edited, and the launch's metrics with them", func(f *forgery) {
-			f.rewrite(measured(f, "cached"), func(r *measure.Recording) {
-				s := &r.Samples[len(r.Samples)-1]
-				for i := range s.Events {
-					s.Events[i].At = s.Events[i].At * 9 / 10
-				}
-			})
-		}, 2, "did not come out as recorded"},
-		{"series edited", func(f *forgery) {
-			l := measured(f, "baseline") // which takes long enough for readings within its cells
-			was := maps.Clone(l.Metrics)
-			f.rewrite(l, func(r *measure.Recording) {
-				for i := range r.Series {
-					for j := range r.Series[i].Value {
-						r.Series[i].Value[j] /= 2
-					}
-				}
-			})
-			l.Metrics = was
-		}, 2, "did not come out as recorded"},
-		{"a line of evidence removed from a log", func(f *forgery) {
-			l := qualified(f, "cached")
-			l.Log = f.edit(l.Log, func(log []byte) []byte {
-				return bytes.ReplaceAll(log, []byte("using kernel decode_attention_kvcache"), nil)
-			})
-		}, 2, "level kernels verdict pass fail"},
-		{"a line of evidence added to a log", func(f *forgery) {
-			// Behind what the level looked at: nothing rests on it.
-			l := qualified(f, "cached")
-			l.Log = f.edit(l.Log, func(log []byte) []byte { return append(log, "using kernel full_prefix_attention_recompute\n"...) })
-		}, 0, "Everything agrees"},
-		{"answers of two arms exchanged", func(f *forgery) {
-			a, b := qualified(f, "fast_and_wrong"), qualified(f, "cached")
-			a.Left["correctness/answers.json"], b.Left["correctness/answers.json"] = b.Left["correctness/answers.json"], a.Left["correctness/answers.json"]
-		}, 4, "are of another launch"},
-		{"samples emptied", func(f *forgery) {
-			l := measured(f, "cached")
-			l.Samples = f.edit(l.Samples, func([]byte) []byte { return nil })
-		}, 4, "not readable as Parquet"},
-		{"a failed level passes", func(f *forgery) {
-			d := f.decision("feature.fast_and_wrong.qualify")
-			for i := range d.Levels {
-				d.Levels[i].Verdict = verdict.Pass
-			}
-			d.Verdict = verdict.Pass
-		}, 2, "level correctness verdict pass fail"},
-		{"a leak passes", func(f *forgery) {
-			d := f.decision("feature.leaks.qualify")
-			for i := range d.Levels {
-				d.Levels[i].Verdict = verdict.Pass
-			}
-			d.Verdict = verdict.Pass
-		}, 2, "level stress verdict pass fail"},
-		{"a failed feature passes", func(f *forgery) {
-			d := f.decision("feature.trades_ttft")
-			d.Verdict, d.Accepted = verdict.Pass, true
-			for i := range d.Rules {
-				d.Rules[i].Verdict = verdict.Pass
-			}
-		}, 2, "decision verdict pass"},
-		{"a launch dropped", func(f *forgery) {
-			id := measured(f, "cached").ID
-			f.records = slices.DeleteFunc(f.records, func(r *ledger.Record) bool { return r.Launch != nil && r.Launch.ID == id })
-			f.everywhere(id, func(ids []string) []string {
-				return slices.DeleteFunc(slices.Clone(ids), func(is string) bool { return is == id })
-			})
-		}, 2, "did not come out as recorded"},
-		{"a launch duplicated", func(f *forgery) { insert(f, ledger.Record{Type: "launch", Launch: measured(f, "cached")}) }, form, ""},
-		{"a launch inserted", func(f *forgery) {
-			of := measured(f, "cached")
-			l := *of
-			l.ID, l.Draw, l.Ordinal, l.Order = "s-inserted.cached.9", ledger.Draw{}, 9, 99
-			at := slices.IndexFunc(f.records, func(r *ledger.Record) bool { return r.Launch == of })
-			f.records = slices.Insert(f.records, at+1, &ledger.Record{Type: "launch", Time: f.records[at].Time, Run: f.records[at].Run, Launch: &l})
-			f.everywhere(of.ID, func(ids []string) []string { return append(slices.Clone(ids), l.ID) })
-		}, 4, "are of another launch"},
-		{"a rule's text edited", func(f *forgery) { f.decision(feature).Rules[0].Expr = "chat.tg.gain >= 0.5" }, 2, "rule chat.tg.gain >= 0.5 chat.tg.gain >= 1"},
-		{"the arms' roles exchanged", func(f *forgery) {
-			a, b := f.launches(ledger.ForBenchmark, "cached"), f.launches(ledger.ForBenchmark, "baseline")
-			for _, l := range a {
-				l.Variant, l.VariantKey = b[0].Variant, b[0].VariantKey
-			}
-			for _, l := range b {
-				l.Variant, l.VariantKey = "cached", qualified(f, "cached").VariantKey
-			}
-		}, 4, "are of another launch: arm is"},
-		{"times moved", func(f *forgery) {
-			l := measured(f, "cached")
-			l.Started = l.Started.Add(-time.Hour)
-		}, 2, "started"},
-		{"a waiver inserted", func(f *forgery) {
-			insert(f, ledger.Record{Type: "waiver", Waiver: &ledger.Waiver{Node: gate, Attempt: 1, Verdict: verdict.Pass, By: "kim", Reason: "because", Expires: time.Now().Add(time.Hour).UTC()}})
-		}, form, ""},
+		{"a gate behind the end", 0, []*ledger.Record{passes(run)}, "a decision about phase.one (pass) of run " + run + " was added without the key"},
+		{"a launch behind the end", 0, []*ledger.Record{{Type: "launch", Run: run, Launch: &ledger.Launch{ID: "l", Purpose: ledger.ForStep}}}, "a record of type launch of run"},
+		{"a waiver behind the end", 0, []*ledger.Record{waives(whole.records()[gate])}, "a record of type waiver of run"},
+		{"a whole run behind the end", 0, []*ledger.Record{starts("r2"), passes("r2"), ends("r2")}, "a record of type run of run r2 was added without the key"},
+		{"the start of a run behind the end", 0, []*ledger.Record{starts("r2")}, ""},
+		{"a gate of a killed run", gate, []*ledger.Record{passes(run)}, ""},
+		{"the end of a killed run", gate, []*ledger.Record{passes(run), ends(run)}, ""},
+		{"more than the end of a killed run", gate, []*ledger.Record{ends(run), starts("r2"), passes("r2")}, "a record of type run of run r2 was added without the key"},
+		{"another run's gate", gate, []*ledger.Record{passes("r2")}, "a decision about phase.one (pass) of run r2"},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
-			f, refused := forge(t, state, c.change)
-			if (refused != nil) != (c.replay == form) {
-				t.Fatalf("the ledger takes it: %v", refused)
+			f := &tail{t: t, plan: whole.plan, dir: filepath.Join(t.TempDir(), "state")}
+			f.ledger = filepath.Join(f.dir, "ledger")
+			must.Do(t, os.CopyFS(f.dir, os.DirFS(whole.dir)))
+			if c.killed > 0 {
+				f.keep(c.killed)
 			}
-			if refused != nil {
+			signed := f.read(f.ledger)
+			f.add(c.tail...)
+			forged := f.read(f.ledger)
+			f.verified("not signed, from line ")
+			if read, kept := len(f.records()), bytes.Count(signed, []byte("\n"))-1; read != kept {
+				t.Errorf("readers see %d records, %d are signed", read, kept)
+			}
+			exit, says := f.apply()
+			if c.refused != "" {
+				if exit != verdict.ExitUsage || !strings.Contains(says, c.refused) || !strings.Contains(says, "cut the file off behind the signed lines (truncate -s ") {
+					t.Errorf("apply: %d\n%s", exit, says)
+				}
+				if !bytes.Equal(f.read(f.ledger), forged) || !bytes.Equal(f.read(f.ledger+".checkpoint"), f.checkpoint) {
+					t.Error("the ledger was changed")
+				}
+				if exit, _, errs := mxflow("waive", "phase.one", "--state", f.dir, "--by", "kim", "--reason", "r", "--expires", "1d", f.plan); exit != verdict.ExitUsage || !strings.Contains(errs, "without the key") {
+					t.Errorf("waive: %d\n%s", exit, errs)
+				}
+				must.Do(t, os.Truncate(f.ledger, int64(len(signed)))) // as it says
+				f.verified("")
 				return
 			}
-			if exit, out, errs := mxflow("audit", "verify", "--state", f.dir); exit != verdict.ExitFail {
-				t.Errorf("verify without a signature: %d\n%s%s", exit, out, errs)
+			if exit != verdict.ExitFail || !strings.Contains(says, "they were moved to "+f.ledger+".torn-1") {
+				t.Errorf("apply: %d\n%s", exit, says)
 			}
-			exit, out, errs := mxflow("audit", "replay", "--state", f.dir)
-			if exit != c.replay || !strings.Contains(evenly(out+errs), c.says) {
-				t.Errorf("exit status %d, want %d with %q:\n%s%s", exit, c.replay, c.says, out, errs)
+			if !bytes.Equal(f.read(f.ledger+".torn-1"), forged[len(signed):]) || !bytes.HasPrefix(f.read(f.ledger), signed) {
+				t.Error("what was set aside is not what was not signed")
 			}
+			for _, r := range f.records() {
+				if d := r.Decision; d != nil && d.Phase == "two" && d.Verdict == verdict.Pass {
+					t.Errorf("a forged gate unlocked %s", d.Node)
+				}
+			}
+			f.verified("")
 		})
+	}
+}
+
+// waives is a waiver of a decision about a gate.
+func waives(of *ledger.Record) *ledger.Record {
+	d := of.Decision
+	return &ledger.Record{Type: "waiver", Run: of.Run, Waiver: &ledger.Waiver{
+		Node: d.Node, Attempt: d.Attempt, Verdict: d.Verdict,
+		By: "kim", Reason: "because", Expires: time.Now().Add(time.Hour).UTC(),
+	}}
+}
+
+// TestKilledAnywhere kills applies after each line that they say, and starts the next one
+// without a key: whatever the kill left, the signature stays, and the owner of the key goes
+// on.
+func TestKilledAnywhere(t *testing.T) {
+	t.Parallel()
+	f := newTail(t)
+	for lines := 1; lines <= 9; lines++ {
+		apply := exec.Command(scenario.Program, "apply", "--json", "--rerun", "all", f.plan, "--state", f.dir)
+		out, err := apply.StdoutPipe()
+		must.Do(t, err)
+		must.Do(t, apply.Start())
+		said := bufio.NewScanner(out)
+		for range lines {
+			said.Scan()
+		}
+		_ = apply.Process.Kill() // it may have ended
+		_ = apply.Wait()
+		before, checkpoint := f.read(f.ledger), f.read(f.ledger+".checkpoint")
+		if _, err := userKey(t).Verify(checkpoint); err != nil {
+			t.Fatalf("killed after %d lines: %v", lines, err)
+		}
+		if exit, says := f.apply("MXFLOW_SIGNING_KEY=none"); exit != verdict.ExitUsage || !strings.Contains(says, "is signed, and without a key nothing can be added to it") {
+			t.Fatalf("killed after %d lines, then without a key: %d\n%s", lines, exit, says)
+		}
+		if !bytes.Equal(f.read(f.ledger), before) || !bytes.Equal(f.read(f.ledger+".checkpoint"), checkpoint) {
+			t.Fatalf("killed after %d lines: the record was changed without a key", lines)
+		}
+	}
+	if exit, says := f.apply(); exit != verdict.ExitFail {
+		t.Errorf("apply: %d\n%s", exit, says)
+	}
+	f.verified("")
+}
+
+// TestSecretsAreNowhere applies a plan that leaks a secret wherever it can, and
+// looks for it in everything that mxflow keeps and prints.
+func TestSecretsAreNowhere(t *testing.T) {
+	t.Parallel()
+	for i, secret := range []string{
+		`pa"ss\wörd <&>%41/+=`, "hf_0123456789abcdef", "1234", "two lines of it\nand another one",
+	} {
+		if i > 0 && !inFull() {
+			break
+		}
+		dir := folder(t, map[string]string{"plan.hcl": must.Read(t, "testdata/plans/leaky.hcl")})
+		var printed bytes.Buffer
+		mxflow := func(wantExit int, args ...string) {
+			got, out := program(t, dir, []string{"MXFLOW_VAR_token=" + secret}, args...)
+			if got != wantExit {
+				t.Errorf("%v: exit status %d\n%s", args, got, out)
+			}
+			printed.WriteString(out)
+		}
+		mxflow(0, "validate", "plan.hcl")
+		mxflow(4, "apply", "plan.hcl")
+		mxflow(4, "apply", "--json", "plan.hcl")
+		mxflow(4, "apply", "--rerun", "all", "--var", "token="+secret, "plan.hcl")
+		for _, args := range []string{
+			"show latest", "audit", "status", "report", "audit verify", "plan plan.hcl",
+		} {
+			mxflow(0, strings.Fields(args)...)
+			if args != "audit verify" {
+				mxflow(0, append(strings.Fields(args), "--json")...)
+			}
+		}
+		mxflow(1, "validate", "--var", "user=${", "--var", "token=", "--var", "tokn="+secret, "plan.hcl")
+		mustNotHold(t, "output", printed.Bytes(), secret)
+		files := 0
+		err := filepath.WalkDir(filepath.Join(dir, ".mxflow"), func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			files++
+			data, err := os.ReadFile(path)
+			mustNotHold(t, path, data, secret)
+			return err
+		})
+		if err != nil || files < 5 {
+			t.Errorf("%d files, %v", files, err)
+		}
+		if !bytes.Contains(printed.Bytes(), []byte("[redacted]")) {
+			t.Errorf("nothing leaked, so nothing was tested:\n%s", printed.Bytes())
+		}
+	}
+}
+
+// mustNotHold looks for a secret as it is and as programs write it.
+func mustNotHold(t *testing.T, where string, data []byte, secret string) {
+	t.Helper()
+	quoted, _ := json.Marshal(secret)
+	for _, form := range []string{
+		secret, string(quoted[1 : len(quoted)-1]), strings.Trim(strconv.Quote(secret), `"`), url.QueryEscape(secret),
+		base64.StdEncoding.EncodeToString([]byte(secret)), base64.StdEncoding.EncodeToString([]byte("bob:" + secret)),
+	} {
+		if at := bytes.Index(data, []byte(form)); at >= 0 && len(form) >= 4 {
+			// A short number may be part of a time.
+			if secret == "1234" && form == secret && !bytes.Contains(data, []byte("token="+form)) && !bytes.Contains(data, []byte("Bearer "+form)) {
+				continue
+			}
+			t.Errorf("%s holds %q: …%q…", where, form, data[max(0, at-60):min(len(data), at+len(form)+60)])
+		}
 	}
 }

@@ -3,9 +3,12 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scaffold"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/planstest"
 )
@@ -20,24 +23,9 @@ func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join(dir, name), text)
 	}
 	return dir
-}
-
-func content(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 func TestFormatWritesWhatChanges(t *testing.T) {
@@ -46,26 +34,26 @@ func TestFormatWritesWhatChanges(t *testing.T) {
 		"plan.yaml": "plan: {p: {summary: s}}\n", "more.yml": "phase:\n    # why\n    a: {}\nengine:\n    b: {c: {}}\n", "compose.yaml": "services:   {}\n", "notes.txt": "x=1",
 		"below/c.hcl": crooked, ".mxflow/d.hcl": crooked,
 	})
+	must.Do(t, os.Chmod(filepath.Join(dir, "a.hcl"), 0o640))
 	link := filepath.Join(dir, "link.hcl")
-	if err := os.Symlink("a.hcl", link); err != nil {
-		t.Fatal(err)
+	must.Do(t, os.Symlink("a.hcl", link))
+	crookedFile := filepath.Join(dir, "a.hcl")
+	if code, out, _ := mxflow("fmt", "--check", crookedFile); code != 3 || out != crookedFile+"\n" {
+		t.Errorf("--check: exit %d\n%s", code, out)
 	}
-	code, out, errs := command(t, "fmt", dir)
+	must.Equal(t, "what --check leaves", must.Read(t, crookedFile), crooked)
+	code, out, errs := mxflow("fmt", dir)
 	if code != 0 || errs != "" {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	if !strings.Contains(out, "a.hcl\n") || strings.Contains(out, "b.hcl") || strings.Contains(out, "c.hcl") || strings.Contains(out, "yaml") || !strings.Contains(out, "more.yml\n") {
 		t.Errorf("printed\n%s", out)
 	}
-	if got := content(t, filepath.Join(dir, "a.hcl")); got != straight {
-		t.Errorf("a.hcl is %q", got)
-	}
-	if got := content(t, filepath.Join(dir, "more.yml")); got != "engine:\n  b: {c: {}}\n\nphase:\n  # why\n  a: {}\n" {
+	must.Equal(t, "a.hcl", must.Read(t, filepath.Join(dir, "a.hcl")), straight)
+	if got := must.Read(t, filepath.Join(dir, "more.yml")); got != "engine:\n  b: {c: {}}\n\nphase:\n  # why\n  a: {}\n" {
 		t.Errorf("more.yml is %q", got)
 	}
-	if got := content(t, filepath.Join(dir, "vars.mxvars")); got != "x      = 1\nlonger = 2\n" {
-		t.Errorf("vars.mxvars is %q", got)
-	}
+	must.Equal(t, "vars.mxvars", must.Read(t, filepath.Join(dir, "vars.mxvars")), "x      = 1\nlonger = 2\n")
 	if info, err := os.Stat(filepath.Join(dir, "a.hcl")); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
@@ -75,85 +63,50 @@ func TestFormatWritesWhatChanges(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(dir, ".*.hcl.*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
-	if code, out, _ = command(t, "fmt", "--check", dir); code != 0 || out != "" {
+	if code, out, _ = mxflow("fmt", "--check", dir); code != 0 || out != "" {
 		t.Errorf("a second time: exit %d\n%s", code, out)
-	}
-}
-
-func TestFormatChecks(t *testing.T) {
-	dir := folder(t, map[string]string{"a.hcl": crooked})
-	path := filepath.Join(dir, "a.hcl")
-	code, out, _ := command(t, "fmt", "--check", path)
-	if code != 3 || out != path+"\n" {
-		t.Errorf("exit %d\n%s", code, out)
-	}
-	if content(t, path) != crooked {
-		t.Error("--check wrote the file")
 	}
 }
 
 func TestFormatRefusesWhatItCannotRead(t *testing.T) {
 	dir := folder(t, map[string]string{
 		"a.hcl": crooked, "broken.hcl": "plan \"p\" {\n", "deep.hcl": strings.Repeat("a {\n", 200_000), "yaml.hcl": "plan: {p: {}}\n",
+		"odd.yaml": "plan:\n  ? p\n  : {}\n",
 	})
-	var paths []string
-	for _, name := range []string{"broken.hcl", "deep.hcl", "yaml.hcl", "a.hcl"} {
-		paths = append(paths, filepath.Join(dir, name))
-	}
-	code, out, errs := command(t, append([]string{"fmt"}, paths...)...)
-	if code != 1 || !strings.Contains(out, "a.hcl") {
-		t.Errorf("exit %d: the good file was not formatted:\n%s", code, out)
-	}
-	for _, name := range []string{"broken.hcl:1", "deep.hcl:", "yaml.hcl:1"} {
-		if !strings.Contains(errs, name) {
-			t.Errorf("no %s in\n%s", name, errs)
+	t.Chdir(dir)
+	for args, want := range map[string][]string{
+		"broken.hcl deep.hcl yaml.hcl a.hcl": {"broken.hcl:1", "deep.hcl:", "yaml.hcl:1"},
+		"odd.yaml":                           {"odd.yaml stays as it is: line 2: a key written with ?"},
+		"plan.yaml":                          {"plan.yaml"},
+		"none.hcl":                           {"none.hcl"},
+		"- a.hcl":                            {"standard input"},
+	} {
+		code, out, errs := mxflow(append([]string{"fmt"}, strings.Fields(args)...)...)
+		if code != 1 || strings.Contains(out, "a.hcl") != strings.HasPrefix(args, "broken") {
+			t.Errorf("%s: exit %d\n%s%s", args, code, out, errs)
 		}
-	}
-	odd := filepath.Join(dir, "odd.yaml")
-	if err := os.WriteFile(odd, []byte("plan:\n  ? p\n  : {}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if code, _, errs := command(t, "fmt", odd); code != 1 || !strings.Contains(errs, "odd.yaml stays as it is: line 2: a key written with ?") {
-		t.Errorf("exit %d: %s", code, errs)
-	}
-	if code, _, errs := command(t, "fmt", "plan.yaml"); code != 1 || !strings.Contains(errs, "plan.yaml") {
-		t.Errorf("exit %d: %s", code, errs)
-	}
-	if code, _, errs := command(t, "fmt", filepath.Join(dir, "none.hcl")); code != 1 || !strings.Contains(errs, "none.hcl") {
-		t.Errorf("exit %d: %s", code, errs)
-	}
-	if code, _, errs := command(t, "fmt", "-", paths[0]); code != 1 || !strings.Contains(errs, "standard input") {
-		t.Errorf("exit %d: %s", code, errs)
+		for _, text := range want {
+			must.Contain(t, args, errs, text)
+		}
 	}
 }
 
 func TestFormattingKeepsWhatAPlanSays(t *testing.T) {
-	paths, _ := filepath.Glob("../../plans/load/testdata/valid/*.hcl")
-	if len(paths) == 0 {
+	hcl, _ := filepath.Glob("../../plans/load/testdata/valid/*.hcl")
+	yaml, _ := filepath.Glob("../../plans/load/testdata/valid_yaml/*.yaml")
+	if len(hcl) == 0 || len(yaml) == 0 {
 		t.Fatal("no plans")
 	}
-	for _, path := range paths {
-		src := content(t, path)
-		before := load.Bytes(path, []byte(src), planstest.Registry(), load.Options{})
-		spoiled := strings.ReplaceAll(strings.ReplaceAll(src, "  ", "\t "), " = ", "=")
-		after := load.Bytes(path, layout(t, path, []byte(spoiled)), planstest.Registry(), load.Options{})
-		if before.Plan.Digest() != after.Plan.Digest() {
-			t.Errorf("%s means something else now", path)
+	for _, path := range slices.Concat(hcl, yaml) {
+		text := must.Read(t, path)
+		digest := func(text string) string {
+			return load.Bytes(path, []byte(text), planstest.Registry(), load.Options{}).Plan.Digest()
 		}
-	}
-	paths, _ = filepath.Glob("../../plans/load/testdata/valid_yaml/*.yaml")
-	if len(paths) == 0 {
-		t.Fatal("no plans in YAML")
-	}
-	for _, path := range paths {
-		src := content(t, path)
-		before := load.Bytes(path, []byte(src), planstest.Registry(), load.Options{})
-		out, problems, err := formatPlan(path, []byte(src))
-		if problems != nil || err != nil {
-			t.Errorf("%s: %v %v", path, problems, err)
-			continue
+		spoiled := text
+		if strings.HasSuffix(path, ".hcl") {
+			spoiled = strings.NewReplacer("  ", "\t ", " = ", "=").Replace(text)
 		}
-		if after := load.Bytes(path, out, planstest.Registry(), load.Options{}); before.Plan.Digest() != after.Plan.Digest() {
+		if out := string(layout(t, path, []byte(spoiled))); digest(text) != digest(out) {
 			t.Errorf("%s means something else now:\n%s", path, out)
 		}
 	}
@@ -185,5 +138,52 @@ EOT
 	want := strings.Replace(text, "after   =   {", "after = {", 1)
 	if got, problems, _ := formatPlan("plan.hcl", []byte(text)); problems != nil || string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestScaffoldsAreValidAndFormatted(t *testing.T) {
+	for i := range 2 * len(scaffold.Kinds()) {
+		kind, args, name := scaffold.Kinds()[i/2], []string(nil), "plan.hcl"
+		if i%2 == 1 {
+			args, name = []string{"--yaml"}, "plan.yaml"
+		}
+		dir := filepath.Join(t.TempDir(), "new", "port")
+		code, out, errs := mxflow(append([]string{"init", "--kind", kind, dir}, args...)...)
+		path := filepath.Join(dir, name)
+		if code != 0 || !strings.Contains(out, "mxflow validate "+path+"  ") {
+			t.Fatalf("%s: exit %d\n%s%s", kind, code, out, errs)
+		}
+		if code, out, errs = mxflow("validate", path); code != 0 || errs != "" {
+			t.Errorf("%s: validate exits %d\n%s%s", kind, code, out, errs)
+		}
+		if code, out, errs = mxflow("fmt", "--check", path); code != 0 {
+			t.Errorf("%s: fmt --check exits %d\n%s%s", kind, code, out, errs)
+		}
+		if written := must.Read(t, path); strings.Contains(written, "\n\n\n") || strings.Contains(written, "<no value>") {
+			t.Errorf("%s:\n%s", kind, written)
+		}
+	}
+}
+
+func TestInitOverwritesNothing(t *testing.T) {
+	dir := folder(t, map[string]string{"plan.hcl": "mine"})
+	if code, _, errs := mxflow("init", dir); code != 1 || !strings.Contains(errs, "not overwritten") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	must.Equal(t, "the plan", must.Read(t, filepath.Join(dir, "plan.hcl")), "mine")
+	if code, _, errs := mxflow("init", "--kind", "vlm", dir); code != 1 || !strings.Contains(errs, `Did you mean "vllm"?`) {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// init takes a folder. One that is named like a plan was meant as the file.
+func TestInitTakesAFolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plan.hcl")
+	code, _, errs := mxflow("init", path)
+	if code != 1 || !strings.Contains(errs, "mxflow init "+filepath.Dir(path)) {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("%s: %v", path, err)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,10 +12,13 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
+	"gopkg.in/yaml.v3"
 
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
@@ -25,29 +29,20 @@ import (
 func manualFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	put := func(name string, text []byte) {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put("job.yaml", []byte("apiVersion: batch/v1\nkind: Job\nspec: {template: {spec: {containers: [{name: engine, image: vllm}]}}}\n"))
-	var questions []byte
+	questions := ""
 	for i := range 300 {
-		questions = fmt.Appendf(questions, "{\"question\": \"%d * 7?\", \"answer\": \"%d\"}\n", i, 7*i)
+		questions += fmt.Sprintf("{\"question\": \"%d * 7?\", \"answer\": \"%d\"}\n", i, 7*i)
 	}
-	put("gsm8k.jsonl", questions)
-	put("prompts.jsonl", []byte("{\"prompt\": \"a\"}\n{\"prompt\": \"b\"}\n"))
-	put("results/runs.json", []byte(`{"runs": [{"name": "short", "tok_s": 41.5}, {"name": "long", "tok_s": 20}]}`))
-	for name, from := range map[string]string{"llama-benchy.json": "benchy.json", "vllm.json": "vllm.json"} {
-		text, err := os.ReadFile("../../engine/measure/imported/testdata/" + from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		put("results/"+name, text)
+	const imported = "../../engine/measure/imported/testdata/"
+	for name, text := range map[string]string{
+		"job.yaml":                  "apiVersion: batch/v1\nkind: Job\nspec: {template: {spec: {containers: [{name: engine, image: vllm}]}}}\n",
+		"gsm8k.jsonl":               questions,
+		"prompts.jsonl":             "{\"prompt\": \"a\"}\n{\"prompt\": \"b\"}\n",
+		"results/runs.json":         `{"runs": [{"name": "short", "tok_s": 41.5}, {"name": "long", "tok_s": 20}]}`,
+		"results/llama-benchy.json": must.Read(t, imported+"benchy.json"),
+		"results/vllm.json":         must.Read(t, imported+"vllm.json"),
+	} {
+		must.Write(t, filepath.Join(dir, name), text)
 	}
 	return dir
 }
@@ -79,25 +74,6 @@ func explained(res *lang.Findings) string {
 	var b strings.Builder
 	_ = res.WriteDiagnostics(&b, 0, false)
 	return b.String()
-}
-
-func TestExamplesOfRepetitionAreValid(t *testing.T) {
-	for _, block := range []string{eachExample, dynamicExample} {
-		if res := load.Bytes("plan.hcl", []byte(inPlan("", block)), steps.Registry(), load.Options{}); !res.OK() {
-			t.Error(explained(&res.Findings))
-		}
-	}
-}
-
-func TestExamplesOfTheManualAreValidAndFormatted(t *testing.T) {
-	documented(t, func(path string, d *lang.BlockDoc, loadOf func(string) *load.Result) {
-		if res := loadOf(d.Example); len(res.Diagnostics) > 0 {
-			t.Errorf("%s: the example is refused:\n%s\n%s", path, d.Example, explained(&res.Findings))
-		}
-		if formatted := string(hclwrite.Format([]byte(d.Example))); formatted != d.Example {
-			t.Errorf("%s: the example is not formatted:\n%s", path, formatted)
-		}
-	})
 }
 
 // edited is the example with one attribute changed, or left out.
@@ -186,27 +162,18 @@ func TestDescriptionAgreesWithDecoders(t *testing.T) {
 
 func value(t *testing.T, plain any) cty.Value {
 	t.Helper()
-	text, err := json.Marshal(plain)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := []byte(asJSON(t, plain))
 	ty, err := ctyjson.ImpliedType(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	v, err := ctyjson.Unmarshal(text, ty)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return v
 }
 
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return string(text)
 }
 
@@ -381,20 +348,24 @@ func inPlan(path, block string) string {
 	return plan + block + "\n"
 }
 
-// TestFormatKeepsTheManual formats every example of the manual: each stays the same plan,
-// and fmt leaves it alone after once.
-func TestFormatKeepsTheManual(t *testing.T) {
+// TestManual: every example of the manual is a valid plan, stays the same when formatted, and is left
+// alone after once.
+func TestManual(t *testing.T) {
 	reg := steps.Registry()
 	dir := manualFolder(t)
 	loaded := func(text []byte) *load.Result {
 		return load.Bytes(filepath.Join(dir, "plan.hcl"), text, reg, load.Options{Inputs: []load.Given{}})
 	}
-	texts := map[string]string{}
+	texts := map[string]string{"for_each": inPlan("", eachExample), "dynamic": inPlan("", dynamicExample)}
 	for i, text := range enginesExamples(t) {
 		texts[fmt.Sprintf("engines.md, example %d", i+1)] = text
 	}
-	documented(t, func(path string, d *lang.BlockDoc, _ func(string) *load.Result) {
+	documented(t, func(path string, d *lang.BlockDoc, loadOf func(string) *load.Result) {
 		texts[path] = inPlan(path, d.Example)
+		if res := loadOf(d.Example); len(res.Diagnostics) > 0 {
+			t.Errorf("%s: the example is not without a warning:\n%s\n%s", path, d.Example, explained(&res.Findings))
+		}
+		must.Equal(t, path, string(hclwrite.Format([]byte(d.Example))), d.Example)
 	})
 	for name, text := range texts {
 		want := loaded([]byte(text))
@@ -411,7 +382,7 @@ func TestFormatKeepsTheManual(t *testing.T) {
 
 // TestManualOfYAML: the manual's plan in HCL and in YAML is one plan.
 func TestManualOfYAML(t *testing.T) {
-	_, section, _ := strings.Cut(content(t, "../../docs/language.md"), "\n## YAML\n")
+	_, section, _ := strings.Cut(must.Read(t, "../../docs/language.md"), "\n## YAML\n")
 	digest := func(name, fence string) string {
 		_, rest, _ := strings.Cut(section, fence+"\n")
 		plan, _, _ := strings.Cut(rest, "```\n")
@@ -440,69 +411,109 @@ func layout(t *testing.T, name string, text []byte) []byte {
 	return once
 }
 
-const partsInYAML = `
-plan: {parts: }
-engine:
-  vllm:
-    boxed:
-      model: m
-      docker: {image: "vllm:dev", gpus: all, volumes: {/a: /b}}
-      gpu:
-      metadata: {commands: {clocks: nvidia-smi -q}}
-      observe:
-        tactic: {log: "tactic (\\S+)", type: string}
-        fallbacks: {log: slow path, type: count}
-      tree:
-        - a: {path: .}
-        - b: {path: .., paths: [csrc]}
-    forked:
-      model: m
-      settings: {max_num_seqs: 2, enforce_eager: true}
-      profile: {ready_path: /ready}
-      exec: {container: dev}
-      caches: {state: cold, dir: /c, mount: /c}
-  openai:
-    far:
-      endpoint: {url: "http://box.example:8000"}
-    near:
-      settings:
-      process: [{command: [serve]}]
-  command:
-    bench:
-      process: {command: [bench]}
-      output: {format: last_line}
-      run: {timeout: 5m}
-      metric:
-        tg: {jq: .tg, unit: tok/s, better: higher}
-knob:
-  revision:
-    default: main
-    value:
-      main: {}
-      wip: {source: {vllm: {ref: wip, build: [[make]]}}}
-`
+// printedSchema is what mxflow schema prints, compiled.
+func printedSchema(t *testing.T) (map[string]any, *jsonschema.Schema) {
+	t.Helper()
+	code, out, errs := mxflow("schema")
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(out))
+	must.Do(t, err)
+	c := jsonschema.NewCompiler()
+	must.Do(t, c.AddResource("plan.json", doc))
+	s, err := c.Compile("plan.json") // against the dialect's own schema, with every $ref
+	must.Do(t, err)
+	return doc.(map[string]any), s
+}
 
-// TestSchemaKnowsParts gives the schema and the loader the same plans: what is
-// wrong for one is wrong for the other.
-func TestSchemaKnowsParts(t *testing.T) {
+func TestSchemaHoldsTheWholeLanguage(t *testing.T) {
+	doc, _ := printedSchema(t)
+	defs := doc["$defs"].(map[string]any)
+	properties := func(path string) map[string]any {
+		body, _ := defs[path].(map[string]any)
+		if path == "" {
+			body = doc
+		}
+		p, _ := body["properties"].(map[string]any)
+		return p
+	}
+	n := 0
+	load.Describe(steps.Registry()).Walk(func(path string, d *lang.BlockDoc) {
+		if len(d.Kinds) > 0 {
+			return // its kinds are visited
+		}
+		for _, a := range d.Attrs {
+			if properties(path)[a.Name] == nil {
+				t.Errorf("%s.%s is not in the schema", path, a.Name)
+			}
+			n++
+		}
+		for _, b := range d.Blocks {
+			if properties(path)[b.Type] == nil {
+				t.Errorf("block %s.%s is not in the schema", path, b.Type)
+			}
+		}
+	})
+	if n < 60 {
+		t.Errorf("only %d attributes were looked at", n)
+	}
+}
+
+// checkedBy is what a schema says of a plan in YAML.
+func checkedBy(t *testing.T, s *jsonschema.Schema, text string) error {
+	t.Helper()
+	var doc any
+	must.Do(t, yaml.Unmarshal([]byte(text), &doc))
+	v, err := jsonschema.UnmarshalJSON(strings.NewReader(asJSON(t, doc)))
+	must.Do(t, err)
+	return s.Validate(v)
+}
+
+// TestSchemaFindsMistakes gives the schema and the loader the same plans: what is wrong for one is wrong
+// for the other.
+func TestSchemaFindsMistakes(t *testing.T) {
 	_, schema := printedSchema(t)
+	whole := must.Read(t, "testdata/plans/schema.yaml")
 	try := func(text string) (byLoader, bySchema error) {
 		res := load.Bytes("plan.yaml", []byte(text), steps.Registry(), load.Options{})
 		if !res.OK() {
-			byLoader = fmt.Errorf("%s", explained(&res.Findings))
+			byLoader = errors.New(explained(&res.Findings))
 		}
 		return byLoader, checkedBy(t, schema, text)
 	}
-	if byLoader, bySchema := try(partsInYAML); byLoader != nil || bySchema != nil {
+	if byLoader, bySchema := try(whole); byLoader != nil || bySchema != nil {
 		t.Fatalf("the plan is refused:\n%v\n%v", byLoader, bySchema)
 	}
+	for _, path := range globbed("../../plans/load/testdata/valid_yaml/*.yaml", "../../examples/quickstart/plan.yaml") {
+		if !load.Path(path, steps.Registry(), load.Options{}).OK() {
+			continue // it is about other kinds than ours
+		}
+		text, err := os.ReadFile(path)
+		if err = errors.Join(err, checkedBy(t, schema, string(text))); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
 	for _, c := range []struct{ old, mistake string }{
+		{"requests: \"${var.n}\"", "requests: many"},
+		{"requests: \"${var.n}\"", "requests: 0"},
+		{"requests: \"${var.n}\"", "request: 3"},
+		{"output_tokens: 32", "output_tokens: 1.5"},
+		{"threads: 1", "thread: 1"},
+		{"  embedded:", "  embeded:"},
+		{"smoke: {", "smok: {"},
+		{"timeout: 15m", "timeout: 15 minutes"},
+		{"default: a\n", "\n"},
+		{"gate: {rule: {", "gates: {rule: {"},
+		{"command: [vllm, serve]", "command: vllm serve"},
+		{"criterion: {decode: {rule: ", "criterion: {decode: {rules: "},
+		{"protocol: ${protocol.standard}", "protocol: standard"},
 		{`docker: {image: "vllm:dev", `, `docker: {imagee: "vllm:dev", `},
 		{`docker: {image: "vllm:dev", `, `docker: {pull: sometimes, `},
 		{"docker: {", "doker: {"},
 		{`volumes: {/a: /b}}`, `port: 70000}`},
 		{"endpoint: {url: ", "endpoint: {insecure: "},
-		{"endpoint: {", "endpoint: {far: {"},
+		{`endpoint: {url: "http://box.example:8000"}`, `endpoint: {far: {url: "http://box.example:8000"}}`},
 		{"fallbacks: {log: slow path, type: count}", "log: slow path"},
 		{"type: count", "type: counts"},
 		{", type: count", ""},
@@ -516,15 +527,10 @@ func TestSchemaKnowsParts(t *testing.T) {
 		{"profile: {", "tree: {"},
 		{"profile: {ready_path: ", "profile: {ready: "},
 	} {
-		text := strings.Replace(partsInYAML, c.old, c.mistake, 1)
-		if c.mistake == "endpoint: {far: {" {
-			text = strings.Replace(text, `8000"}`, `8000"}}`, 1)
-		}
-		if text == partsInYAML {
+		text := strings.Replace(whole, c.old, c.mistake, 1)
+		if text == whole {
 			t.Errorf("%q is not in the plan", c.old)
-			continue
-		}
-		if byLoader, bySchema := try(text); byLoader == nil || bySchema == nil {
+		} else if byLoader, bySchema := try(text); byLoader == nil || bySchema == nil {
 			t.Errorf("%q: the loader says %v, the schema %v", c.mistake, byLoader, bySchema)
 		}
 	}

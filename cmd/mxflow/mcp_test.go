@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -17,6 +16,8 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/agents"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime"
 )
 
@@ -28,19 +29,17 @@ type agent struct {
 }
 
 // newAgent serves a plan to an agent, sealed with what the flags allow.
-func newAgent(t testing.TB, plan []byte, sealFlags ...string) *agent {
+func newAgent(t testing.TB, plan string, sealFlags ...string) *agent {
 	t.Helper()
-	return newAgentOf(t, "plan.hcl", map[string][]byte{"plan.hcl": plan}, sealFlags...)
+	return newAgentOf(t, "plan.hcl", map[string]string{"plan.hcl": plan}, sealFlags...)
 }
 
 // newAgentOf is newAgent with the plan of that name among some files.
-func newAgentOf(t testing.TB, plan string, files map[string][]byte, sealFlags ...string) *agent {
+func newAgentOf(t testing.TB, plan string, files map[string]string, sealFlags ...string) *agent {
 	t.Helper()
 	a := &agent{t: t, dir: t.TempDir()}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(a.dir, name), text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join(a.dir, name), text)
 	}
 	if len(sealFlags) > 0 {
 		if out, err := a.command(append(append([]string{"seal"}, sealFlags...), plan)...).CombinedOutput(); err != nil {
@@ -48,9 +47,7 @@ func newAgentOf(t testing.TB, plan string, files map[string][]byte, sealFlags ..
 		}
 	}
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: a.command("mcp", plan)}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { _ = session.Close() })
 	a.ClientSession = session
 	return a
@@ -82,26 +79,17 @@ func call[A any](a *agent, tool string, args any) (answer A, err error) {
 	return answer, nil
 }
 
-// must is call where the tool has to work.
-func must[A any](a *agent, tool string, args any) A {
+// answered is call where the tool has to work.
+func answered[A any](a *agent, tool string, args any) A {
 	a.t.Helper()
 	answer, err := call[A](a, tool, args)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	must.Do(a.t, err)
 	return answer
 }
 
 type object = map[string]any
 
-func agentPlan(t testing.TB) []byte {
-	t.Helper()
-	text, err := os.ReadFile("testdata/plans/agent.hcl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
+func agentPlan(t testing.TB) string { return must.Read(t, "testdata/plans/agent.hcl") }
 
 // planned is a part of what plan --json prints, stacked of status --json.
 type planned struct {
@@ -119,12 +107,12 @@ type stacked struct {
 func ported(t *testing.T) (*agent, stacked) {
 	t.Helper()
 	a := newAgent(t, agentPlan(t), "--by", "kim", "--knob", "moe", "--features", "1", "--launches", "40", "--hours", "1")
-	value := must[agents.ProposedAnswer](a, "propose_value", object{"knob": "moe", "value": "routed", "env": object{"MXFLOW_EMBEDDED_MOE": "routed", "MXFLOW_EMBEDDED_PACE": "2ms"}, "must_see": []string{"*using kernel moe_routed_mxfp4*"}})
-	feature := must[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "routed", "set": object{"moe": "routed"}, "metric": "chat.tg", "expect": "+5%", "because": "most experts are not needed"})
+	value := answered[agents.ProposedAnswer](a, "propose_value", object{"knob": "moe", "value": "routed", "env": object{"MXFLOW_EMBEDDED_MOE": "routed", "MXFLOW_EMBEDDED_PACE": "2ms"}, "must_see": []string{"*using kernel moe_routed_mxfp4*"}})
+	feature := answered[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "routed", "set": object{"moe": "routed"}, "metric": "chat.tg", "expect": "+5%", "because": "most experts are not needed"})
 	if !value.Written || !feature.Written {
 		t.Fatalf("%+v, %+v", value, feature)
 	}
-	if plan := must[planned](a, "plan", object{"jq": "{launches, least_launches}"}); plan.Launches == 0 || plan.Least == 0 {
+	if plan := answered[planned](a, "plan", object{"jq": "{launches, least_launches}"}); plan.Launches == 0 || plan.Least == 0 {
 		t.Errorf("plan: %+v", plan)
 	}
 	done := a.runs("qualify", object{"feature": "routed"})
@@ -140,13 +128,16 @@ func ported(t *testing.T) (*agent, stacked) {
 	if r := done.Reward; r == nil || !r.Sealed || len(r.Ports) != 1 || pays(r.Ports[0]) != (r.Ports[0].Verdict == verdict.Pass) {
 		t.Errorf("apply pays: %+v", r)
 	}
-	return a, must[stacked](a, "status", object{"jq": "{stack: [.stack.features[].feature], verdicts: [.decisions[].verdict]}"})
+	return a, answered[stacked](a, "status", object{"jq": "{stack: [.stack.features[].feature], verdicts: [.decisions[].verdict]}"})
 }
 
 func pays(p runtime.Payment) bool { return p.Pays > 0 }
 
 // TestAgentPorts: an agent brings an honest feature from the proposal to the stack.
 func TestAgentPorts(t *testing.T) {
+	if !inFull() {
+		t.Skip("some thirty launches: set MXFLOW_TEST_LONG=1")
+	}
 	t.Parallel()
 	began := time.Now()
 	a, status := ported(t)
@@ -155,17 +146,17 @@ func TestAgentPorts(t *testing.T) {
 		began = time.Now()
 		a, status = ported(t)
 	}
-	limits := must[agents.LimitsAnswer](a, "limits", object{})
+	limits := answered[agents.LimitsAnswer](a, "limits", object{})
 	if len(status.Stack) != 1 || status.Stack[0] != "routed" || limits.Spent.Launches == 0 || len(limits.Proposed) != 1 {
 		t.Errorf("status: %+v %+v", status, limits)
 	}
-	if why := must[object](a, "explain", object{"of": []string{"routed"}, "jq": "{verdict: .decision.verdict, reasons: (.decision.rules[0].reasons | length)}"}); why["verdict"] != "pass" || why["reasons"] == 0.0 {
+	if why := answered[object](a, "explain", object{"of": []string{"routed"}, "jq": "{verdict: .decision.verdict, reasons: (.decision.rules[0].reasons | length)}"}); why["verdict"] != "pass" || why["reasons"] == 0.0 {
 		t.Errorf("explain: %+v", why)
 	}
 	if took := time.Since(began); took > 2*time.Minute {
 		t.Errorf("took %s", took)
 	}
-	if n := must[float64](a, "compare", object{"of": []string{"baseline", "routed"}, "jq": "[.pairs[].deltas[]] | length"}); n == 0 {
+	if n := answered[float64](a, "compare", object{"of": []string{"baseline", "routed"}, "jq": "[.pairs[].deltas[]] | length"}); n == 0 {
 		t.Error("compare: no metric")
 	}
 	if got, err := call[object](a, "compare", object{"of": []string{"baseline", "rooted"}}); err == nil || !strings.Contains(err.Error(), "rooted") {
@@ -174,7 +165,7 @@ func TestAgentPorts(t *testing.T) {
 	if got, err := call[object](a, "show", object{"of": []string{"latest"}}); err == nil || !strings.Contains(err.Error(), "name the part that is wanted with jq; it is .") {
 		t.Errorf("a whole run: %+v, %v", got, err)
 	}
-	if n := must[float64](a, "profile", object{"of": []string{"routed"}, "jq": "[.analysis.parts[].kernels[]] | length"}); n == 0 {
+	if n := answered[float64](a, "profile", object{"of": []string{"routed"}, "jq": "[.analysis.parts[].kernels[]] | length"}); n == 0 {
 		t.Error("profile: no kernel")
 	}
 	t.Logf("from proposal to accepted in %s, %d launches", time.Since(began).Round(time.Second), limits.Spent.Launches)
@@ -183,9 +174,9 @@ func TestAgentPorts(t *testing.T) {
 // runs begins an apply and waits for its end.
 func (a *agent) runs(tool string, args any) agents.JobAnswer {
 	a.t.Helper()
-	j := must[agents.JobAnswer](a, tool, args)
+	j := answered[agents.JobAnswer](a, tool, args)
 	for j.State == "running" {
-		j = must[agents.JobAnswer](a, "progress", object{"wait_seconds": 60})
+		j = answered[agents.JobAnswer](a, "progress", object{"wait_seconds": 60})
 	}
 	return j
 }
@@ -194,68 +185,56 @@ func (a *agent) runs(tool string, args any) agents.JobAnswer {
 // nothing else is changed.
 func TestAgentProposesInFiles(t *testing.T) {
 	const own = "# Said of control alone."
-	whole := bytes.Replace(agentPlan(t), []byte("  feature \"control\""), []byte("  "+own+"\n  feature \"control\""), 1)
-	at := bytes.Index(whole, []byte("phase \""))
+	whole := strings.Replace(agentPlan(t), "  feature \"control\"", "  "+own+"\n  feature \"control\"", 1)
+	at := strings.Index(whole, "phase \"")
 	head, phases := whole[:at], whole[at:]
 	for _, c := range []struct {
 		name, plan     string
-		files          map[string][]byte
+		files          map[string]string
 		value, feature string // the files that they are written into
 	}{
-		{"a folder", ".", map[string][]byte{"a.hcl": head, "b.hcl": phases}, "a.hcl", "b.hcl"},
-		{"an include", "plan.hcl", map[string][]byte{"plan.hcl": append([]byte("include = [\"phases.hcl\"]\n"), head...), "phases.hcl": phases}, "plan.hcl", "phases.hcl"},
+		{"a folder", ".", map[string]string{"a.hcl": head, "b.hcl": phases}, "a.hcl", "b.hcl"},
+		{"an include", "plan.hcl", map[string]string{"plan.hcl": "include = [\"phases.hcl\"]\n" + head, "phases.hcl": phases}, "plan.hcl", "phases.hcl"},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			a := newAgentOf(t, c.plan, c.files, "--by", "kim", "--knob", "moe", "--features", "1")
-			value := must[agents.ProposedAnswer](a, "propose_value", object{"knob": "moe", "value": "routed", "env": object{"MXFLOW_EMBEDDED_MOE": "routed"}, "must_see": []string{"*using kernel moe_routed_mxfp4*"}})
-			feature := must[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "routed", "set": object{"moe": "routed"}})
+			value := answered[agents.ProposedAnswer](a, "propose_value", object{"knob": "moe", "value": "routed", "env": object{"MXFLOW_EMBEDDED_MOE": "routed"}, "must_see": []string{"*using kernel moe_routed_mxfp4*"}})
+			feature := answered[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "routed", "set": object{"moe": "routed"}})
 			if !value.Written || value.File != c.value || !feature.Written || feature.File != c.feature {
 				t.Fatalf("%+v, %+v", value, feature)
 			}
-			if valid := must[object](a, "validate", object{}); valid["valid"] != true || valid["features"] != 2.0 {
+			if valid := answered[object](a, "validate", object{}); valid["valid"] != true || valid["features"] != 2.0 {
 				t.Errorf("%+v", valid)
 			}
 			for name, was := range c.files {
-				is, err := os.ReadFile(filepath.Join(a.dir, name))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if written := name == c.value || name == c.feature; written == bytes.Equal(was, is) {
+				is := must.Read(t, filepath.Join(a.dir, name))
+				if written := name == c.value || name == c.feature; written == (was == is) {
 					t.Errorf("%s was written: %t:\n%s", name, written, is)
 				}
-				if n := bytes.Count(is, []byte(own)); n != bytes.Count(was, []byte(own)) {
+				if n := strings.Count(is, own); n != strings.Count(was, own) {
 					t.Errorf("%s says %d times what is said of another feature:\n%s", name, n, is)
 				}
-				if comment := []byte("# What a coding agent ports into"); bytes.Contains(was, comment) && !bytes.Contains(is, comment) {
+				if comment := "# What a coding agent ports into"; strings.Contains(was, comment) && !strings.Contains(is, comment) {
 					t.Errorf("%s has lost its comments:\n%s", name, is)
 				}
 			}
 			if got, err := call[agents.ProposedAnswer](a, "propose_value", object{"knob": "none", "value": "x", "must_see": []string{"*"}}); err == nil || !strings.Contains(err.Error(), `knob "none" is not written in the HCL files of`) {
 				t.Errorf("%+v, %v", got, err)
 			}
-			refused := must[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "more", "set": object{"moe": "routed"}})
+			refused := answered[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "more", "set": object{"moe": "routed"}})
 			if refused.Written || len(refused.Refused) == 0 {
 				t.Errorf("beyond the seal: %+v", refused)
 			}
 		})
 	}
-}
-
-// TestAgentProposesNothingElsewhere: a file that the plan shares with others stays theirs.
-func TestAgentProposesNothingElsewhere(t *testing.T) {
-	whole := agentPlan(t)
-	at := bytes.Index(whole, []byte("phase \""))
+	// A file that the plan shares with others stays theirs.
 	shared := filepath.Join(t.TempDir(), "phases.hcl")
-	if err := os.WriteFile(shared, whole[at:], 0o644); err != nil {
-		t.Fatal(err)
-	}
-	a := newAgent(t, append(fmt.Appendf(nil, "include = [%q]\n", shared), whole[:at]...), "--by", "kim", "--knob", "moe", "--features", "1")
+	must.Write(t, shared, whole[at:])
+	a := newAgent(t, fmt.Sprintf("include = [%q]\n%s", shared, whole[:at]), "--by", "kim", "--knob", "moe", "--features", "1")
 	if got, err := call[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "more", "set": object{"moe": "also_all"}}); err == nil || !strings.Contains(err.Error(), `phase "port" is not written in the HCL files of`) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if now, err := os.ReadFile(shared); err != nil || !bytes.Equal(now, whole[at:]) {
-		t.Errorf("it was written: %v\n%s", err, now)
-	}
+	must.Equal(t, "it was written", must.Read(t, shared), whole[at:])
 }
 
 // TestAgentIsRefused: what an agent must not do is no tool, or is refused with what moved,
@@ -263,9 +242,7 @@ func TestAgentProposesNothingElsewhere(t *testing.T) {
 func TestAgentIsRefused(t *testing.T) {
 	a := newAgent(t, agentPlan(t), "--by", "kim", "--knob", "moe", "--features", "1")
 	tools, err := a.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, tool := range tools.Tools {
 		for _, forbidden := range []string{"waive", "retract", "rerun", "seal", "rule", "ledger"} {
 			if strings.Contains(tool.Name, forbidden) {
@@ -273,11 +250,9 @@ func TestAgentIsRefused(t *testing.T) {
 			}
 		}
 	}
-	kept, err := os.ReadFile(filepath.Join(a.dir, "plan.hcl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, try := range map[string]struct {
+	plan := filepath.Join(a.dir, "plan.hcl")
+	kept := must.Read(t, plan)
+	for name, c := range map[string]struct {
 		tool   string
 		args   object
 		path   string // of what moved; empty where the tool fails
@@ -291,60 +266,44 @@ func TestAgentIsRefused(t *testing.T) {
 		"another plan":            {"validate", object{"plan": "/etc/passwd"}, "", "validating"},
 		"a tool that is none":     {"waive", object{"gate": "port"}, "", "unknown tool"},
 	} {
-		got, err := call[agents.ProposedAnswer](a, try.tool, try.args)
+		got, err := call[agents.ProposedAnswer](a, c.tool, c.args)
 		switch {
-		case try.path == "" && (err == nil || !strings.Contains(err.Error(), try.begins)):
-			t.Errorf("%s: %+v, %v, want an error with %q", name, got, err, try.begins)
-		case try.path != "" && (err != nil || got.Written || len(got.Refused) == 0):
+		case c.path == "" && (err == nil || !strings.Contains(err.Error(), c.begins)):
+			t.Errorf("%s: %+v, %v, want an error with %q", name, got, err, c.begins)
+		case c.path != "" && (err != nil || got.Written || len(got.Refused) == 0):
 			t.Errorf("%s: %+v, %v, want it refused", name, got, err)
-		case try.path != "":
-			found := false
-			for _, m := range got.Refused {
-				found = found || m.Path == try.path
-			}
-			if !found {
-				t.Errorf("%s: refused for %+v, want %s", name, got.Refused, try.path)
+		case c.path != "":
+			if !slices.ContainsFunc(got.Refused, func(m seal.Change) bool { return m.Path == c.path }) {
+				t.Errorf("%s: refused for %+v, want %s", name, got.Refused, c.path)
 			}
 		}
 	}
-	if now, err := os.ReadFile(filepath.Join(a.dir, "plan.hcl")); err != nil || string(now) != string(kept) {
-		t.Errorf("the plan was changed: %v\n%s", err, now)
-	}
+	must.Equal(t, "the plan was changed", must.Read(t, plan), kept)
 	// What is interpolated in a plan is text in a proposal: nothing is read by it.
-	if got := must[agents.ProposedAnswer](a, "propose_value", object{"knob": "moe", "value": "reads", "env": object{"A": `${file("/etc/hostname")}`}, "must_see": []string{"*x*"}}); !got.Written {
+	if got := answered[agents.ProposedAnswer](a, "propose_value", object{"knob": "moe", "value": "reads", "env": object{"A": `${file("/etc/hostname")}`}, "must_see": []string{"*x*"}}); !got.Written {
 		t.Errorf("%+v", got)
 	}
-	if now, _ := os.ReadFile(filepath.Join(a.dir, "plan.hcl")); !strings.Contains(string(now), `$${file(`) {
-		t.Errorf("an expression was written:\n%s", now)
-	}
+	must.Contain(t, "an expression was written", must.Read(t, plan), `$${file(`)
 	// A rule that is changed beside the agent's tools stops the apply.
-	if err := os.WriteFile(filepath.Join(a.dir, "plan.hcl"), []byte(strings.Replace(string(kept), ">= 0.2", ">= -0.9", 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, tool := range []string{"apply", "qualify"} {
-		args := object{}
-		if tool == "qualify" {
-			args["feature"] = "control"
-		}
-		if got := must[agents.ProposedAnswer](a, tool, args); len(got.Refused) != 1 || got.Refused[0].Path != "phase.port.feature.control.criterion.decode.expr" || got.Refused[0].Line == 0 {
+	must.Write(t, plan, strings.Replace(kept, ">= 0.2", ">= -0.9", 1))
+	for tool, args := range map[string]object{"apply": {}, "qualify": {"feature": "control"}} {
+		if got := answered[agents.ProposedAnswer](a, tool, args); len(got.Refused) != 1 || got.Refused[0].Path != "phase.port.feature.control.criterion.decode.expr" || got.Refused[0].Line == 0 {
 			t.Errorf("%s: %+v", tool, got)
 		}
 	}
-	if got := must[agents.LimitsAnswer](a, "limits", object{}); len(got.Moved) != 1 {
+	if got := answered[agents.LimitsAnswer](a, "limits", object{}); len(got.Moved) != 1 {
 		t.Errorf("limits: %+v", got)
 	}
 	// Without a seal there is nothing but reading.
-	if err := os.Remove(filepath.Join(a.dir, "plan.seal")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(a.dir, "plan.seal")))
 	if got, err := call[agents.JobAnswer](a, "apply", object{}); err == nil || !strings.Contains(err.Error(), "no seal") {
 		t.Errorf("%+v, %v", got, err)
 	}
-	must[object](a, "validate", object{})
-	if got := must[[]string](a, "kinds", object{"jq": "[.[].name]"}); len(got) < 5 {
+	answered[object](a, "validate", object{})
+	if got := answered[[]string](a, "kinds", object{"jq": "[.[].name]"}); len(got) < 5 {
 		t.Errorf("kinds: %v", got)
 	}
-	must[object](a, "schema", object{"jq": ".properties.knob"})
+	answered[object](a, "schema", object{"jq": ".properties.knob"})
 	for tool, of := range map[string]object{
 		"validate": {"of": []string{"/etc/passwd"}}, "explain": {}, "show": {"of": []string{"--all"}}, "status": {"jq": ".["},
 	} {

@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,12 +18,15 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/apply"
+	"github.com/mxflow/mxflow/steps/replay"
 )
 
 // planHere is a plan in a folder of its own.
@@ -37,9 +43,7 @@ func portedPlan(t *testing.T, plan string) *planHere {
 	t.Helper()
 	a := &planHere{t: t, dir: t.TempDir()}
 	a.file = filepath.Join(a.dir, "plan.hcl")
-	if err := os.WriteFile(a.file, []byte(plan), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, a.file, plan)
 	return a
 }
 
@@ -49,9 +53,7 @@ func (a *planHere) state() string { return filepath.Join(a.dir, ".mxflow") }
 func (a *planHere) apply(killAt int) int {
 	a.t.Helper()
 	cmd := exec.Command(scenario.Program, slices.Concat([]string{"apply", "--state", a.state()}, a.args, []string{a.file})...)
-	if err := cmd.Start(); err != nil {
-		a.t.Fatal(err)
-	}
+	must.Do(a.t, cmd.Start())
 	ended := make(chan struct{})
 	go func() {
 		for tick := time.Tick(time.Millisecond); killAt > 0; {
@@ -72,40 +74,39 @@ func (a *planHere) apply(killAt int) int {
 }
 
 // reconcile is what plan and record say now, and the record.
-func (a *planHere) reconcile() ([]*runtime.State, *store.Store) {
+func (a *planHere) reconcile() (states []*runtime.State, st *store.Store) {
+	a.t.Helper()
+	if _, err := os.Stat(a.state()); err == nil {
+		st = a.record()
+	}
+	return a.derived(st), st
+}
+
+// derived is what a plan comes to on a record, which may be nil.
+func (a *planHere) derived(st *store.Store) []*runtime.State {
 	a.t.Helper()
 	res := load.Path(a.file, steps.Registry(), load.Options{})
 	if res.Plan == nil || res.Diagnostics.HasErrors() {
 		a.t.Fatalf("%v", res.Diagnostics)
 	}
 	g, err := runtime.NewGraph(res.Plan)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	w := apply.Wiring{Plan: res.Plan, Graph: g, Reuse: true}
+	must.Do(a.t, err)
 	var journal runtime.Journal = runtime.EmptyJournal{}
-	if _, err := os.Stat(a.state()); err == nil {
-		w.Store = a.record()
-		journal = w.Store.Journal()
+	if st != nil {
+		journal = st.Journal()
 	}
-	lab, err := apply.NewLab(w)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	lab, err := apply.NewLab(apply.Wiring{Plan: res.Plan, Graph: g, Reuse: true, Store: st})
+	must.Do(a.t, err)
 	states, err := (&runtime.Runner{Plan: res.Plan, Graph: g, Journal: journal, Step: lab.Step}).Reconcile()
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return states, w.Store
+	must.Do(a.t, err)
+	return states
 }
 
 // record is what it recorded.
 func (a *planHere) record() *store.Store {
 	a.t.Helper()
 	st, err := store.OpenReadOnly(a.state())
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	must.Do(a.t, err)
 	a.t.Cleanup(func() { st.Close() })
 	return st
 }
@@ -134,9 +135,7 @@ func decided(st *store.Store) (verdicts map[string]verdict.Verdict, launches map
 const reconcilePlan = `plan "reconciled" {}
 
 engine "command" "bench" {
-  process {
-    command = ["sh", "-c", "echo '{\"tg\": '$${SPEED:-100}'}'"]
-  }
+  process { command = ["sh", "-c", "echo '{\"tg\": '$${SPEED:-100}'}'"] }
   metric "tg" {
     jq     = ".tg"
     unit   = "tok/s"
@@ -155,37 +154,27 @@ baseline {
 `
 
 // TestKilledAtRecords: an apply that is killed when a record is written goes on to the
-// same decisions, and makes no launch again that is on record. It is killed at three
-// records of each plan; at MXFLOW_TEST_KILLS of them, and the examples too, where that is set.
+// same decisions, and makes no launch again that is on record. It is killed at one
+// record of a plan; at MXFLOW_TEST_KILLS of them, and the examples too, where that is set.
 func TestKilledAtRecords(t *testing.T) {
 	t.Parallel()
-	kills := 3
 	text := os.Getenv("MXFLOW_TEST_KILLS")
-	if text != "" {
-		var err error
-		if kills, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	kills, err := strconv.Atoi(cmp.Or(text, "1"))
+	must.Do(t, err)
 	kill := func(t *testing.T, fresh func() *planHere) {
 		whole := fresh()
 		exit := whole.apply(0)
 		st := whole.record()
 		verdicts, launches := decided(st)
-		n, cuts := 0, map[int]bool{}
-		for range st.Records() {
-			n++
-		}
-		for k := 1; k < n; k += max(1, (n-1)/kills) {
+		n, cuts := whole.records(), map[int]bool{}
+		for k := 1 + (n-1)/(2*kills); k < n; k += max(1, (n-1)/kills) { // in the middle of each part
 			cut := fresh()
 			if cut.apply(k); cuts[cut.records()] {
 				continue // two records were written together
 			}
 			cuts[cut.records()] = true
 			before := cut.record().Launches(store.LaunchFilter{})
-			if got := cut.apply(0); got != exit {
-				t.Errorf("killed at record %d: exit status %d, want %d", k, got, exit)
-			}
+			must.Equal(t, k, cut.apply(0), exit)
 			now := cut.record()
 			gotVerdicts, gotLaunches := decided(now)
 			if fmt.Sprint(gotVerdicts) != fmt.Sprint(verdicts) {
@@ -213,11 +202,7 @@ func TestKilledAtRecords(t *testing.T) {
 	if text == "" {
 		return
 	}
-	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "*", "plan.*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
+	for _, file := range globbed("../../examples/*/plan.*") {
 		e := examplePlan{name: filepath.Base(filepath.Dir(file)), file: file}
 		t.Run(e.name, func(t *testing.T) {
 			e.read(t)
@@ -251,13 +236,8 @@ phase %[1]q {
 // left to do but what did not count.
 func TestPlanIsWhatApplyDoes(t *testing.T) {
 	t.Parallel()
-	many := 4
-	if text := os.Getenv("MXFLOW_TEST_PLANS"); text != "" {
-		var err error
-		if many, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	many, err := strconv.Atoi(cmp.Or(os.Getenv("MXFLOW_TEST_PLANS"), "2"))
+	must.Do(t, err)
 	const parts = 4
 	for part := range parts {
 		t.Run(strconv.Itoa(part), func(t *testing.T) {
@@ -273,6 +253,65 @@ func TestPlanIsWhatApplyDoes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// sentence is the text of a reason, which people alone read.
+var sentence = regexp.MustCompile(`"(?:text|template)":"(?:[^"\\]|\\.)*",?`)
+
+// told is all that follows from plan and record now: as JSON without its sentences, the part of it that
+// names no run, and the sentences.
+func (a *planHere) told(st *store.Store) (whole, keys, sentences []string) {
+	a.t.Helper()
+	keep := func(v ...any) {
+		text, err := json.Marshal(v)
+		must.Do(a.t, err)
+		whole = append(whole, sentence.ReplaceAllString(string(text), ""))
+	}
+	for _, s := range a.derived(st) {
+		keep(s.Node.ID, s.Decision, s.Recorded, s.Why, s.If, s.Locked, s.Overruled, s.Launches, s.Notes)
+		keys = append(keys, fmt.Sprint(s.Node.ID, s.Recorded, s.HasWork(), s.Locked.Key(), s.Overruled.Key(), len(s.Launches)))
+		sentences = append(sentences, s.Why.String(), s.Locked.String(), s.Overruled.String())
+	}
+	r := replay.New(st, steps.Registry(), nil)
+	for _, d := range r.Decisions() {
+		again := r.Decide(d)
+		keep(again)
+		keys = append(keys, fmt.Sprint(again.Node, again.Attempt, again.Outcome, again.Verdict))
+	}
+	return whole, keys, sentences
+}
+
+// TestWordsBearOnNothing: where every sentence is another, the same is left to do and decided again, to the
+// last key and number; and where people say otherwise why they overrule something, no key, verdict or lock moves.
+func TestWordsBearOnNothing(t *testing.T) {
+	story := func(words string) (keys []string) {
+		a := portedPlan(t, reconcilePlan+port("one", "", 130)+port("two", "after = [phase.one]", 80)+
+			port("three", "after = [phase.two]", 125)+port("four", "after_decided = [phase.one]", 130, "builds_on = accepted"))
+		for _, args := range [][]string{nil, {"waive", "phase.two", "--expires", "1d"}, {"retract", "feature.one"}} {
+			if a.apply(0); args != nil {
+				args = append(args, "--state", a.state(), "--by", "kim", "--reason", words, a.file)
+				if exit, out, errs := mxflow(args...); exit != 0 {
+					t.Fatal(exit, out, errs)
+				}
+			}
+			st := a.record() // which is read in its own words
+			whole, now, said := a.told(st)
+			keys = append(keys, now...)
+			restore := verdict.Swap(func(c code.Kind, _ string) string { return fmt.Sprintf("%x other words", string(c)) })
+			again, _, otherwise := a.told(st)
+			restore()
+			if !slices.Equal(whole, again) {
+				t.Errorf("in other words there is\n%s\nand not\n%s", again, whole)
+			}
+			if slices.Equal(said, otherwise) {
+				t.Error("the words are the same")
+			}
+		}
+		return keys
+	}
+	if as, otherwise := story("as it was said"), story("otherwise: phase.one is pass; waived by nobody"); !slices.Equal(as, otherwise) {
+		t.Errorf("where people say it otherwise there is\n%s\nand not\n%s", otherwise, as)
 	}
 }
 

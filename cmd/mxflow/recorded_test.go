@@ -1,19 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	goruntime "runtime"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -85,8 +85,9 @@ type recordedState struct {
 	sealed bool
 	// block is the plan's engine of the launches, where they name it.
 	block string
-	// exchanged launches name the raw data of the other arm.
-	exchanged bool
+	// arch is the machine's, if it is another; change is made to each launch.
+	arch   string
+	change func(*ledger.Launch)
 }
 
 func newRecordedState(t testing.TB) *recordedState {
@@ -104,9 +105,7 @@ func (s *recordedState) append(r *ledger.Record) {
 	s.t.Helper()
 	s.at = s.at.Add(time.Second)
 	r.Time, r.Run = s.at, fmt.Sprintf("run-%d", s.run)
-	if err := s.st.Append(r); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, s.st.Append(r))
 }
 
 // apply begins a run by a plan.
@@ -117,24 +116,20 @@ func (s *recordedState) apply(src string, vars map[string]string) {
 		s.t.Fatal(res.Diagnostics)
 	}
 	sum, err := s.st.Put([]byte(src))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, err)
 	s.plan, s.run = res.Plan, s.run+1
 	inputs := &ledger.Inputs{Variables: vars}
 	if s.sealed {
 		inputs = &ledger.Inputs{Sealed: map[string]string{}}
 		key, err := store.SecretKey(s.dir)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		must.Do(s.t, err)
 		for name, value := range vars {
 			inputs.Sealed["var."+name] = redact.Sealed(key, value)
 		}
 	}
 	s.append(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{
 		Plan: res.Plan.Name, PlanFile: "plan.hcl", PlanDigest: res.Plan.Digest(), PlanSource: sum, Tool: "mxflow test",
-		Environment: map[string]string{"arch": goruntime.GOARCH}, Inputs: inputs,
+		Environment: map[string]string{"arch": cmp.Or(s.arch, goruntime.GOARCH)}, Inputs: inputs,
 	}})
 }
 
@@ -178,25 +173,23 @@ func (s *recordedState) launch(session, arm string, round, order int, speed floa
 	r.Cells = []measure.CellRun{{Cell: "chat", From: 0, To: 40 * time.Second}}
 	metrics := measure.Evaluate(r)
 	gb := 2.0 + 0.01*float64(order)
-	metrics["engine.memory_gb"] = measure.Summary{Unit: "GB", Better: measure.Lower, N: 1, Stats: map[string]float64{"median": gb, "mean": gb, "min": gb, "max": gb}}
-	if s.crashes != nil {
-		crashed := s.crashes[fmt.Sprintf("%s.%s.%d", session, arm, round)]
-		metrics["engine.crashes"] = measure.Summary{Unit: "count", Better: measure.Lower, N: 1, Stats: map[string]float64{"median": crashed, "mean": crashed, "min": crashed, "max": crashed}}
+	of := func(unit string, x float64) measure.Summary {
+		stats := map[string]float64{"median": x, "mean": x, "min": x, "max": x}
+		return measure.Summary{Unit: unit, Better: measure.Lower, N: 1, Stats: stats}
+	}
+	id := fmt.Sprintf("%s.%s.%d", session, arm, round)
+	if metrics["engine.memory_gb"] = of("GB", gb); s.crashes != nil {
+		metrics["engine.crashes"] = of("count", s.crashes[id])
 	}
 	l := &ledger.Launch{
-		ID: fmt.Sprintf("%s.%s.%d", session, arm, round), Session: session, Purpose: "benchmark", Node: "feature.routed.benchmark",
+		ID: id, Session: session, Purpose: "benchmark", Node: "feature.routed.benchmark",
 		Variant: arm, VariantKey: arm, Work: "w", Block: s.block, Knobs: map[string]string{"moe": map[string]string{"baseline": "all", "routed": "routed"}[arm]}, Ordinal: round, Order: order, Started: s.at, Seconds: 60, OK: true,
 		Engine: map[string]string{"kind": "embedded"}, Cells: r.Cells, Metrics: metrics,
 	}
-	of := *l
-	if s.exchanged {
-		of.VariantKey = map[string]string{"baseline": "routed", "routed": "baseline"}[arm]
-		of.ID = fmt.Sprintf("%s.%s.%d", session, of.VariantKey, round)
+	must.Do(s.t, s.st.WriteSamples(fmt.Sprintf("run-%d", s.run), l, r.Samples))
+	if s.change != nil {
+		s.change(l)
 	}
-	if err := s.st.WriteSamples(fmt.Sprintf("run-%d", s.run), &of, r.Samples); err != nil {
-		s.t.Fatal(err)
-	}
-	l.Samples = of.Samples
 	s.append(&ledger.Record{Type: "launch", Launch: l})
 }
 
@@ -244,9 +237,7 @@ func (s *recordedState) decide(session string) {
 	statistics := &ledger.Statistics{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8, Version: decide.Version}
 	record := func(node, kind string, rules []*plans.Rule, ev ledger.Evidence, levels []ledger.Level) *ledger.Decision {
 		all, err := decide.Assemble([]ledger.Evidence{ev}, s.st.LaunchByID)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		must.Do(s.t, err)
 		d := &ledger.Decision{
 			Node: node, Kind: kind, Phase: "experts", MeasureKey: "m-" + session, DecisionKey: "d", Levels: levels,
 			Session: session, Statistics: statistics, Evidence: []ledger.Evidence{ev}, Because: verdict.Say("first",
@@ -293,6 +284,16 @@ func once(s *recordedState) {
 	s.decide("s-1")
 }
 
+// twice records two sessions against the same baseline, the second of four launches of each arm, and
+// does something between them.
+func (s *recordedState) twice(first, second []float64, between func()) {
+	s.session("s-1", steadyBase, first)
+	s.decide("s-1")
+	between()
+	s.session("s-2", steadyBase[:4], second[:4])
+	s.decide("s-2")
+}
+
 // gate changes the gate's decision alone.
 func gate(change func(*ledger.Decision)) func(*ledger.Decision) {
 	return func(d *ledger.Decision) {
@@ -303,17 +304,6 @@ func gate(change func(*ledger.Decision)) func(*ledger.Decision) {
 }
 
 // artifactOf is the file of an artifact.
-func artifactOf(t *testing.T, s *recordedState, sum string) string {
-	t.Helper()
-	found := ""
-	err := filepath.Walk(s.dir, func(path string, info os.FileInfo, err error) error {
-		if err == nil && !info.IsDir() && strings.Contains(strings.ReplaceAll(path, string(filepath.Separator), ""), sum) {
-			found = path
-		}
-		return err
-	})
-	if err != nil || found == "" {
-		t.Fatal("no artifact ", sum, err)
-	}
-	return found
+func artifactOf(s *recordedState, sum string) string {
+	return filepath.Join(s.dir, "artifacts", "sha256", sum[:2], sum[2:])
 }

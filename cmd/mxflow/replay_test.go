@@ -5,116 +5,43 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
+	goruntime "runtime"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/replay"
 )
 
-// TestReplayMissesNoise: a record that leaves out launch noise which was known had
-// no floor under its spread, and does not agree although all its numbers do.
-func TestReplayMissesNoise(t *testing.T) {
-	for _, c := range []struct {
-		forgets bool
-		exit    int
-		want    string
-	}{
-		{false, 0, "Everything agrees: 4 decisions"},
-		{true, 2, "chat.tg before session s-2 none"},
-	} {
-		s := newRecordedState(t)
-		s.apply(planWith(tenPercent, tenPercent), nil)
-		s.session("s-1", steadyBase, noisyGain)
-		s.decide("s-1")
-		s.forgets = c.forgets
-		s.session("s-2", steadyBase[:4], clearGain[:4])
-		s.decide("s-2")
-		exit, out, errs := mxflow("audit", "replay", "--state", s.dir)
-		if exit != c.exit || !strings.Contains(evenly(out), c.want) {
-			t.Errorf("forgets %v: exit status %d, want %d with %q\n%s%s", c.forgets, exit, c.exit, c.want, out, errs)
-		}
-	}
-}
-
-// TestReplayMissesTries: a try that is recorded as the first had more of the chance of a
-// false pass than was left, and does not agree.
-func TestReplayMissesTries(t *testing.T) {
-	for _, forgets := range []bool{false, true} {
-		s := newRecordedState(t)
-		s.apply(planWith(tenPercent, tenPercent), nil)
-		s.session("s-1", steadyBase, slower)
-		s.decide("s-1")
-		s.session("s-2", steadyBase, slower)
-		s.tamper = func(d *ledger.Decision) {
-			if forgets {
-				d.Evidence[0].Try = 0
-			}
-		}
-		s.decide("s-2")
-		exit, out, errs := mxflow("audit", "replay", "--state", s.dir)
-		if forgets != (exit == 2) || forgets != strings.Contains(evenly(out), "try of routed 1 2") {
-			t.Errorf("forgets %v: exit status %d\n%s%s", forgets, exit, out, errs)
-		}
-	}
-}
-
-// TestReplayMissesFindings: what stands beside a verdict is found again, and nothing else.
-func TestReplayMissesFindings(t *testing.T) {
-	s := newRecordedState(t)
-	s.apply(planWith(tenPercent, tenPercent), nil)
-	s.session("s-1", steadyBase, clearGain)
-	s.tamper = func(d *ledger.Decision) {
-		if d.Kind == ledger.KindFeature {
-			d.Findings = append(d.Findings, verdict.Say("finding.worse",
-				"also worse: {subject} {change?{change}{bounds? (95% CI {bounds})}}{change!{was} to {is}}",
-				verdict.Num("change", -0.3, "ratio"), verdict.Span("bounds", -0.4, -0.2, "ratio")).On("chat.made_up"))
-		}
-	}
-	s.decide("s-1")
-	exit, out, errs := mxflow("audit", "replay", "--state", s.dir)
-	if exit != 2 || !strings.Contains(out, "chat.made_up") {
-		t.Errorf("exit status %d\n%s%s", exit, out, errs)
-	}
-}
-
-// TestReplayOfNoiseOfOneEngine: another engine's launches tell nothing of noise.
-func TestReplayOfNoiseOfOneEngine(t *testing.T) {
-	s := newRecordedState(t)
-	s.apply(planWith(tenPercent, tenPercent), nil)
-	s.session("s-1", steadyBase, noisyGain)
-	for i := range 8 {
-		s.append(&ledger.Record{Type: "launch", Launch: &ledger.Launch{
-			ID: fmt.Sprintf("s-x.%d", i), Session: "s-x", Purpose: ledger.ForBenchmark, Node: "feature.routed.benchmark", Variant: "other", VariantKey: "other",
-			Work: "w", Ordinal: i + 1, Order: i + 1, Started: s.at, OK: true,
-			Metrics: map[string]measure.Summary{"chat.tg": {Unit: "tok/s", Stats: map[string]float64{"median": 30 + float64(i%2)}}},
-		}})
-	}
-	s.session("s-2", steadyBase[:4], clearGain[:4])
-	s.decide("s-2")
-	if exit, out, errs := mxflow("audit", "replay", "--state", s.dir); exit != 0 {
-		t.Errorf("exit status %d\n%s%s", exit, out, errs)
-	}
-}
-
 func TestAuditReplay(t *testing.T) {
 	t.Parallel()
 	withVariable := strings.Replace(planWith(tenPercent, "chat.tg.gain >= ${var.least}"), "engine \"embedded\"", "variable \"least\" {\n  type = number\n  default = 0.15\n}\nengine \"embedded\"", 1)
 	required := strings.Replace(withVariable, "  default = 0.15\n", "", 1)
+	lastBit := func(l *ledger.Launch) {
+		ttft := l.Metrics["chat.ttft"].Stats
+		ttft["mean"] = math.Nextafter(ttft["mean"], 1e9)
+	}
+	other := map[bool]string{true: "amd64", false: "arm64"}[goruntime.GOARCH == "arm64"]
 	tests := []struct {
 		name   string
 		plan   string
 		vars   map[string]string
 		tamper func(*ledger.Decision)
 		record func(s *recordedState)
-		// sealed variables are not on record.
+		change func(*ledger.Launch)
+		// sealed variables are not on record, and arch is another machine's.
 		sealed bool
+		arch   string
 		breaks func(t *testing.T, s *recordedState)
 		args   []string
 		exit   int
@@ -162,55 +89,77 @@ func TestAuditReplay(t *testing.T) {
 			tamper: gate(func(d *ledger.Decision) { d.Rules[0].Expr = "chat.tg.gain >= 0.05" }),
 		},
 		{
-			name: "a launch left out", exit: 2, want: []string{"differs"},
-			tamper: gate(func(d *ledger.Decision) {
-				d.Evidence[0].Candidate.Launches = d.Evidence[0].Candidate.Launches[:3]
-			}),
-		},
-		{
 			name: "noise that was not there", exit: 2, want: []string{"noise", "chat.tg before session s-1", "none"},
 			tamper: func(d *ledger.Decision) {
 				d.Evidence[0].Noise = map[string]verdict.Noise{"chat.tg": {SD: 0.001, DF: 9}}
 			},
 		},
 		{
+			// It had no floor under its spread, though all its numbers are right.
+			name: "noise that was left out", exit: 2, want: []string{"chat.tg before session s-2 none"},
+			record: func(s *recordedState) { s.twice(noisyGain, clearGain, func() { s.forgets = true }) },
+		},
+		{
+			// More of the chance of a false pass was taken than was left.
+			name: "a try recorded as the first", exit: 2, want: []string{"try of routed 1 2"},
+			record: func(s *recordedState) {
+				s.twice(slower, slower, func() { s.tamper = func(d *ledger.Decision) { d.Evidence[0].Try = 0 } })
+			},
+		},
+		{
+			name: "a second try", want: []string{"Everything agrees: 4 decisions"},
+			record: func(s *recordedState) { s.twice(slower, slower, func() {}) },
+		},
+		{
+			name: "a finding that was not there", exit: 2, want: []string{"chat.made_up"},
+			tamper: func(d *ledger.Decision) {
+				if d.Kind == ledger.KindFeature {
+					d.Findings = append(d.Findings, verdict.Say("finding.worse", "also worse: {subject}").On("chat.made_up"))
+				}
+			},
+		},
+		{
+			// Its launches tell nothing of noise.
+			name: "another engine between", want: []string{"Everything agrees: 4 decisions"},
+			record: func(s *recordedState) {
+				s.twice(noisyGain, clearGain, func() {
+					for i := range 8 {
+						tg := measure.Summary{Unit: "tok/s", Stats: map[string]float64{"median": 30 + float64(i%2)}}
+						s.append(&ledger.Record{Type: "launch", Launch: &ledger.Launch{
+							ID: fmt.Sprintf("s-x.%d", i), Session: "s-x", Purpose: ledger.ForBenchmark, Node: "feature.routed.benchmark",
+							Variant: "other", VariantKey: "other", Work: "w", Ordinal: i + 1, Order: i + 1, Started: s.at, OK: true,
+							Metrics: map[string]measure.Summary{"chat.tg": tg},
+						}})
+					}
+				})
+			},
+		},
+		{
 			name: "a launch that the ledger has not", exit: 4, want: []string{"evidence missing", "launch s-9.routed.1"},
 			tamper: gate(func(d *ledger.Decision) { d.Evidence[0].Candidate.Launches[0] = "s-9.routed.1" }),
+		},
+		{name: "the last bit of a metric", change: lastBit, exit: 2, want: []string{"chat.ttft mean"}},
+		{name: "the last bit of a metric, from another architecture", arch: other, change: lastBit, want: []string{other}},
+		{
+			name: "more than the last bit, from another architecture", arch: other, exit: 2, want: []string{"chat.tg median"},
+			change: func(l *ledger.Launch) { l.Metrics["chat.tg"].Stats["median"] *= 1 + 1e-8 },
+		},
+		{
+			name: "no raw data named", exit: 4, want: []string{"evidence missing", "has no raw data"},
+			change: func(l *ledger.Launch) { l.Samples = "" },
 		},
 		{
 			name: "no raw data", exit: 4, want: []string{"evidence missing", "has no raw data to decide from"},
 			breaks: func(t *testing.T, s *recordedState) {
 				l, _ := s.st.LaunchByID("s-1.routed.2")
-				remove(t, artifactOf(t, s, l.Samples))
+				remove(t, artifactOf(s, l.Samples))
 			},
 		},
 		{
 			name: "damaged raw data", exit: 4, want: []string{"evidence missing"},
 			breaks: func(t *testing.T, s *recordedState) {
 				l, _ := s.st.LaunchByID("s-1.routed.2")
-				if err := os.WriteFile(artifactOf(t, s, l.Samples), []byte("forged"), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			},
-		},
-		{
-			name: "raw data of the other arm", exit: 4, want: []string{"evidence missing", "the raw samples named by launch s-1.routed.1 are of another launch: launch is s-1.baseline.1, not s-1.routed.1"},
-			record: func(s *recordedState) {
-				s.exchanged = true
-				once(s)
-			},
-		},
-		{
-			name: "damaged ledger", exit: 4, want: []string{"ledger"},
-			breaks: func(t *testing.T, s *recordedState) {
-				data, err := os.ReadFile(s.st.LedgerPath())
-				if err != nil {
-					t.Fatal(err)
-				}
-				data[len(data)/2] ^= 1
-				if err := os.WriteFile(s.st.LedgerPath(), data, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Write(t, artifactOf(s, l.Samples), "forged")
 			},
 		},
 		{
@@ -249,7 +198,7 @@ func TestAuditReplay(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newRecordedState(t)
-			s.tamper, s.sealed = tt.tamper, tt.sealed
+			s.tamper, s.sealed, s.change, s.arch = tt.tamper, tt.sealed, tt.change, tt.arch
 			if tt.plan == "" {
 				tt.plan = planWith(tenPercent, tenPercent)
 			}
@@ -263,20 +212,16 @@ func TestAuditReplay(t *testing.T) {
 			}
 			exit, out, errs := mxflow(append([]string{"audit", "replay", "--state", s.dir}, tt.args...)...)
 			all := out + errs
-			if exit != tt.exit {
-				t.Errorf("exit status %d, want %d", exit, tt.exit)
-			}
+			must.Equal(t, "exit status", exit, tt.exit)
 			for _, want := range tt.want {
-				if !strings.Contains(evenly(all), evenly(want)) {
-					t.Errorf("%q is missing", want)
-				}
+				must.Contain(t, want, evenly(all), evenly(want))
 			}
 			if t.Failed() {
 				t.Log(all)
 			}
 			as, doc, _ := mxflow(append([]string{"audit", "replay", "--json", "--state", s.dir}, tt.args...)...)
 			var parsed view.Replay
-			if tt.name != "damaged ledger" && (json.Unmarshal([]byte(doc), &parsed) != nil || as != exit || parsed.Agrees != (exit == 0)) {
+			if json.Unmarshal([]byte(doc), &parsed) != nil || as != exit || parsed.Agrees != (exit == 0) {
 				t.Errorf("as JSON: %d %s", as, doc)
 			}
 		})
@@ -285,9 +230,7 @@ func TestAuditReplay(t *testing.T) {
 
 func remove(t *testing.T, path string) {
 	t.Helper()
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(path))
 }
 
 // evenly is a text however it is broken into lines and columns.
@@ -317,16 +260,12 @@ func BenchmarkReplay(b *testing.B) {
 		d.Attempt = sessions + 1 + i
 		recs = append(recs, &ledger.Record{Type: "decision", Time: s.at, Run: old.Run, Decision: &d})
 	}
-	if err := s.st.Append(recs...); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, s.st.Append(recs...))
 	b.ResetTimer()
 	before := cpuSeconds(b)
 	for range b.N {
 		st, err := store.OpenReadOnly(s.dir)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 		r := replay.New(st, steps.Registry(), nil)
 		for _, d := range r.Decisions() {
 			if got := r.Decide(d); got.Outcome != replay.Agrees || got.Verdict != verdict.Pass {
@@ -342,8 +281,71 @@ func BenchmarkReplay(b *testing.B) {
 // cpuSeconds is the processor time that this process has used.
 func cpuSeconds(b *testing.B) float64 {
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return float64(u.Utime.Sec+u.Stime.Sec) + float64(u.Utime.Usec+u.Stime.Usec)/1e6
+}
+
+// TestVerifyArtifacts: everything that a launch names is looked for.
+func TestVerifyArtifacts(t *testing.T) {
+	s := newRecordedState(t)
+	s.apply(planWith("chat.tg.gain >= 0.10", "chat.tg.gain >= 0.10"), nil)
+	gone := func(n int) string { return fmt.Sprintf("%064x", n) }
+	s.append(&ledger.Record{Type: "launch", Launch: &ledger.Launch{
+		ID: "l", Session: "s", Purpose: "benchmark", Node: "n", Variant: "v", VariantKey: "v", Samples: gone(1), Series: gone(2), Log: gone(3),
+		Output: gone(4), Prompts: gone(5), Metadata: gone(6), Trees: map[string]ledger.Tree{"llama": {Path: "src", Diff: gone(7)}},
+	}})
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	must.Do(t, scenario.SignLedger(filepath.Join(s.dir, "ledger"), userKey(t)))
+	exit, out, _ := mxflow("audit", "verify", "--json", "--state", s.dir)
+	var said struct {
+		Artifacts int
+		Bad       []string `json:"bad_artifacts"`
+	}
+	must.Do(t, json.Unmarshal([]byte(out), &said))
+	bad := said.Bad
+	if exit != verdict.ExitFail || said.Artifacts != 8 || len(bad) != 7 {
+		t.Errorf("exit status %d, %d artifacts, bad: %q", exit, said.Artifacts, bad)
+	}
+	for i, what := range []string{"samples", "series", "output", "prompts", "log", "metadata", "changes to source tree llama"} {
+		if i < len(bad) && !strings.Contains(bad[i], what+" of launch l") {
+			t.Errorf("%q, want %s", bad[i], what)
+		}
+	}
+}
+
+// TestAuditSaysEachDecisionWhole: what an attempt came to stands with it, whatever the
+// attempts before it said, and of a cause nothing is told by words far above.
+func TestAuditSaysEachDecisionWhole(t *testing.T) {
+	cause := ledger.Level{Name: "benchmark", Verdict: verdict.Invalid, Reasons: facts("launch 1 (baseline): the client woke up to 162 ms late")}.Reason()
+	reasons := []verdict.Reason{
+		verdict.New(code.Feature).On("attention_backend_flashinfer").Is(verdict.Fail),
+		verdict.New(code.FeatureNotRun).On("kv").From(cause),
+		verdict.New(code.Rule).On("decode").Is(verdict.Pass).From(fact("chat.tg.gain is +38.2%, as wanted")),
+	}
+	s := newRecordedState(t)
+	for attempt := 1; attempt <= 2; attempt++ {
+		s.append(&ledger.Record{Type: "decision", Run: "r", Decision: &ledger.Decision{
+			Node: "phase.p", Kind: ledger.KindPhase, Phase: "p", Attempt: attempt, Verdict: verdict.Fail, Reasons: reasons,
+		}})
+		s.append(&ledger.Record{Type: "decision", Run: "r", Decision: &ledger.Decision{
+			Node: "phase.q", Kind: ledger.KindGate, Phase: "q", Attempt: attempt, Verdict: verdict.Invalid, Rules: []ledger.Rule{
+				{Name: "a", Role: "rule", Verdict: verdict.Invalid, Inputs: []ledger.Input{{Path: "chat.tg", Missing: cause}}},
+				{Name: "b", Role: "rule", Verdict: verdict.Invalid, Inputs: []ledger.Input{{Path: "chat.tg", Missing: cause}}},
+			},
+		}})
+	}
+	exit, out, errs := mxflow("audit", "--state", s.dir)
+	must.Equal(t, errs, exit, 0)
+	for text, want := range map[string]int{
+		reasons[0].String(): 2,
+		reasons[1].String(): 2,
+		reasons[2].String(): 2,
+		"chat.tg = missing: level benchmark is invalid: launch 1 (baseline): the client woke up to 162 ms late": 2,
+		"chat.tg = missing: level benchmark is invalid, see above":                                              2,
+		"see above": 2,
+	} {
+		if n := strings.Count(out, text); n != want {
+			t.Errorf("%q stands there %d times, want %d:\n%s", text, n, want, out)
+		}
+	}
 }

@@ -8,15 +8,14 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // TestVerdictsAreOfWhatIsThere: the file has every example and every cheat with a verdict,
 // and no case that nobody runs any more.
 func TestVerdictsAreOfWhatIsThere(t *testing.T) {
 	wanted, err := scenario.Verdicts()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if len(wanted) == 0 {
 		t.Fatal("nothing is frozen")
 	}

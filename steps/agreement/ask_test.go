@@ -15,6 +15,7 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -135,9 +136,7 @@ func TestScoresAreChecked(t *testing.T) {
 				}
 			}
 			asked, err := q.Ask(t.Context(), st, "seed")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			own := 0
 			for _, l := range asked.Looks {
 				if l.Launch == "own" {

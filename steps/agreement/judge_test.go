@@ -103,57 +103,52 @@ func TestParentDisagreesWithItself(t *testing.T) {
 // What was not asked is no proof: launches without a position, parts that no answer
 // reached, and nothing at all.
 func TestNothingAsked(t *testing.T) {
-	all := func() *Probes { return session(64, func(*rand.Rand, Probe) bool { return true }) }
-	claim := Claim{Own: []string{"own"}, Other: []string{"other", "third"}}
-	a := all()
-	a.All["third"] = map[string]map[Part]int{}
-	if r := claim.Judge(a); r.Holds() || len(r.Missing) != 1 {
-		t.Errorf("a launch without positions: %+v", r)
-	}
-	claim.Other = claim.Other[:1]
-	a = all()
-	for i := range a.Looks {
-		a.Looks[i].Unreached = a.Looks[i].Launch == "other" && a.Looks[i].Part == End
-	}
-	if r := claim.Judge(a); r.Holds() || r.Refuted() {
-		t.Errorf("ends that no answer reached: %+v", r)
-	}
-	// Those that are left of answers that differ are the ones that agree.
-	for known, holds := range map[int]bool{126: true, 104: false} {
-		a = session(128, func(*rand.Rand, Probe) bool { return true })
-		for i, l := range a.Looks {
-			a.Looks[i].Unreached = l.Launch == "other" && l.Part == End && l.Request >= known
-		}
-		if r := claim.Judge(a); r.Holds() != holds || r.Refuted() {
-			t.Errorf("%d of 128 ends are known: %+v", known, r.Worst())
+	unreached := func(part func(l Probe) bool) func(a *Probes) {
+		return func(a *Probes) {
+			for i, l := range a.Looks {
+				a.Looks[i].Unreached = l.Launch == "other" && l.Part == End && part(l)
+			}
 		}
 	}
-	a = all()
-	for _, arm := range a.All { // a cell that was measured, of which no answer was kept
-		arm["code"] = map[Part]int{}
-	}
-	if r := claim.Judge(a); r.Holds() || len(r.Missing) != 1 {
-		t.Errorf("a cell without answers: %+v", r)
-	}
-	a = all()
-	a.All["other"]["chat"][Hidden] = a.All["other"]["chat"][First] / 10
-	if r := claim.Judge(a); r.Holds() || len(r.Missing) != 1 {
-		t.Errorf("a tenth of the answers hidden: %+v", r)
-	}
-	a = all()
-	a.All["other"]["chat"][Opening] = a.All["other"]["chat"][End]
-	if r := claim.Judge(a); r.Holds() || r.Refuted() {
-		t.Errorf("openings that the parent does not have: %+v", r)
-	}
-	a = all()
-	for i := range a.Looks {
-		a.Looks[i].Recited = a.Looks[i].Launch == "other"
-	}
-	if r := claim.Judge(a); r.Holds() {
-		t.Errorf("recited: %+v", r)
-	}
-	if r := claim.Judge(&Probes{}); r.Holds() || r.Refuted() {
-		t.Errorf("nothing: %+v", r)
+	for _, c := range []struct {
+		name    string
+		n       int
+		change  func(a *Probes)
+		holds   bool
+		missing int
+	}{
+		{"all was asked", 64, func(*Probes) {}, true, 0},
+		{"a launch without positions", 64, func(a *Probes) { a.All["third"] = map[string]map[Part]int{} }, false, 1},
+		{"ends that no answer reached", 64, unreached(func(Probe) bool { return true }), false, 0},
+		// Those that are left of answers that differ are the ones that agree.
+		{"126 of 128 ends are known", 128, unreached(func(l Probe) bool { return l.Request >= 126 }), true, 0},
+		{"104 of 128 ends are known", 128, unreached(func(l Probe) bool { return l.Request >= 104 }), false, 0},
+		{"a cell that was measured, of which no answer was kept", 64, func(a *Probes) {
+			for _, arm := range a.All {
+				arm["code"] = map[Part]int{}
+			}
+		}, false, 1},
+		{"a tenth of the answers hidden", 64, func(a *Probes) {
+			a.All["other"]["chat"][Hidden] = a.All["other"]["chat"][First] / 10
+		}, false, 1},
+		{"openings that the parent does not have", 64, func(a *Probes) {
+			a.All["other"]["chat"][Opening] = a.All["other"]["chat"][End]
+		}, false, 0},
+		{"recited", 64, func(a *Probes) {
+			for i := range a.Looks {
+				a.Looks[i].Recited = a.Looks[i].Launch == "other"
+			}
+		}, false, 0},
+		{"nothing", 0, func(a *Probes) { *a = Probes{} }, false, 0},
+	} {
+		a := session(c.n, func(*rand.Rand, Probe) bool { return true })
+		claim := Claim{Own: []string{"own"}, Other: []string{"other"}}
+		if c.change(a); a.All["third"] != nil {
+			claim.Other = append(claim.Other, "third")
+		}
+		if r := claim.Judge(a); r.Holds() != c.holds || r.Refuted() || c.missing > 0 && len(r.Missing) != c.missing {
+			t.Errorf("%s: shown %v, refuted %v, %+v", c.name, r.Holds(), r.Refuted(), r)
+		}
 	}
 }
 

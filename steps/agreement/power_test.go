@@ -18,7 +18,7 @@ import (
 // A session has four launches of each arm with 16 answers of 32 tokens, and near-ties at
 // one position in thirty, at which the parent does not repeat itself.
 func TestPower(t *testing.T) {
-	sessions := 20
+	sessions := 6
 	if os.Getenv("MXFLOW_TEST_LONG") != "" {
 		sessions = 1_000
 	}

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -87,7 +89,7 @@ func TestRangeHolds(t *testing.T) {
 	for _, sd := range []float64{0.02, 0.1, 0.25} {
 		for _, before := range []int{1, 2, 4, 12} {
 			name, holds := fmt.Sprintf("%d launches that differ by %v", before, sd), 0
-			const applies = 500
+			const applies = 200
 			for range applies {
 				seconds := func(mean float64) float64 { return mean * math.Exp(sd*draw.NormFloat64()) }
 				k := &LaunchHistory{}
@@ -148,32 +150,20 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// TestSideBySide: rounds that stand beside each other take as long as one, and never
-// fewer than one.
+// TestSideBySide: rounds that stand beside each other take as long as one, and never fewer than one. An
+// engine that has one place makes its comparison go on one launch after the other.
 func TestSideBySide(t *testing.T) {
 	for _, c := range []struct {
 		rounds, slots int
 		want          float64
 	}{{0, 4, 1}, {8, 0, 1}, {8, 1, 1}, {8, 2, 0.5}, {8, 4, 0.25}, {8, 8, 0.125}, {4, 8, 0.25}, {6, 4, 2.0 / 6}, {1, 4, 1}} {
-		if got := (piece{rounds: c.rounds, slots: c.slots}).share(); got != c.want {
-			t.Errorf("%d rounds, %d at once: %v, want %v", c.rounds, c.slots, got, c.want)
-		}
+		must.Equal(t, c, (piece{rounds: c.rounds, slots: c.slots}).share(), c.want)
 	}
-}
-
-// TestSideBySideAlone: an engine that has one place makes its comparison go on one launch
-// after the other, however many places there are.
-func TestSideBySideAlone(t *testing.T) {
 	p := &plans.Plan{Executor: &plans.Executor{Kind: plans.LocalExecutor, Slots: 4}}
 	for alone, want := range map[bool]float64{false: 0.25, true: 1} {
-		var launches []runtime.Launch
-		for range 4 {
-			launches = append(launches, runtime.Launch{VariantKey: "v", Purpose: ledger.ForBenchmark, Alone: alone})
-		}
+		launches := slices.Repeat([]runtime.Launch{{VariantKey: "v", Purpose: ledger.ForBenchmark, Alone: alone}}, 4)
 		for _, l := range piecesOf(p, []*runtime.State{{Node: &runtime.Node{ID: "n"}, Launches: launches}}) {
-			if got := l.share(); got != want {
-				t.Errorf("alone %v: %v of its time, want %v", alone, got, want)
-			}
+			must.Equal(t, alone, l.share(), want)
 		}
 	}
 }

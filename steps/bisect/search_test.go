@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // simulated candidates have a speed each, in logs, and launches that vary by one standard
@@ -72,10 +73,8 @@ func (s *simulated) Step(_ context.Context, parent, child int) (Finding, error) 
 // with a change of 10%, launches vary by 10% to 1%.
 func TestErrorRates(t *testing.T) {
 	design, err := stats.Offer(0.01, 0.05, 2, 8, stats.Unrecorded)
-	if err != nil {
-		t.Fatal(err)
-	}
-	times := 400
+	must.Do(t, err)
+	times := 60
 	if os.Getenv("MXFLOW_TEST_LONG") != "" {
 		times = 4000
 	}
@@ -91,9 +90,7 @@ func TestErrorRates(t *testing.T) {
 					s.speed[i] = math.Log1p(change)
 				}
 				a, err := Search(t.Context(), n+1, s)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				launches += float64(s.launches) / float64(times)
 				switch {
 				case (a.Outcome == Found || a.Outcome == Between) && (culprit <= a.Parent || culprit > a.Child):
@@ -121,6 +118,13 @@ func exact(speeds ...float64) *simulated {
 
 func TestSearch(t *testing.T) {
 	down := math.Log(0.9)
+	broken := func(s *simulated, candidates ...int) *simulated {
+		for _, i := range candidates {
+			s.broken[i] = true
+		}
+		return s
+	}
+	middle := func() *simulated { return exact(0, 0, 0, 0, down, down, down, down, down) }
 	for _, c := range []struct {
 		name          string
 		s             *simulated
@@ -133,6 +137,8 @@ func TestSearch(t *testing.T) {
 		{"the first is it", exact(0, down, down, down, down), Found, 0, 1},
 		{"the last is it", exact(0, 0, 0, 0, down), Found, 3, 4},
 		{"two steps, the larger", exact(0, 0, down/3, down/3, down/3, down, down, down), Found, 4, 5},
+		{"what does not build around the change leaves a range", broken(middle(), 3, 4, 5), Between, 2, 6},
+		{"elsewhere, its neighbour is taken", broken(middle(), 2, 6), Found, 3, 4},
 		{"went and came back in part", exact(0, 2*down, down, down, down, down, down, down), Found, 0, 1},
 	} {
 		a, err := Search(t.Context(), len(c.s.speed), c.s)
@@ -140,18 +146,7 @@ func TestSearch(t *testing.T) {
 			t.Errorf("%s: %+v, %v", c.name, a, err)
 		}
 	}
-	// What does not build around the change leaves a range; elsewhere, its neighbour is taken.
-	s := exact(0, 0, 0, 0, down, down, down, down, down)
-	s.broken = map[int]bool{3: true, 4: true, 5: true}
-	if a, err := Search(t.Context(), 9, s); err != nil || a.Outcome != Between || a.Parent != 2 || a.Child != 6 {
-		t.Errorf("%+v, %v", a, err)
-	}
-	s = exact(0, 0, 0, 0, down, down, down, down, down)
-	s.broken = map[int]bool{2: true, 6: true}
-	if a, err := Search(t.Context(), 9, s); err != nil || a.Outcome != Found || a.Child != 4 {
-		t.Errorf("%+v, %v", a, err)
-	}
-	s = exact(0, down, down)
+	s := exact(0, down, down)
 	s.broken = map[int]bool{2: true}
 	if a, _ := Search(t.Context(), 3, s); a.Outcome != Open || len(a.Findings) != 1 {
 		t.Errorf("a bad end that does not build: %+v", a)
@@ -160,9 +155,7 @@ func TestSearch(t *testing.T) {
 
 func TestMost(t *testing.T) {
 	for n, want := range map[int]int{2: 2, 3: 3, 5: 4, 17: 6, 65: 8, 4097: 14} {
-		if got := Most(n); got != want {
-			t.Errorf("%d: %d, want %d", n, got, want)
-		}
+		must.Equal(t, n, Most(n), want)
 		s := exact(make([]float64, n)...)
 		for i := 1; i < n; i++ {
 			s.speed[i] = math.Log(0.9)

@@ -1,12 +1,15 @@
 package decide
 
 import (
+	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -28,9 +31,7 @@ func TestDies(t *testing.T) {
 		{"the machine's, without an end", ledger.Launch{Failure: "machine"}, false, false},
 		{"a server that ran before", ledger.Launch{Failure: "engine", Exit: &exit, Engine: map[string]string{"fresh": "no"}}, false, true},
 	} {
-		if got := isEngineCrash(&c.l); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
-		}
+		must.Equal(t, c.name, isEngineCrash(&c.l), c.want)
 		if got := c.l.Crashed(); got != c.crashed {
 			t.Errorf("%s: counts as a crash: %v", c.name, got)
 		}
@@ -113,4 +114,116 @@ func TestCutOff(t *testing.T) {
 			t.Errorf("%s: %v, often %v", x.name, why, often)
 		}
 	}
+}
+
+// TestReplaced is the policy for launches that do not count, by what became of each
+// launch of a slot.
+func TestReplaced(t *testing.T) {
+	outcomes := map[string]*ledger.Launch{
+		"sound":     {OK: true},
+		"disturbed": {OK: true, Disturbed: true, Invalid: verdict.Because(code.MachineDisturbed)},
+		"invalid":   {OK: true, Invalid: verdict.Because(code.FromCache)},
+		"lost":      {Failure: ledger.FailureLost},
+		"broke":     {Error: verdict.New(code.EngineDied)},
+	}
+	for _, c := range []struct {
+		slot            string
+		replaced, lacks bool
+	}{
+		{"", false, true},
+		{"sound", false, false},
+		{"disturbed", true, true},
+		{"lost", true, true},
+		{"invalid", false, false},
+		{"broke", false, false},
+		{"disturbed disturbed", true, true},
+		{"lost lost", true, true},
+		{"disturbed lost", true, true},
+		{"disturbed disturbed disturbed", false, false},
+		{"lost lost lost", false, false},
+		{"lost disturbed lost", false, false},
+		{"disturbed broke", false, false},
+		{"disturbed sound", false, false},
+		{"sound lost", true, false}, // its round began again on another place
+		{"sound lost lost", true, false},
+		{"sound lost lost lost", false, false},
+	} {
+		var slot []*ledger.Launch
+		for name := range strings.FieldsSeq(c.slot) {
+			slot = append(slot, outcomes[name])
+		}
+		must.Equal(t, c.slot, Replaced(slot), c.replaced)
+		if got := Lacks(slot); got != c.lacks {
+			t.Errorf("%q: lacks %v", c.slot, got)
+		}
+	}
+}
+
+// TestTries: what asks again is counted however it is called and whatever it sets; what
+// never could have passed, or has passed, or asks something else is not.
+func TestTries(t *testing.T) {
+	// session is one of n launches of a parent and a candidate.
+	session := func(id, parent, name, key, work string, n int) (l ledgerOf) {
+		for i := range n {
+			for _, arm := range [][2]string{{"base", parent}, {name, key}} {
+				l = append(l, &ledger.Record{Launch: &ledger.Launch{
+					ID: fmt.Sprintf("%s.%s.%d", id, arm[0], i+1), Session: id, Purpose: ledger.ForBenchmark, Variant: arm[0], VariantKey: arm[1], Work: work, OK: true, Ordinal: i + 1,
+				}})
+			}
+		}
+		return l
+	}
+	came := func(id, name string, v verdict.Verdict, change func(*ledger.Decision)) ledgerOf {
+		d := &ledger.Decision{Kind: ledger.KindFeature, Verdict: v, Evidence: []ledger.Evidence{{
+			Feature: name, Session: id, Candidate: ledger.Arm{Name: name, Launches: []string{id + "." + name + ".1"}},
+		}}}
+		if change != nil {
+			change(d)
+		}
+		return ledgerOf{{Decision: d}}
+	}
+	join := func(all ...ledgerOf) (l ledgerOf) {
+		for _, some := range all {
+			l = append(l, some...)
+		}
+		return l
+	}
+	// A session whose second round stood beside the first and ended before it.
+	beside := session("s1", "p", "f", "c", "w", 4)
+	beside = append(ledgerOf{beside[3], beside[0], beside[2], beside[1]}, beside[4:]...)
+	own := session("s9", "p", "f", "c", "w", 8)
+	failed := join(session("s1", "p", "f", "c", "w", 4), came("s1", "f", verdict.Fail, nil))
+	chose := func(d *ledger.Decision) {
+		d.Alternatives = []ledger.Alternative{{Name: "f", Verdict: verdict.Fail}, {Name: "g", Verdict: verdict.Pass}}
+	}
+	for name, c := range map[string]struct {
+		before ledgerOf
+		want   int
+	}{
+		"the first":                   {nil, 0},
+		"after a fail":                {failed, 2},
+		"rounds stood side by side":   {join(beside, came("s1", "f", verdict.Fail, nil)), 2},
+		"after two":                   {join(failed, session("s2", "p", "f", "c", "w", 8), came("s2", "f", verdict.Inconclusive, nil)), 3},
+		"another knob":                {join(session("s1", "p", "f", "other", "w", 4), came("s1", "f", verdict.Fail, nil)), 2},
+		"another name":                {join(session("s1", "p", "old", "c", "w", 4), came("s1", "old", verdict.Fail, nil)), 2},
+		"another feature":             {join(session("s1", "p", "g", "d", "w", 4), came("s1", "g", verdict.Fail, nil)), 0},
+		"another parent":              {join(session("s1", "q", "f", "c", "w", 4), came("s1", "f", verdict.Fail, nil)), 0},
+		"another workload":            {join(session("s1", "p", "f", "c", "x", 4), came("s1", "f", verdict.Fail, nil)), 0},
+		"after a pass":                {join(session("s1", "p", "f", "c", "w", 4), came("s1", "f", verdict.Pass, nil)), 0},
+		"passed, refused by a gate":   {join(session("s1", "p", "f", "c", "w", 4), came("s1", "f", verdict.Pass, nil), came("s1", "f", verdict.Fail, nil)), 2},
+		"another alternative passed":  {join(session("s1", "p", "f", "c", "w", 4), came("s1", "f", verdict.Pass, chose)), 2},
+		"retracted":                   {join(failed, came("s1", "f", verdict.Invalid, func(d *ledger.Decision) { d.Retraction = &ledger.Retraction{} })), 2},
+		"broken off after a look":     {session("s1", "p", "f", "c", "w", 4), 2},
+		"broken off at two":           {session("s1", "p", "f", "c", "w", 2), 2},
+		"broken off before any":       {session("s1", "p", "f", "c", "w", 1), 0},
+		"screened":                    {join(session("s1", "p", "f", "c", "w", 1), came("s1", "f", verdict.Fail, nil)), 0},
+		"a parent of others, with it": {session("s1", "root", "f", "c", "w", 4), 0},
+	} {
+		must.Equal(t, name, Tries(join(c.before, own).records(), "f", "c", "p", "s9", "w"), c.want)
+		// What came later, or comes next, changes nothing of a session.
+		if got := Tries(join(c.before, own, came("s9", "f", verdict.Fail, nil), session("s10", "p", "f", "c", "w", 8)).records(), "f", "c", "p", "s9", "w"); got != c.want {
+			t.Errorf("%s, seen later: %d, want %d", name, got, c.want)
+		}
+	}
+	must.Equal(t, "before it begins", Tries(failed.records(), "f", "c", "p", "", "w"), 2)
 }

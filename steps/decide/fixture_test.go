@@ -3,9 +3,11 @@ package decide
 import (
 	"iter"
 	"maps"
+	"slices"
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/planstest"
@@ -43,9 +45,7 @@ func viewOf(t *testing.T, src string, outcomes map[string]*ledger.Decision, lock
 		t.Fatal(res.Diagnostics)
 	}
 	g, err := runtime.NewGraph(res.Plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	v.Plan, v.Graph = res.Plan, g
 	return v
 }
@@ -59,13 +59,7 @@ func fact(words string) verdict.Reason {
 type ledgerOf []*ledger.Record
 
 func (l ledgerOf) records() iter.Seq2[int, *ledger.Record] {
-	return func(yield func(int, *ledger.Record) bool) {
-		for i, r := range l {
-			if !yield(i, r) {
-				return
-			}
-		}
-	}
+	return slices.All(l)
 }
 
 func (l ledgerOf) launch(id string) (*ledger.Launch, bool) {

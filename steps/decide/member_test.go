@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans/planstest"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -51,9 +52,7 @@ func TestCrashesCount(t *testing.T) {
 		for _, l := range Crashes(known.records(), "c") {
 			ids = append(ids, l.ID)
 		}
-		if got := strings.Join(ids, " "); got != c.want {
-			t.Errorf("%s: counts %q, want %q", c.name, got, c.want)
-		}
+		must.Equal(t, c.name, strings.Join(ids, " "), c.want)
 	}
 }
 
@@ -101,9 +100,7 @@ phase "two" {
 // margin for two speeds is more than the noise.
 func TestResolution(t *testing.T) {
 	design, err := stats.Offer(0.01, 0.05, 3, 8, stats.Clear)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got := resolution(verdict.Noise{SD: 0.005 / stats.NoiseBound(16), DF: 16}, design, 3, 8).On("w.tg").String()
 	if want := "w.tg: 3 launches per arm resolve 8.1%, 8 resolve 1.1% (launches vary by 0.42%, up to 0.5%; 7.8% of what 3 resolve is for starts at two speeds)"; got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -147,9 +144,7 @@ func TestFirstLook(t *testing.T) {
 		}
 		f := v.Plan.Feature("x")
 		a, err := v.Arms(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var known ledgerOf
 		for i := range 5 {
 			for _, key := range []string{a.Parent.Key, a.Candidate.Key} {
@@ -176,9 +171,7 @@ func TestQuestionsChangeNothing(t *testing.T) {
 	v := viewOf(t, strings.Replace(planstest.SharedPlan, "w.tg.gain", "w.tg.root.gain", 1), nil, nil)
 	f := v.Plan.Feature("x")
 	a, err := v.Arms(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	a.Parent.Key, a.Candidate.Key, a.Root.Key = "parent", "candidate", "root"
 	keys := []string{"parent", "candidate", "root"}
 	var launches []*ledger.Launch

@@ -7,9 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -33,16 +36,11 @@ func TestNoise(t *testing.T) {
 	disturbed := launch("s1", "a", "k", 1)
 	disturbed.Invalid = []verdict.Reason{fact("throttled")}
 	all = append([]*ledger.Launch{broken, disturbed}, all...)
-	records := func(launches []*ledger.Launch) iter.Seq2[int, *ledger.Record] {
-		return func(yield func(int, *ledger.Record) bool) {
-			for i, l := range launches {
-				if !yield(i, &ledger.Record{Launch: l}) {
-					return
-				}
-			}
-		}
+	var known ledgerOf
+	for _, l := range all {
+		known = append(known, &ledger.Record{Launch: l})
 	}
-	before := NoiseBefore(records(all), "s2", "k", "a")
+	before := NoiseBefore(known.records(), "s2", "k", "a")
 	if len(before) != 4 {
 		t.Fatalf("%d launches before", len(before))
 	}
@@ -56,10 +54,8 @@ func TestNoise(t *testing.T) {
 	if _, known := got["w.ttft"]; known {
 		t.Error("noise of what was never measured")
 	}
-	if n := len(NoiseBefore(records(all), "", "k", "a")); n != 6 {
-		t.Errorf("%d launches before a session that has not begun", n)
-	}
-	if n := len(NoiseBefore(records(all), "s2", "", "a")); n != 0 {
+	must.Equal(t, "launches before a session that has not begun", len(NoiseBefore(known.records(), "", "k", "a")), 6)
+	if n := len(NoiseBefore(known.records(), "s2", "", "a")); n != 0 {
 		t.Errorf("%d launches of no work", n)
 	}
 }
@@ -155,5 +151,121 @@ func TestNoiseOfOwnStarts(t *testing.T) {
 			}
 		}
 		add("candidate", 1)
+	}
+}
+
+// Equal arms are told apart only where they differ by more than their launches; what was
+// not varied is nil.
+func TestAAOf(t *testing.T) {
+	decision := plans.UsualDecision()
+	made := func(boot, session, variant string, tg ...float64) (launches []*ledger.Launch) {
+		for i, v := range tg {
+			launches = append(launches, &ledger.Launch{
+				ID: fmt.Sprint(session, variant, i), Session: session, Variant: variant, VariantKey: variant, Work: "k", Purpose: ledger.ForBenchmark,
+				BootID: boot, OK: true,
+				Observed: map[string]ledger.Observed{"tune": {Value: variant}},
+				Metrics: map[string]measure.Summary{
+					"w.tg":       {Unit: "tok/s", N: 3, Stats: map[string]float64{"median": v, "cv": 0.02}},
+					"w.ttft":     {Unit: "ms", N: 1, Stats: map[string]float64{"median": 1000 / v}},
+					"w.requests": {Stats: map[string]float64{"median": 3}},
+				},
+			})
+		}
+		return launches
+	}
+	alike := slices.Concat(made("b1", "s2", "baseline", 100, 102, 98, 101), made("b1", "s2", "noise_b", 101, 99, 100, 102), made("b1", "s2", "noise_c", 99, 101, 102, 98))
+	apart := slices.Concat(made("b1", "s2", "baseline", 100, 102, 98, 101), made("b1", "s2", "noise_b", 131, 129, 130, 132), made("b1", "s2", "noise_c", 99, 101, 102, 98))
+	for _, c := range []struct {
+		name            string
+		before, session []*ledger.Launch
+		boots, differed int
+		arms, byBoot    string
+		atTwo           bool
+	}{
+		{"alike", nil, alike, 1, 0, "0.0%", "not varied", true},
+		{"one arm apart", nil, apart, 1, 2, "16.5%", "not varied", true},
+		{"two boots", made("b0", "s1", "baseline", 90, 91, 89, 90), alike, 2, 0, "0.0%", "7.9%", true},
+		{"another engine's boot", made("b0", "s1", "other", 90, 91, 89, 90), alike, 1, 0, "0.0%", "not varied", true},
+		{"too few for an early look", nil, slices.Concat(alike[:2], alike[4:6], alike[8:10]), 1, 0, "0.0%", "not varied", false},
+		{"one arm", nil, alike[:4], 1, 0, "not varied", "not varied", false},
+		{"no launch counted", nil, nil, 0, 0, "", "", false},
+	} {
+		var known ledgerOf
+		for _, l := range slices.Concat(c.before, c.session) {
+			known = append(known, &ledger.Record{Launch: l})
+		}
+		got := AAOf(&plans.Plan{Decision: &decision}, known.records(), c.session)
+		if len(c.session) == 0 {
+			if len(got.Metrics)+got.Arms+got.Boots > 0 {
+				t.Errorf("%s: %+v", c.name, got)
+			}
+			continue
+		}
+		if len(got.Metrics) != 2 || got.Metrics[0].Metric != "w.tg" || got.Metrics[1].Metric != "w.ttft" || got.Boots != c.boots || got.Tunes != got.Arms {
+			t.Errorf("%s: %+v", c.name, got)
+			continue
+		}
+		text := func(x *float64) string {
+			if x == nil {
+				return "not varied"
+			}
+			return fmt.Sprintf("%.1f%%", 100**x)
+		}
+		tg, ttft := got.Metrics[0], got.Metrics[1]
+		if arms, boots := text(tg.Arms), text(tg.Boots); arms != c.arms || boots != c.byBoot || tg.Differed != c.differed || ttft.Differed != c.differed {
+			t.Errorf("%s: arms %s, boots %s, %d and %d differed; want %s, %s, %d", c.name, arms, boots, tg.Differed, ttft.Differed, c.arms, c.byBoot, c.differed)
+		}
+		if math.Abs(*tg.Requests-0.02) > 1e-12 || ttft.Requests != nil {
+			t.Errorf("%s: requests %s and %s", c.name, text(tg.Requests), text(ttft.Requests))
+		}
+		if (tg.Resolves[2] != nil) != c.atTwo || tg.Resolves[4] == nil || *tg.Resolves[4] < *tg.Resolves[8] {
+			t.Errorf("%s: resolves %s, %s, %s", c.name, text(tg.Resolves[2]), text(tg.Resolves[4]), text(tg.Resolves[8]))
+		}
+	}
+}
+
+// A parent that got slower once its candidate had run is said.
+func TestParentSlower(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name          string
+		before, after []float64 // the parent's tok/s
+		boot          string
+		want          string
+	}{
+		{"slower", []float64{100, 101}, []float64{70, 71}, "b", "chat.tg"},
+		{"as before", []float64{100, 101}, []float64{101, 100}, "b", ""},
+		{"slower in one", []float64{100, 101}, []float64{70, 100.5}, "b", ""},
+		{"hardly", []float64{100, 101}, []float64{99.5, 99.4}, "b", ""},
+		{"faster", []float64{70, 71}, []float64{100, 101}, "b", ""},
+		{"one launch before", []float64{100}, []float64{70, 71}, "b", ""},
+		{"before a reboot", []float64{100, 101}, []float64{70, 71}, "a", ""},
+		{"not known before", []float64{0, 0}, []float64{70, 71}, "b", ""},
+	} {
+		var records []*ledger.Record
+		var used []*ledger.Launch
+		add := func(key, boot string, speed float64) *ledger.Launch {
+			l := &ledger.Launch{
+				ID: fmt.Sprint(len(records)), VariantKey: key, Purpose: ledger.ForBenchmark, OK: true, Work: "w", BootID: boot,
+				Started: at.Add(time.Duration(len(records)) * time.Minute), Metrics: map[string]measure.Summary{},
+			}
+			if s, ok := measure.SummaryOf("tg", []float64{speed}); ok && speed > 0 {
+				l.Metrics["chat.tg"] = s
+			}
+			records = append(records, &ledger.Record{Launch: l})
+			return l
+		}
+		for _, speed := range c.before {
+			add("p", c.boot, speed)
+		}
+		add("c", "b", 100)
+		for _, speed := range c.after {
+			used = append(used, add("p", "b", speed))
+		}
+		v := &View{Records: func() iter.Seq2[int, *ledger.Record] { return slices.All(records) }}
+		why := ParentSlower(v, Arm{Name: "new", Key: "c"}, Arm{Name: "old", Key: "p"}, used)
+		if got := why.Values["metric"].Text; got != c.want {
+			t.Errorf("%s: %v, want %q", c.name, why, c.want)
+		}
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/mxflow/mxflow/steps/decide"
 )
 
-// A number that a command prints too is held against it without a rule.
-func TestTargetsOfACommand(t *testing.T) {
-	res := load.Bytes("plan.hcl", []byte(`
-plan "t" {}
+// A number that a command prints too is held against it without a rule; one of a workload of several
+// cells says which it is of, as rules do or by the field's name, or is held against nothing.
+func TestTargets(t *testing.T) {
+	const command = `
 engine "command" "bench" {
   process { command = ["true"] }
   metric "lat" {
@@ -22,70 +22,50 @@ engine "command" "bench" {
     better = "lower"
   }
 }
-protocol "p" {
-  level "benchmark" {}
-}
 baseline {
   engine   = engine.command.bench
   protocol = protocol.p
 }
-target "peer" {
-  metrics = { command = { lat = 20 } }
+protocol "p" {
+  level "benchmark" {}
 }
-`), steps.Registry(), load.Options{})
-	if !res.OK() {
-		t.Fatal(res.Diagnostics)
-	}
-	all := decide.Targets(res.Plan)
-	if len(all) != 1 || all[0].Address != "command.lat" || all[0].Unit != "ms" || all[0].Better != "lower" || all[0].Stat != "median" || !all[0].Why.IsZero() || all[0].Value != 20 {
-		t.Errorf("%+v", all)
-	}
-}
-
-// A number of a workload of several cells says which it is of, as rules do or by the
-// field's name; one that does not is held against nothing.
-func TestTargetsOfCells(t *testing.T) {
-	plan := func(metrics string) string {
-		return `
-plan "t" {}
+`
+	const server = `
 engine "embedded" "tiny" {}
 workload "chat" {
   prompt_tokens = 16
   output_tokens = [24, 32]
 }
 protocol "p" {
-  level "smoke" {
-    prompt  = "?"
-    pattern = "."
-  }
-  level "benchmark" {
-    workloads = [workload.chat]
-  }
+  level "smoke" { pattern = "." }
+  level "benchmark" { workloads = [workload.chat] }
 }
 baseline {
   engine   = engine.embedded.tiny
   protocol = protocol.p
 }
-target "peer" {
-  metrics = ` + metrics + `
-}
 `
+	loaded := func(plan, metrics string) *load.Result {
+		text := "plan \"t\" {}\n" + plan + "target \"peer\" {\n  metrics = " + metrics + "\n}\n"
+		return load.Bytes("plan.hcl", []byte(text), steps.Registry(), load.Options{})
 	}
-	for _, c := range []struct{ metrics, path, address, why string }{
-		{`{ chat = { tg24 = 20 } }`, "target.peer.chat.tg24", "chat.o24.tg", ""},
-		{`{ "chat.o32" = { tg = 20 } }`, "target.peer.chat.o32.tg", "chat.o32.tg", ""},
-		{`{ chat = { tg = 20 } }`, "target.peer.chat.tg", "", "target.of_cells"},
+	for _, c := range []struct{ plan, metrics, path, address, unit, why string }{
+		{command, `{ command = { lat = 20 } }`, "target.peer.command.lat", "command.lat", "ms", ""},
+		{server, `{ chat = { tg24 = 20 } }`, "target.peer.chat.tg24", "chat.o24.tg", "tok/s", ""},
+		{server, `{ "chat.o32" = { tg = 20 } }`, "target.peer.chat.o32.tg", "chat.o32.tg", "tok/s", ""},
+		{server, `{ chat = { tg = 20 } }`, "target.peer.chat.tg", "", "tok/s", "target.of_cells"},
 	} {
-		res := load.Bytes("plan.hcl", []byte(plan(c.metrics)), steps.Registry(), load.Options{})
+		res := loaded(c.plan, c.metrics)
 		if !res.OK() {
 			t.Fatal(res.Diagnostics)
 		}
 		all := decide.Targets(res.Plan)
-		if len(all) != 1 || all[0].Path != c.path || all[0].Address != c.address || string(all[0].Why.Kind) != c.why || all[0].Unit != "tok/s" || all[0].Value != 20 {
+		if len(all) != 1 || all[0].Path != c.path || all[0].Address != c.address || all[0].Unit != c.unit ||
+			c.address != "" && all[0].Stat != "median" || string(all[0].Why.Kind) != c.why || all[0].Value != 20 {
 			t.Errorf("%s: %+v", c.metrics, all)
 		}
 		in, err := rules.New(res.Plan).Resolve(strings.Split(c.path, "."), &rules.Scope{})
-		if err != nil || in.Number != 20 || in.Unit != "tok/s" {
+		if err != nil || in.Number != 20 || in.Unit != c.unit {
 			t.Errorf("a rule reads %s as %+v: %v", c.path, in, err)
 		}
 	}
@@ -95,8 +75,7 @@ target "peer" {
 		`{ "chatt.o24" = { tg = 20 } }`:   "Unknown workload",
 		`{ "chat.o24.tg" = { p50 = 1 } }`: "Unknown address",
 	} {
-		res := load.Bytes("plan.hcl", []byte(plan(metrics)), steps.Registry(), load.Options{})
-		if len(res.Diagnostics) != 1 || res.Diagnostics[0].Summary != want {
+		if res := loaded(server, metrics); len(res.Diagnostics) != 1 || res.Diagnostics[0].Summary != want {
 			t.Errorf("%s: %v, want %s", metrics, res.Diagnostics, want)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/embedded"
 	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -20,9 +21,7 @@ func keeps(t *testing.T, l *Lab, c engine.Caches, key string, record *ledger.Lau
 	t.Helper()
 	spec = engine.Spec{Caches: &c, Env: map[string]string{}}
 	record.Engine = map[string]string{}
-	if err := l.provideCaches(&spec, key, record); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.provideCaches(&spec, key, record))
 	return spec
 }
 
@@ -53,9 +52,7 @@ func TestTimedFiles(t *testing.T) {
 		dir := keeps(t, l, c, "key", &ledger.Launch{ID: "1"}).Caches.Dir
 		for file := range files {
 			path := filepath.Join(dir, file)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(file), 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(file), 0o600)))
 		}
 		record := &ledger.Launch{ID: "2", Place: &ledger.Place{Name: "gpu 1"}}
 		if found, err := timedFiles(keeps(t, l, c, "key", record).Caches.Dir); len(found) > 0 != stays || err != nil {
@@ -80,9 +77,7 @@ func TestCachesOfAnotherUser(t *testing.T) {
 	for _, c := range []engine.Caches{{State: "warm", Tuning: "drawn"}, {State: "cold", Tuning: "drawn"}} {
 		dir := keeps(t, l, c, "key", &ledger.Launch{ID: "1"}).Caches.Dir
 		sealed := filepath.Join(dir, "embedded", "autotune")
-		if err := errors.Join(os.Mkdir(sealed, 0o755), os.WriteFile(filepath.Join(sealed, "kept"), nil, 0o600), os.Chmod(sealed, 0o555)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.Mkdir(sealed, 0o755), os.WriteFile(filepath.Join(sealed, "kept"), nil, 0o600), os.Chmod(sealed, 0o555)))
 		record := &ledger.Launch{ID: "2"}
 		if found, err := timedFiles(keeps(t, l, c, "key", record).Caches.Dir); len(found) > 0 || err != nil || record.Engine["caches"] != "cold" {
 			t.Errorf("%s: the next launch finds %v, %v, and counts as %s", c.State, found, err, record.Engine["caches"])
@@ -100,9 +95,7 @@ func TestTuneIsADraw(t *testing.T) {
 		sessions = 1000
 	}
 	design, err := stats.Offer(0.01, 0.05, 4, 8, stats.Unrecorded)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	passes := func(tuning string) (passed float64) {
 		rng := rand.New(rand.NewPCG(33, 2))
 		for range sessions {

@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -68,9 +69,7 @@ func TestGPUsAreGivenBack(t *testing.T) {
 	now := gpuUse{gpus: twoGPUs}
 	first, second := &Lab{}, &Lab{}
 	lock := func(l *Lab) error { return l.lockGPUs(t.Context(), now, func(verdict.Reason) {}) }
-	if err := lock(first); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, lock(first))
 	if err := lock(second); err == nil {
 		t.Error("two applies hold one GPU")
 	}
@@ -84,9 +83,7 @@ func TestGPUsAreGivenBack(t *testing.T) {
 func TestRemoteDaemon(t *testing.T) {
 	for host, want := range map[string]bool{"": false, "unix:///run/docker.sock": false, "tcp://127.0.0.1:2375": false, "tcp://10.0.0.7:2376": true} {
 		t.Setenv("DOCKER_HOST", host)
-		if got := remote(host); got != want {
-			t.Errorf("%q: %v", host, got)
-		}
+		must.Equal(t, host, remote(host), want)
 		for name, spec := range map[string]engine.Spec{
 			"docker": {Docker: &engine.Docker{GPUs: "all"}}, "compose": {Compose: &engine.Compose{}}, "exec": {Exec: &engine.Exec{}},
 		} {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/source"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/variant"
@@ -54,21 +55,13 @@ func TestMovedPackages(t *testing.T) {
 		root := source.Root{Dir: filepath.Dir(filepath.Dir(file)), Holds: source.HoldsPackages}
 		var launches []*ledger.Launch
 		for _, text := range []string{"one", "one", "two"} {
-			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
+			must.Write(t, file, text)
 			l.Read.Forget()
 			text, err := json.Marshal(source.Used{Named: l.Read.Take(source.Code{Roots: []source.Root{root}})})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			sum, err := l.Store.Put(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			launches = append(launches, &ledger.Launch{ID: string('a' + rune(len(launches))), Files: sum})
 		}
 		if why := l.Moved(t.Context(), launches[:2], nil, nil); !why.IsZero() {

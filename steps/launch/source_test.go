@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -22,32 +22,16 @@ import (
 // sourceLab is a lab with a state directory, and a repository of one commit.
 func sourceLab(t *testing.T) (*Lab, string) {
 	t.Helper()
-	for name, value := range map[string]string{
-		"HOME": t.TempDir(), "GIT_CONFIG_NOSYSTEM": "1",
-		"GIT_AUTHOR_NAME": "Test", "GIT_AUTHOR_EMAIL": "test@localhost", "GIT_COMMITTER_NAME": "Test", "GIT_COMMITTER_EMAIL": "test@localhost",
-	} {
-		t.Setenv(name, value)
-	}
+	t.Setenv("HOME", t.TempDir())
 	dir := t.TempDir()
 	st, err := store.Open(filepath.Join(dir, "state"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { st.Close() })
 	repo := filepath.Join(dir, "engine")
-	if err := os.Mkdir(repo, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(repo, "file"), []byte("text\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"commit", "-qm", "first"}} {
-		cmd := exec.Command("git", args...)
-		cmd.Dir = repo
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-	}
+	must.Write(t, filepath.Join(repo, "file"), "text\n")
+	must.Git(t, repo, "init", "-q")
+	must.Git(t, repo, "add", ".")
+	must.Git(t, repo, "commit", "-qm", "first")
 	return &Lab{Resolver: variant.Resolver{Plan: &plans.Plan{Dir: dir}}, Store: st, Owner: "test-" + runtime.ShortID(dir), RunDir: filepath.Join(dir, "run")}, repo
 }
 
@@ -74,16 +58,12 @@ func TestSourceReachesContainers(t *testing.T) {
 		Docker: &engine.Docker{Image: "x", Volumes: map[string]string{"/models": "/models"}},
 	}
 	spec, _, err := provided(t, l, given)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	const inside = "/workspace/engine"
 	if spec.Command[1] != inside+"/serve.py" || spec.Env["PYTHONPATH"] != inside || spec.Docker.WorkDir != inside {
 		t.Errorf("%v %v %s", spec.Command, spec.Env, spec.Docker.WorkDir)
 	}
-	if spec.Env["TRITON_CACHE_DIR"] != cachesMount+"/triton" {
-		t.Errorf("caches: %v", spec.Env)
-	}
+	must.Equal(t, spec.Env, spec.Env["TRITON_CACHE_DIR"], cachesMount+"/triton")
 	var hosts []string
 	for host, in := range spec.Docker.Volumes {
 		if in == inside {
@@ -118,9 +98,7 @@ func TestSourceReachesContainers(t *testing.T) {
 func TestSourcesBuildOnEachOther(t *testing.T) {
 	l, repo := sourceLab(t)
 	other := repo + "-kernels"
-	if out, err := exec.Command("git", "clone", "-q", repo, other).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	must.Git(t, "", "clone", "-q", repo, other)
 	revision := func(ref string) engine.Spec {
 		kernels := l.SourceOf(nil, variant.SourceConfig{Name: "kernels", Repo: other, Ref: ref})
 		vllm := l.SourceOf(nil, variant.SourceConfig{
@@ -133,9 +111,7 @@ func TestSourcesBuildOnEachOther(t *testing.T) {
 		}
 	}
 	spec, record, err := provided(t, l, revision("HEAD"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	first, second, _ := strings.Cut(spec.Env["PYTHONPATH"], ":")
 	if text, err := os.ReadFile(filepath.Join(spec.Dir, "copied")); err != nil || string(text) != "text\n" || first != spec.Dir || second == first {
 		t.Errorf("%v: %q in %s, beside %s", err, text, spec.Dir, second)
@@ -143,17 +119,13 @@ func TestSourcesBuildOnEachOther(t *testing.T) {
 	if record.Trees["source.vllm"].Commit == "" || record.Engine["source.kernels.ref"] != "HEAD" {
 		t.Errorf("%v %v", record.Trees, record.Engine)
 	}
-	if out, err := exec.Command("git", "-C", other, "commit", "-q", "--allow-empty", "-m", "second").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	must.Git(t, other, "commit", "-q", "--allow-empty", "-m", "second")
 	again, _, err := provided(t, l, revision("HEAD"))
 	if err != nil || again.Dir == spec.Dir {
 		t.Errorf("%v: built against another revision in %s", err, again.Dir)
 	}
 	alone := l.SourceOf(nil, variant.SourceConfig{Name: "vllm", Repo: repo, Ref: "HEAD", Build: [][]string{{"ls", "{source.kernels}"}}})
-	if !strings.Contains(alone.Problem, "no source of that name is declared above it") {
-		t.Errorf("a source that is not there: %q", alone.Problem)
-	}
+	must.Contain(t, "a source that is not there", alone.Problem, "no source of that name is declared above it")
 	only := revision("HEAD")
 	only.Command = []string{"{source}/serve"}
 	if _, _, err := provided(t, l, only); err == nil || !strings.Contains(err.Error(), "its sources are kernels, vllm") {
@@ -218,15 +190,11 @@ func TestBuildsOnce(t *testing.T) {
 		t.Fatalf("%d builds, want 1", n)
 	}
 	w := worktree{lab: l, src: src, base: filepath.Join(l.Store.Dir(), "worktrees"), key: variant.BuildKey(&l.Resolver, src, nil)}
-	if err := os.Remove(w.mark()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(w.mark()))
 	if _, _, err := provided(t, l, engine.Spec{Sources: []*engine.Source{src}}); err != nil {
 		t.Fatal(err) // "half" of the cut build would end it with 9
 	}
-	if n := count(); n != 2 {
-		t.Errorf("%d builds, want 2: one that was cut is made again", n)
-	}
+	must.Equal(t, "builds, of which one was cut", count(), 2)
 	other := *src
 	other.Env = map[string]string{"CC": "clang"}
 	if variant.BuildKey(&l.Resolver, &other, nil) == variant.BuildKey(&l.Resolver, src, nil) {
@@ -247,17 +215,11 @@ func TestNodesSeeOneState(t *testing.T) {
 	}
 	measuring := scope()
 	before := commit(measuring)
-	cmd := exec.Command("git", "commit", "-q", "--allow-empty", "-m", "second")
-	cmd.Dir = repo
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	must.Git(t, repo, "commit", "-q", "--allow-empty", "-m", "second")
 	if now := commit(scope()); now == before {
 		t.Error("a node that begins after a commit does not see it")
 	}
-	if now := commit(measuring); now != before {
-		t.Errorf("the node that runs saw %s, and sees %s once another one has begun", before, now)
-	}
+	must.Equal(t, "what a node sees once another one has begun", commit(measuring), before)
 }
 
 // A run that ends waits for no repository, and what was not found out is not taken for
@@ -271,9 +233,7 @@ func TestQuestionsEndWithTheRun(t *testing.T) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	})
-	if problem != context.Canceled.Error() {
-		t.Errorf("the question ended with %q", problem)
-	}
+	must.Equal(t, "the question ended with", problem, context.Canceled.Error())
 	s.Context = t.Context()
 	if answer, problem := runtime.Ask(s, "slow", func(context.Context) (string, error) { return "found", nil }); answer != "found" || problem != "" {
 		t.Errorf("asked again it is %q, %q", answer, problem)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func TestEvalQuestionRight(t *testing.T) {
@@ -135,9 +136,7 @@ func TestSamplesOfLMEval(t *testing.T) {
 		"": {"gsm8k 0": true, "gsm8k 1": false}, "strict-match": {"gsm8k 0": true, "gsm8k 1": false}, "flexible-extract": {"gsm8k 0": true, "gsm8k 1": true},
 	} {
 		got, err := Samples(rows, filter)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		scores := got.Scores
 		if !maps.Equal(got.Right, want) || len(got.Empty) > 0 || scores["strict-match"][1] != 2 || scores["strict-match"][0] != 1 || scores["flexible-extract"][0] != 2 ||
 			scores[cmp.Or(filter, "strict-match")][2] != 2 {

@@ -8,6 +8,7 @@ import (
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 const (
@@ -136,17 +137,13 @@ func TestBitEqual(t *testing.T) {
 	} {
 		own := answered(same)
 		c.change(own)
-		if got := BitEqual(own, answered(same)); got != c.want {
-			t.Errorf("%s: %d tokens, want %d", name, got, c.want)
-		}
+		must.Equal(t, name, BitEqual(own, answered(same)), c.want)
 	}
 	bare, also := answered(same), answered(same)
 	for _, r := range []*Recording{bare, also} {
 		r.Answers[0][0].Tokens[0].LogProb = answers.Value{}
 	}
-	if got := BitEqual(bare, also); got != 0 {
-		t.Errorf("what neither gave is equal: %d tokens", got)
-	}
+	must.Equal(t, "equal tokens of what neither gave", BitEqual(bare, also), 0)
 }
 
 func TestItself(t *testing.T) {

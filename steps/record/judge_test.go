@@ -110,6 +110,9 @@ func TestUncounted(t *testing.T) {
 		template      int
 		depthCached   bool
 		invalid, note string
+		silent        bool // no flag has the engine say it
+		said          bool // of each request, of so many tokens
+		cached        int
 	}{
 		"nothing was cached":       {hits: 0},
 		"a little":                 {hits: 0.04},
@@ -118,15 +121,23 @@ func TestUncounted(t *testing.T) {
 		"more than the template":   {hits: 0.7, template: 64, invalid: "70%"},
 		"contexts on purpose":      {hits: 0.6, depthCached: true, note: "unknown for"},
 		"an engine without a page": {hits: unknown, note: "start the engine with --say-it"},
+		"that cannot say it":       {hits: unknown, silent: true},
+		"nothing, as it says":      {hits: unknown, said: true},
+		"most, as it says":         {hits: unknown, said: true, cached: 90, invalid: "prompts were partly answered from a cache"},
 	} {
 		r := &recording{taken: &Measurement{Metrics: map[string]measure.Summary{}}}
-		r.Kind = kinds.Kind{Ask: kinds.Ask{CachedTokens: "--say-it"}}
+		if !c.silent {
+			r.Kind = kinds.Kind{Ask: kinds.Ask{CachedTokens: "--say-it"}}
+		}
+		if !c.said {
+			c.cached = unknown
+		}
 		if c.hits != unknown {
 			r.taken.Metrics["chat.prefix_hit_rate"] = measure.Summary{Stats: map[string]float64{"median": c.hits}}
 		}
 		cell := sentCell{
 			w: &plans.Workload{DepthCached: c.depthCached}, cell: plans.Cell{Address: "chat"},
-			run: measure.CellRun{Prompts: measure.PromptLengths{Template: c.template}}, samples: slices.Repeat([]measure.Sample{{PromptTokens: 128, CachedTokens: unknown}}, 4),
+			run: measure.CellRun{Prompts: measure.PromptLengths{Template: c.template}}, samples: slices.Repeat([]measure.Sample{{PromptTokens: 128, CachedTokens: c.cached}}, 4),
 		}
 		r.checkCache(cell)
 		if got := verdict.Semicolons(r.taken.Invalid); !strings.Contains(got, c.invalid) || (c.invalid == "") != (got == "") {

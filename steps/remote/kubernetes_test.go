@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -40,9 +41,7 @@ func clusterOf(t *testing.T, script string) *cluster {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "kubectl")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\ncd "+dir+"\n"+script+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("#!/bin/sh\ncd "+dir+"\n"+script+"\n"), 0o755))
 	x := &plans.Executor{
 		Kind: plans.KubernetesExecutor, Command: []string{path},
 		Job: `{"metadata": {"namespace": "team", "generateName": "x-"}, "spec": {"backoffLimit": 9, "template": {"spec": {"restartPolicy": "OnFailure", "containers": [{"name": "engine", "args": ["x"], "image": "i"}, {"name": "other"}]}}}}`,
@@ -75,9 +74,7 @@ func TestEnded(t *testing.T) {
 		if strings.Contains(c.items, "Succeeded") {
 			before = "if ! [ -e before ]; then touch before; echo '{\"items\": [" + aJob + "," + aPod(`"phase": "Running"`) + "]}'; exit; fi\n"
 		}
-		if says := clusterOf(t, before+"echo '{\"items\": ["+c.items+"]}'").ended(t.Context(), "j"); says != c.says {
-			t.Errorf("%s: %q, want %q", c.name, says, c.says)
-		}
+		must.Equal(t, c.name, clusterOf(t, before+"echo '{\"items\": ["+c.items+"]}'").ended(t.Context(), "j"), c.says)
 	}
 }
 
@@ -111,9 +108,7 @@ func TestReady(t *testing.T) {
 		aJob + "," + aPod(`"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/4 nodes"}]`): "Unschedulable: 0/4 nodes",
 	} {
 		var all struct{ Items []*object }
-		if err := json.Unmarshal([]byte(`{"items": [`+items+`]}`), &all); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(`{"items": [`+items+`]}`), &all))
 		if on, waits, bad := startable(all.Items[0], all.Items[1:]); on != nil || bad.Reason != "" || waits.String() != want {
 			t.Errorf("%s: %v, %q, %v, want %q", items, on, waits, bad, want)
 		}
@@ -129,15 +124,11 @@ func TestManifest(t *testing.T) {
 	}
 	dir := filepath.Dir(c.x.Command[0])
 	args, _ := os.ReadFile(filepath.Join(dir, "args"))
-	if string(args) != "--namespace=team create -f -\n" {
-		t.Errorf("%s", args)
-	}
+	must.Equal(t, "kubectl", string(args), "--namespace=team create -f -\n")
 	text, _ := os.ReadFile(filepath.Join(dir, "job"))
 	labels := `"labels":{"mxflow.job":"` + name + `","mxflow.owner":"0123"}`
 	runs, _ := json.Marshal([]string{"sh", "-c", keeper})
 	want := `{"metadata":{` + labels + `,"name":"` + name + `","namespace":"team"},"spec":{"backoffLimit":0,"completions":1,"parallelism":1,` +
 		`"template":{"metadata":{` + labels + `},"spec":{"containers":[{"command":` + string(runs) + `,"image":"i","name":"engine"},{"name":"other"}],"restartPolicy":"Never"}},"ttlSecondsAfterFinished":600}}`
-	if string(text) != want {
-		t.Errorf("%s\n%s", text, want)
-	}
+	must.Equal(t, "the Job", string(text), want)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -109,13 +110,9 @@ func sumOf(data []byte) string {
 func poolOf(t *testing.T, how string) *Pool {
 	t.Helper()
 	s, err := store.Open(filepath.Join(t.TempDir(), "state"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	p := &Pool{Plan: &plans.Plan{Executor: &plans.Executor{
 		Kind: plans.SSHExecutor, Hosts: []string{"one"}, PerLaunch: 1, Slots: 1, Program: "mxflow", Command: []string{"env", fakeEnv + "=" + how, self},
 	}}, Store: s, Hard: t.Context()}
@@ -147,9 +144,7 @@ func TestMake(t *testing.T) {
 				p.silence = time.Second
 			}
 			on, err := p.Stand(t.Context(), 0, nil, quiet)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			done, err := p.Make(t.Context(), t.Context(), orderAt(on), func(runtime.Event) {})
 			gone, lost := errors.AsType[*launch.LostError](err)
 			switch {
@@ -175,9 +170,7 @@ func TestStand(t *testing.T) {
 	}
 	p := poolOf(t, "dies")
 	first, err := p.Stand(t.Context(), 0, nil, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if again, err := p.Stand(t.Context(), 0, []*ledger.Place{first}, quiet); err != nil || again != first {
 		t.Errorf("%v, %v", again, err)
 	}
@@ -198,9 +191,7 @@ func TestMakeStops(t *testing.T) {
 	for _, hardly := range []bool{false, true} {
 		p := poolOf(t, "hangs")
 		on, err := p.Stand(t.Context(), 0, nil, quiet)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		soft, stop := context.WithCancel(t.Context())
 		hard, kill := context.WithCancel(t.Context())
 		if stop(); hardly {
@@ -219,9 +210,7 @@ func TestCommand(t *testing.T) {
 		Kind: plans.SlurmExecutor, PerLaunch: 1, Slots: 2, Command: []string{"srun"}, Partition: "gpu", Account: "team", GRES: "gpu:1", Time: "1:00:00", Args: []string{"--exclusive"},
 	}}}
 	argv, err := p.scheduler().command(t.Context(), 1, &Hello{}, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := "srun --job-name=mxflow-0123-2 --nodes=1 --ntasks=1 --unbuffered --account=team --gres=gpu:1 --partition=gpu --time=1:00:00 --exclusive /shared/mxflow worker"
 	if got := strings.Join(argv, " "); got != want {
 		t.Errorf("%s\n%s", got, want)
@@ -267,13 +256,9 @@ func TestEndOfJob(t *testing.T) {
 			scripts = map[string]string{"squeue": "echo slurm_load_jobs error: Invalid job id specified >&2; exit 1", "sacct": "echo CANCELLED by 1000"}
 		}
 		for name, script := range scripts {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755))
 		}
 		t.Setenv("PATH", dir+":/usr/bin:/bin")
-		if got := (slurm{}).ended(t.Context(), "7"); got != want {
-			t.Errorf("%s: %q, want %q", said, got, want)
-		}
+		must.Equal(t, said, (slurm{}).ended(t.Context(), "7"), want)
 	}
 }

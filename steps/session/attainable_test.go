@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -102,18 +103,12 @@ func foreseen(t *testing.T, hypothesis string, left []byte) map[string][]verdict
 	defer lab.Store.Close()
 	if left != nil {
 		sum, err := lab.Store.Put(left)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		a, err := lab.Arms(scopeOf(nil, nil), lab.Plan.Feature("port"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		record := func(id string, left map[string]string, invalid ...verdict.Reason) {
 			l := &ledger.Launch{ID: id, Session: "q", Purpose: ledger.ForQualification, Variant: a.Parent.Name, VariantKey: a.Parent.Key, OK: true, Left: left, Invalid: invalid}
-			if err := lab.Store.Append(&ledger.Record{Type: "launch", Run: "r-1", Time: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), Launch: l}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, lab.Store.Append(&ledger.Record{Type: "launch", Run: "r-1", Time: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), Launch: l}))
 		}
 		record("q.baseline.1", map[string]string{levels.Analysis: sum})
 		record("q.baseline.2", nil)
@@ -121,9 +116,7 @@ func foreseen(t *testing.T, hypothesis string, left []byte) map[string][]verdict
 	}
 	r := &runtime.Runner{Plan: lab.Plan, Graph: lab.Graph, Journal: lab.Store.Journal(), Step: lab.Step, Run: "r-1"}
 	preview, err := r.Reconcile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	notes := map[string][]verdict.Reason{}
 	for _, p := range preview {
 		notes[p.Node.ID] = p.Notes
@@ -140,9 +133,7 @@ func TestAttainable(t *testing.T) {
 			c(a)
 		}
 		text, err := json.Marshal(a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return text
 	}
 	for name, c := range map[string]struct {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/planstest"
@@ -92,9 +93,7 @@ func labOf(t *testing.T, src string) *Lab {
 		t.Fatal(res.Diagnostics)
 	}
 	g, err := runtime.NewGraph(res.Plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	l := newLab(res.Plan, g)
 	l.KindVersions = map[string]string{"embedded": "test"}
 	return l
@@ -103,16 +102,12 @@ func labOf(t *testing.T, src string) *Lab {
 func TestResolve(t *testing.T) {
 	l := labOf(t, variantPlan)
 	base, err := l.Baseline(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !maps.Equal(base.Spec.Env, map[string]string{"KEEP": "1", "DROP": "1"}) || len(base.Spec.Unset) > 0 {
 		t.Errorf("baseline env %v, unset %v", base.Spec.Env, base.Spec.Unset)
 	}
 	on, err := l.Resolve(nil, "x", l.Plan.Baseline.Engine, map[string]string{"a": "on", "b": "off"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !maps.Equal(on.Spec.Env, map[string]string{"KEEP": "1", "A": "on"}) || !slices.Equal(on.Spec.Unset, []string{"DROP"}) {
 		t.Errorf("env %v, unset %v: null must unset", on.Spec.Env, on.Spec.Unset)
 	}
@@ -121,9 +116,7 @@ func TestResolve(t *testing.T) {
 		t.Errorf("command %v: want no threads, 4 layers, the knob's args last", command)
 	}
 	both, err := l.Resolve(nil, "x", l.Plan.Baseline.Engine, map[string]string{"a": "on", "b": "on"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if both.Spec.Env["DROP"] != "again" || len(both.Spec.Unset) > 0 {
 		t.Errorf("env %v, unset %v: a later knob may set what an earlier one unset", both.Spec.Env, both.Spec.Unset)
 	}
@@ -145,10 +138,7 @@ func TestStack(t *testing.T) {
 	second := l.Plan.Feature("second")
 	outcomes := map[string]*ledger.Decision{}
 	locked := map[string]verdict.Reason{}
-	s := &runtime.Scope{
-		Outcome:  func(id string) *ledger.Decision { return outcomes[id] },
-		LockedBy: func(id string) verdict.Reason { return locked[id] },
-	}
+	s := scopeOf(outcomes, locked)
 	if _, err := l.Arms(s, second); !errors.Is(err, runtime.ErrUndecided) {
 		t.Fatalf("error %v, want ErrUndecided", err)
 	}
@@ -164,9 +154,7 @@ func TestStack(t *testing.T) {
 	if a, err = l.Arms(s, second); err != nil || a.Parent.Name != "baseline" || a.Candidate.Knobs["a"] != "off" {
 		t.Errorf("rejected: parent %+v, candidate %+v, %v", a.Parent, a.Candidate, err)
 	}
-	if len(a.Distinct(true)) != 2 {
-		t.Error("a baseline that is the parent is launched once")
-	}
+	must.Equal(t, "a baseline that is the parent is launched once", len(a.Distinct(true)), 2)
 	delete(outcomes, "feature.first")
 	locked["feature.first"] = fact("baseline is fail")
 	if a, err = l.Arms(s, second); err != nil || a.Parent.Name != "baseline" {
@@ -224,8 +212,7 @@ func TestArmsOfChoices(t *testing.T) {
 	}
 	same := labOf(t, strings.Replace(planstest.ChoosePlan, "threads = 2", "layers = 6", 1))
 	sub, err := (&qualify{lab: same, feature: same.Plan.Feature("sized").Confirm[0]}).subject(s)
-	if err != nil || !sub.spared.Equal(verdict.Say("session.confirms_nothing",
-		"confirms nothing: with the knobs of {subject}, engine.{engine} starts exactly as engine.{first} does",
+	if err != nil || !sub.spared.Equal(verdict.Say("session.confirms_nothing", "",
 		verdict.Text("engine", "embedded.wide"), verdict.Text("first", "embedded.tiny")).On("sized[large]")) {
 		t.Errorf("an engine that its knobs make the first one: %+v %v", sub, err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/decide"
 )
@@ -62,8 +63,6 @@ func TestEnding(t *testing.T) {
 		{stopFutile, &member{Member: unsettled}, false, false},
 		{stopSettled, &member{Member: done}, false, false},
 	} {
-		if got := c.m.stopReason(c.crashed, c.retracted); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
-		}
+		must.Equal(t, "why it stops", c.m.stopReason(c.crashed, c.retracted), c.want)
 	}
 }

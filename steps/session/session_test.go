@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/planstest"
 	"github.com/mxflow/mxflow/runtime"
@@ -26,6 +27,14 @@ func wobble(mean, part float64) func(int) float64 {
 	shape := []float64{0.3, -0.9, 1.1, -0.4, 0.8, -1.2, 0.1, 0.2, -0.6, 0.9, -0.3, 0}
 	return func(round int) float64 { return mean * (1 + part*shape[(round-1)%len(shape)]) }
 }
+
+// fast are two candidates twice as fast as their parent.
+func fast(part float64) speeds {
+	return speeds{"base": wobble(100, part), "x": wobble(200, part), "y": wobble(200, part)}
+}
+
+// near is a candidate that is settled at once, and one that takes more launches.
+var near = speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "y": wobble(118, 0.05)}
 
 // rig is a session whose launches are made up, by a lab that is otherwise real.
 type rig struct {
@@ -85,19 +94,15 @@ func (r *rig) conclusion(t *testing.T, i int) (ledger.Level, *ledger.Decision) {
 	t.Helper()
 	var level ledger.Level
 	out := &ledger.Decision{}
-	if err := r.conclude(t.Context(), r.members[i], out, &level); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.conclude(t.Context(), r.members[i], out, &level))
 	return level, out
 }
 
 // Two candidates share the launches of their parent, in rounds that turn around;
 // who is settled drops out, and the rest goes on.
 func TestSessionSharesAndStops(t *testing.T) {
-	r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "y": wobble(118, 0.05)})
-	if err := r.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	r := newRig(t, near)
+	must.Do(t, r.run(t.Context()))
 	got := r.short()
 	// Without recorded noise nothing is settled before four launches an arm.
 	if !strings.HasPrefix(got, "bxyyxbyxbbxy") || strings.Count(got, "x") != 4 {
@@ -117,10 +122,8 @@ func TestSessionSharesAndStops(t *testing.T) {
 // Onlookers hear after each round where the tests of each candidate stand: how many
 // launches count, when the next look comes, and what was asked whether it is settled.
 func TestSessionTells(t *testing.T) {
-	r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "y": wobble(118, 0.05)})
-	if err := r.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	r := newRig(t, near)
+	must.Do(t, r.run(t.Context()))
 	var x, y []string
 	var open int
 	for _, ev := range r.told {
@@ -153,7 +156,7 @@ func TestSessionTells(t *testing.T) {
 // A launch that the machine disturbed is made again in its place; one that broke
 // takes its candidate out, and the other goes on.
 func TestSessionReplacesAndDrops(t *testing.T) {
-	r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "y": wobble(200, 0.02)})
+	r := newRig(t, fast(0.02))
 	r.spoil = func(l *ledger.Launch, n int) {
 		switch {
 		case n == 1:
@@ -162,16 +165,12 @@ func TestSessionReplacesAndDrops(t *testing.T) {
 			l.OK, l.Error = false, fact("the engine died")
 		}
 	}
-	if err := r.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.run(t.Context()))
 	if got := r.short(); !strings.HasPrefix(got, "bxxyy"+"xb"+"xbbx") && !strings.HasPrefix(got, "bxxyyxbxb") {
 		t.Errorf("launched %s", got)
 	}
 	// What is made again keeps its number, and has its own place in the order.
-	if got := fmt.Sprint(r.numbers[:4], r.orders[:4]); got != "[1 2 2 3] [1 2 3 4]" {
-		t.Errorf("numbers and orders %s", got)
-	}
+	must.Equal(t, "numbers and orders", fmt.Sprint(r.numbers[:4], r.orders[:4]), "[1 2 2 3] [1 2 3 4]")
 	level, out := r.conclusion(t, 0)
 	if level.Verdict != verdict.Pass || slices.Contains(out.Launches, "s-1.x.1") || !slices.Contains(out.Launches, "s-1.x.1r1") ||
 		!slices.ContainsFunc(level.Reasons, verdict.New(code.LaunchReplaced).On("s-1.x.1").From(fact("the GPU was throttled")).Equal) {
@@ -189,6 +188,13 @@ func TestSessionReplacesAndDrops(t *testing.T) {
 func TestSessionOfCrashes(t *testing.T) {
 	exit := 139
 	died := func(l *ledger.Launch, why string) { l.OK, l.Error, l.Exit = false, fact(why), &exit }
+	dead := func(ids ...string) func(*ledger.Launch, int) {
+		return func(l *ledger.Launch, _ int) {
+			if slices.Contains(ids, l.ID) {
+				died(l, "segfault")
+			}
+		}
+	}
 	for _, c := range []struct {
 		name  string
 		spoil func(l *ledger.Launch, n int)
@@ -196,26 +202,10 @@ func TestSessionOfCrashes(t *testing.T) {
 		made  string // of x
 		code  code.Kind
 	}{
-		{"once", func(l *ledger.Launch, _ int) {
-			if l.ID == "s-1.x.2" {
-				died(l, "segfault")
-			}
-		}, verdict.Pass, "1 2 2r1 3 4", code.LaunchReplaced.Kind},
-		{"twice", func(l *ledger.Launch, _ int) {
-			if l.VariantKey == "x" && l.Ordinal == 2 {
-				died(l, "segfault")
-			}
-		}, verdict.Fail, "1 2 2r1", code.CrashedAgain.Kind},
-		{"again later", func(l *ledger.Launch, _ int) {
-			if l.ID == "s-1.x.1" || l.ID == "s-1.x.3" {
-				died(l, "segfault at "+l.ID)
-			}
-		}, verdict.Fail, "1 1r1 2 3", code.CrashedAgain.Kind},
-		{"twice and the parent before", func(l *ledger.Launch, _ int) {
-			if l.VariantKey == "x" && l.Ordinal == 2 || l.ID == "s-1.baseline.1" {
-				died(l, "segfault")
-			}
-		}, verdict.Error, "", "session.launch_lost"},
+		{"once", dead("s-1.x.2"), verdict.Pass, "1 2 2r1 3 4", code.LaunchReplaced.Kind},
+		{"twice", dead("s-1.x.2", "s-1.x.2r1"), verdict.Fail, "1 2 2r1", code.CrashedAgain.Kind},
+		{"again later", dead("s-1.x.1", "s-1.x.3"), verdict.Fail, "1 1r1 2 3", code.CrashedAgain.Kind},
+		{"twice and the parent before", dead("s-1.x.2", "s-1.x.2r1", "s-1.baseline.1"), verdict.Error, "", "session.launch_lost"},
 		{"once, and then what is nobody's crash", func(l *ledger.Launch, _ int) {
 			if l.VariantKey == "x" && l.Ordinal == 2 {
 				if died(l, "segfault"); l.ID != "s-1.x.2" {
@@ -231,11 +221,9 @@ func TestSessionOfCrashes(t *testing.T) {
 		}, verdict.Error, "1 2", "session.launch_lost"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "y": wobble(200, 0.02)})
+			r := newRig(t, fast(0.02))
 			r.spoil = c.spoil
-			if err := r.run(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, r.run(t.Context()))
 			level, out := r.conclusion(t, 0)
 			if level.Verdict != c.want || !verdict.Holds(level.Reasons, c.code) {
 				t.Errorf("%s: %+v", level.Verdict, level.Reasons)
@@ -249,18 +237,14 @@ func TestSessionOfCrashes(t *testing.T) {
 					t.Errorf("%s is none of %s", l.ID, out.Launches)
 				}
 			}
-			if got := strings.Join(made, " "); got != c.made {
-				t.Errorf("launched %s", got)
-			}
+			must.Equal(t, "launched", strings.Join(made, " "), c.made)
 			if level, _ := r.conclusion(t, 1); c.made != "" && level.Verdict != verdict.Pass {
 				t.Errorf("y: %s, %+v", level.Verdict, level.Reasons)
 			}
 			// Asked again it is the same, without a launch.
 			again := newRig(t, speeds{})
 			if again.all = r.all; c.want != verdict.Error {
-				if err := again.run(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, again.run(t.Context()))
 				if level, _ := again.conclusion(t, 0); level.Verdict != c.want {
 					t.Errorf("again: %+v", level)
 				}
@@ -277,26 +261,20 @@ func lost(r verdict.Reason, launch, why string) bool {
 // Launches that others stand in the place of are counted by arm, and many of one arm are
 // said to be.
 func TestSessionCountsReplaced(t *testing.T) {
-	r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "y": wobble(200, 0.02)})
+	r := newRig(t, fast(0.02))
 	r.spoil = func(l *ledger.Launch, _ int) {
 		again := strings.HasSuffix(l.ID, "r1")
 		if l.VariantKey == "x" && !again && l.Ordinal <= 3 || l.VariantKey == "y" && !again && l.Ordinal == 2 {
 			l.Invalid, l.Disturbed = []verdict.Reason{fact("the GPU was throttled")}, true
 		}
 	}
-	if err := r.run(t.Context()); err != nil {
-		t.Fatal(err)
+	must.Do(t, r.run(t.Context()))
+	replaced := func(n, of int, more ...verdict.Arg) verdict.Reason {
+		return verdict.Say("session.replaced", "", append([]verdict.Arg{
+			verdict.Int("n", n), verdict.Int("of", of), verdict.Text("other", "baseline"), verdict.Int("other_n", 0), verdict.Int("other_of", 4),
+		}, more...)...)
 	}
-	for i, want := range []verdict.Reason{
-		verdict.Say("session.replaced",
-			"{n} of {of} launches of {subject} and {other_n} of {other_of} of {other} were replaced{many?: if the "+
-				"engine causes this, discarding its slow launches favours it}",
-			verdict.Int("n", 3), verdict.Int("of", 7), verdict.Text("other", "baseline"), verdict.Int("other_n", 0), verdict.Int("other_of", 4), verdict.Text("many", "yes")).On("x"),
-		verdict.Say("session.replaced",
-			"{n} of {of} launches of {subject} and {other_n} of {other_of} of {other} were replaced{many?: if the "+
-				"engine causes this, discarding its slow launches favours it}",
-			verdict.Int("n", 1), verdict.Int("of", 5), verdict.Text("other", "baseline"), verdict.Int("other_n", 0), verdict.Int("other_of", 4)).On("y"),
-	} {
+	for i, want := range []verdict.Reason{replaced(3, 7, verdict.Text("many", "yes")).On("x"), replaced(1, 5).On("y")} {
 		if level, _ := r.conclusion(t, i); level.Verdict != verdict.Pass || !slices.ContainsFunc(level.Reasons, want.Equal) {
 			t.Errorf("%s %+v", level.Verdict, level.Reasons)
 		}
@@ -305,14 +283,10 @@ func TestSessionCountsReplaced(t *testing.T) {
 
 // A machine that disturbs the same launch again and again is not fit to measure.
 func TestSessionGivesUp(t *testing.T) {
-	r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "y": wobble(200, 0.02)})
+	r := newRig(t, fast(0.02))
 	r.spoil = func(l *ledger.Launch, _ int) { l.Invalid, l.Disturbed = []verdict.Reason{fact("shared GPU")}, true }
-	if err := r.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := r.short(); got != "bbb" {
-		t.Errorf("launched %s", got)
-	}
+	must.Do(t, r.run(t.Context()))
+	must.Equal(t, "launched", r.short(), "bbb")
 	level, out := r.conclusion(t, 0)
 	if level.Verdict != verdict.Inconclusive || level.Reasons[0].Kind != "session.launch_lost" || level.Reasons[0].Subject != "s-1.baseline.1r2" ||
 		!slices.ContainsFunc(level.Reasons[0].Causes, verdict.New(code.MachineDisturbed).From(fact("shared GPU")).Equal) {
@@ -323,9 +297,7 @@ func TestSessionGivesUp(t *testing.T) {
 		t.Errorf("kept: %+v", out)
 	}
 	r.spoil, r.members = nil, newRig(t, speeds{}).members
-	if err := r.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.run(t.Context()))
 	if level, _ := r.conclusion(t, 0); level.Verdict != verdict.Pass || !strings.HasPrefix(r.short(), "bbbbxy") {
 		t.Errorf("%s after %s: %+v", level.Verdict, r.short(), level.Reasons)
 	}
@@ -334,17 +306,12 @@ func TestSessionGivesUp(t *testing.T) {
 // Wherever a session is cut, going on makes the launches that it lacks and no
 // other, and comes to the same end.
 func TestSessionGoesOn(t *testing.T) {
-	speed := speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "y": wobble(118, 0.05)}
-	whole := newRig(t, speed)
-	if err := whole.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	whole := newRig(t, near)
+	must.Do(t, whole.run(t.Context()))
 	for cut := range len(whole.all) + 1 {
-		r := newRig(t, speed)
+		r := newRig(t, near)
 		r.all = slices.Clone(whole.all[:cut])
-		if err := r.run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.run(t.Context()))
 		if got, want := ids(r.all), ids(whole.all); got != want {
 			t.Errorf("cut after %d:\n%s\n%s", cut, got, want)
 		}
@@ -354,19 +321,14 @@ func TestSessionGoesOn(t *testing.T) {
 // More launches than before go on behind the last round: a launch of the parent
 // that was made without the candidate did not stand beside its own.
 func TestSessionComesBack(t *testing.T) {
-	speed := speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "y": wobble(118, 0.05)}
-	r := newRig(t, speed)
-	if err := r.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	r := newRig(t, near)
+	must.Do(t, r.run(t.Context()))
 	rounds := r.members[1].Rounds
-	again := newRig(t, speed)
+	again := newRig(t, near)
 	again.all = r.all
 	again.members = again.members[:1]
 	again.members[0].Least = 6
-	if err := again.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, again.run(t.Context()))
 	if got := again.short(); len(got) != 4 || strings.Count(got, "x") != 2 {
 		t.Errorf("launched %s", got)
 	}
@@ -416,23 +378,13 @@ func TestInterleave(t *testing.T) {
 // A baseline that does not start beside a stack drops out, and the rest goes on: also
 // where somebody looks at what is on record later.
 func TestRootDropsOut(t *testing.T) {
-	r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "root": wobble(210, 0.02)})
-	root := &variant.Variant{Name: "baseline", Key: "root"}
-	m := r.members[0]
-	made := func() *member {
-		a := launch.Arms{Parent: m.variants[0], Candidate: m.variants[1], Root: root}
-		return newMember(r.lab.Plan, m.Feature, a, []*variant.Variant{a.Parent, a.Candidate, root})
-	}
-	r.members = r.members[:1]
-	r.members[0] = made()
+	r, made := rootRig(t)
 	r.spoil = func(l *ledger.Launch, _ int) {
 		if l.VariantKey == "root" && l.Ordinal == 2 {
 			l.OK, l.Error = false, verdict.New(code.EngineDied)
 		}
 	}
-	if err := r.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.run(t.Context()))
 	// Not launched again, nor any more.
 	if got := r.short(); strings.Count(got, "r") != 2 || strings.Count(got, "x") != 4 || strings.Count(got, "b") != 4 {
 		t.Errorf("launched %s", got)
@@ -453,22 +405,16 @@ func TestRootDropsOut(t *testing.T) {
 	}
 }
 
-// An environment that is another one than the parent's is no comparison with the baseline,
-// and no reason to throw away the rest.
+// TestRootOfAnotherEnvironment: an environment that is another one than the parent's is no comparison with
+// the baseline, and no reason to throw away the rest.
 func TestRootOfAnotherEnvironment(t *testing.T) {
-	r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "root": wobble(210, 0.02)})
-	root := &variant.Variant{Name: "baseline", Key: "root"}
-	m := r.members[0]
-	a := launch.Arms{Parent: m.variants[0], Candidate: m.variants[1], Root: root}
-	r.members = []*member{newMember(r.lab.Plan, m.Feature, a, []*variant.Variant{a.Parent, a.Candidate, root})}
+	r, _ := rootRig(t)
 	r.spoil = func(l *ledger.Launch, _ int) {
 		if l.VariantKey == "root" {
 			l.Fingerprint = map[string]string{"cpu": "another"}
 		}
 	}
-	if err := r.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.run(t.Context()))
 	level, _ := r.conclusion(t, 0)
 	if last := level.Reasons[len(level.Reasons)-1]; level.Verdict != verdict.Pass || last.Kind != code.ReferenceLost.Kind || last.Causes[0].Kind != code.EnvironmentApart.Kind {
 		t.Errorf("%s %+v", level.Verdict, level.Reasons)
@@ -476,6 +422,18 @@ func TestRootOfAnotherEnvironment(t *testing.T) {
 	if got := r.short(); strings.Count(got, "r") != 1 {
 		t.Errorf("launched %s", got)
 	}
+}
+
+// rootRig is a rig of one member, whose baseline is not its parent, and how it is made anew.
+func rootRig(t *testing.T) (*rig, func() *member) {
+	r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "root": wobble(210, 0.02)})
+	root, m := &variant.Variant{Name: "baseline", Key: "root"}, r.members[0]
+	made := func() *member {
+		a := launch.Arms{Parent: m.variants[0], Candidate: m.variants[1], Root: root}
+		return newMember(r.lab.Plan, m.Feature, a, []*variant.Variant{a.Parent, a.Candidate, root})
+	}
+	r.members = []*member{made()}
+	return r, made
 }
 
 // TestChanged: a node that is measured again says which knob its candidate has otherwise.
@@ -492,8 +450,6 @@ func TestChanged(t *testing.T) {
 		{was, verdict.Say("tree.changed", "tree x changed"), map[string]string{"activation": "mxfp8"}, "tree x changed"},
 		{&runtime.Scope{}, verdict.Reason{}, map[string]string{"tile": "64"}, ""},
 	} {
-		if got := changed(c.scope, c.trees, c.knobs).String(); got != c.want {
-			t.Errorf("%v: %q, want %q", c.knobs, got, c.want)
-		}
+		must.Equal(t, c.knobs, changed(c.scope, c.trees, c.knobs).String(), c.want)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/launch"
@@ -145,9 +146,7 @@ func start(t *testing.T, f *fake) *launch.Started {
 	t.Helper()
 	server := httptest.NewServer(f)
 	f.url, f.ended, f.log = server.URL, make(chan struct{}), filepath.Join(t.TempDir(), "log")
-	if err := os.WriteFile(f.log, []byte("torch.OutOfMemoryError: CUDA out of memory\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, f.log, "torch.OutOfMemoryError: CUDA out of memory\n")
 	client := openai.New(f.url, "fake")
 	t.Cleanup(func() { client.Close(); server.CloseClientConnections(); server.Close() })
 	kind := kinds.Kind{Name: "fake", Crashes: []kinds.Signature{{Glob: "*OutOfMemoryError*", Class: "oom", Means: "out of memory"}}}
@@ -171,9 +170,7 @@ func config(t *testing.T, attrs map[string]any) *Config {
 		b.Attrs[name] = value
 	}
 	var c Config
-	if err := b.Decode(&c); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Decode(&c))
 	if errs := check(b, c); len(errs) > 0 {
 		t.Fatal(errs)
 	}
@@ -205,9 +202,7 @@ func TestStress(t *testing.T) {
 			t.Parallel()
 			l := config(t, c.attrs)
 			tape, err := l.Run(t.Context(), start(t, c.fake))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			got, why, err := l.Judge(*tape, none)
 			if cut := *tape; len(cut.Entries) > 1 && got == verdict.Pass {
 				cut.Entries = cut.Entries[:len(cut.Entries)-1]
@@ -250,9 +245,7 @@ func judged(t *testing.T, c *Config, f *fake, found func(string, ...float64)) (v
 func TestUnread(t *testing.T) {
 	c := config(t, map[string]any{"sequential": 5.0})
 	tape, err := c.Run(t.Context(), start(t, &fake{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	last := &tape.Entries[len(tape.Entries)-1]
 	tape.Samples = slices.Clone(tape.Samples)
 	for i := len(tape.Samples) - last.Samples; i < len(tape.Samples); i++ {

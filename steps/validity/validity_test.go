@@ -15,6 +15,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -32,9 +33,7 @@ func judgeOf(p *plans.Plan) *Judge {
 // arms did not do the same work, or the candidate's answers do not read as text.
 func TestValid(t *testing.T) {
 	kept, err := store.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { kept.Close() })
 	from := 0
 	answers := func(text string) []measure.Sample {
@@ -46,9 +45,7 @@ func TestValid(t *testing.T) {
 	}
 	has := func(samples []measure.Sample) func(*ledger.Launch) {
 		return func(l *ledger.Launch) {
-			if err := kept.WriteSamples("", l, samples); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, kept.WriteSamples("", l, samples))
 		}
 	}
 	sound := answers("The ferry takes twelve cars across the river, or eleven and the priest, and none on a Sunday when it freezes.")
@@ -377,9 +374,7 @@ func TestClocks(t *testing.T) {
 // engine says differs by engine, and no one slip of the reference excuses broken numerics.
 func TestValidRow(t *testing.T) {
 	kept, err := store.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { kept.Close() })
 	prose := prompt.Prose()
 	// Two launches get the same 8 prompts: the first few answers are bad, the rest sound.
@@ -400,9 +395,7 @@ func TestValidRow(t *testing.T) {
 			for _, f := range answers.Incoherent(samples) {
 				l.Incoherent = append(l.Incoherent, record.FindingOf(f).On(f.Cell))
 			}
-			if err := kept.WriteSamples("", l, samples); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, kept.WriteSamples("", l, samples))
 			all = append(all, l)
 		}
 		return all

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func TestCommandValues(t *testing.T) {
@@ -122,17 +124,13 @@ func FuzzCommandOutput(f *testing.F) {
 func TestOutputIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out")
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 	for _, c := range []struct {
 		size int64
 		ok   bool
 	}{{0, true}, {MaxOutput, true}, {MaxOutput + 1, false}} {
-		if err := f.Truncate(c.size); err != nil { // a file with a hole takes no room
-			t.Fatal(err)
-		}
+		must.Do(t, f.Truncate(c.size)) // a file with a hole takes no room
 		text, err := ReadOutput(path)
 		if (err == nil) != c.ok || c.ok && int64(len(text)) != c.size {
 			t.Errorf("%d bytes: %d, %v", c.size, len(text), err)

@@ -38,3 +38,43 @@ func TestKeysChangeWithSecretsAndDoNotShowThem(t *testing.T) {
 		t.Error("the key is not sealed")
 	}
 }
+
+// TestEvidenceKeyCoversAllEvidence changes one thing after the other of what proves a
+// variant: no two of them may have one key.
+func TestEvidenceKeyCoversAllEvidence(t *testing.T) {
+	key := func(knobs map[string]string, change func(p *plans.Plan)) string {
+		p := &plans.Plan{Baseline: &plans.Baseline{}, Knobs: []*plans.Knob{
+			{Name: "kept", Default: "off", Values: []*plans.KnobValue{{Name: "off"}}},
+			{Name: "moe", Default: "off", Values: []*plans.KnobValue{{Name: "off"}, {Name: "on"}}},
+		}}
+		change(p)
+		return (&Resolver{Plan: p}).EvidenceKey(knobs)
+	}
+	off, on := map[string]string{"kept": "off", "moe": "off"}, map[string]string{"kept": "off", "moe": "on"}
+	none := func(*plans.Plan) {}
+	kept := func(p *plans.Plan) *plans.KnobValue { return p.Knobs[0].Values[0] }
+	set := func(p *plans.Plan) *plans.KnobValue { return p.Knobs[1].Values[1] }
+	seen := map[string]string{}
+	for name, k := range map[string]string{
+		"baseline":             key(off, none),
+		"candidate":            key(on, none),
+		"without a knob":       key(map[string]string{"moe": "on"}, none),
+		"must see":             key(on, func(p *plans.Plan) { set(p).MustSee.Log = []string{"*a*"} }),
+		"must not see":         key(on, func(p *plans.Plan) { set(p).MustNotSee.Log = []string{"*a*"} }),
+		"must observe":         key(on, func(p *plans.Plan) { set(p).MustSee.Observed = map[string]any{"a": true} }),
+		"must not observe":     key(on, func(p *plans.Plan) { set(p).MustNotSee.Observed = map[string]any{"a": true} }),
+		"of the baseline":      key(on, func(p *plans.Plan) { kept(p).MustSee.Log = []string{"*a*"} }),
+		"baseline's, not seen": key(on, func(p *plans.Plan) { kept(p).MustNotSee.Log = []string{"*a*"} }),
+	} {
+		if other, twice := seen[k]; twice {
+			t.Errorf("%q and %q have one key", name, other)
+		}
+		seen[k] = name
+	}
+	if again := key(on, none); seen[again] != "candidate" {
+		t.Error("the same evidence has two keys")
+	}
+	if other := key(off, func(p *plans.Plan) { set(p).MustSee.Log = []string{"*a*"} }); seen[other] != "baseline" {
+		t.Error("evidence of a value that is not in use changes the key")
+	}
+}

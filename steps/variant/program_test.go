@@ -7,17 +7,14 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 )
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o755))
 }
 
 // A step may build the program anew, or for the first time, while mxflow runs.
@@ -55,21 +52,13 @@ func TestProgramHasPackages(t *testing.T) {
 		}
 		before, free := key(), key("packages")
 		upgraded := filepath.Join(packages, "vllm-0.2.dist-info")
-		if err := os.Rename(old, upgraded); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Rename(old, upgraded))
 		if key() == before {
 			t.Errorf("%s: an upgrade does not show in the key", name)
 		}
-		if key("packages") != free {
-			t.Errorf("%s: packages are in the key though the plan accepts that they differ", name)
-		}
-		if err := os.Rename(upgraded, old); err != nil {
-			t.Fatal(err)
-		}
-		if key() != before {
-			t.Errorf("%s: the same packages, another key", name)
-		}
+		must.Equal(t, name, key("packages"), free)
+		must.Do(t, os.Rename(upgraded, old))
+		must.Equal(t, name, key(), before)
 	}
 }
 
@@ -94,9 +83,7 @@ func TestPythonOf(t *testing.T) {
 		"vllm": "#!/venv/bin/python3.12\nimport sys", "env": "#!/usr/bin/env python3\n", "long": "#!/bin/sh\n'''exec' \"/a very long/x/python\" \"$0\"\n",
 		"long2": "#!/bin/sh\n'''exec' /long/x/python3 \"$0\" \"$@\"\n", "shell": "#!/bin/sh\npython3 x\n", "binary": "\x7fELF python ", "empty": "",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
 	}
 	t.Setenv("PATH", dir)
 	for command, want := range map[string]string{

@@ -2,12 +2,12 @@ package variant
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 )
@@ -18,9 +18,7 @@ func TestTreesAreNoticed(t *testing.T) {
 	repo := gitRepo(t)
 	l := &Resolver{Plan: &plans.Plan{Dir: filepath.Dir(repo)}}
 	sub := filepath.Join(repo, "csrc")
-	if err := os.Mkdir(sub, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(sub, 0o755))
 	cases := map[string]struct {
 		engine *plans.Engine
 		docker *engine.Docker
@@ -69,11 +67,8 @@ func TestOneKeyForManyMounts(t *testing.T) {
 		if repo == first {
 			continue
 		}
-		for _, args := range [][]string{{"init", "-q", repo}, {"-C", repo, "commit", "-q", "--allow-empty", "-m", "one"}} {
-			if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
-				t.Fatalf("git %v: %v\n%s", args, err, out)
-			}
-		}
+		must.Git(t, "", "init", "-q", repo)
+		must.Git(t, repo, "commit", "-q", "--allow-empty", "-m", "one")
 	}
 	keys, short := map[string]int{}, map[string]int{}
 	scope := &runtime.Scope{Known: &sync.Map{}} // git is asked once
@@ -98,22 +93,9 @@ func TestOneKeyForManyMounts(t *testing.T) {
 // gitRepo is a repository of one commit, in a folder of its own.
 func gitRepo(t *testing.T) string {
 	t.Helper()
-	for name, value := range map[string]string{
-		"HOME": t.TempDir(), "GIT_CONFIG_NOSYSTEM": "1",
-		"GIT_AUTHOR_NAME": "Test", "GIT_AUTHOR_EMAIL": "test@localhost", "GIT_COMMITTER_NAME": "Test", "GIT_COMMITTER_EMAIL": "test@localhost",
-	} {
-		t.Setenv(name, value)
-	}
+	t.Setenv("HOME", t.TempDir())
 	repo := filepath.Join(t.TempDir(), "engine")
-	if err := os.Mkdir(repo, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"init", "-q"}, {"commit", "-q", "--allow-empty", "-m", "first"}} {
-		cmd := exec.Command("git", args...)
-		cmd.Dir = repo
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-	}
+	must.Git(t, "", "init", "-q", repo)
+	must.Git(t, repo, "commit", "-q", "--allow-empty", "-m", "first")
 	return repo
 }

@@ -2,6 +2,9 @@
 package must
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -47,4 +50,31 @@ func Contain(t testing.TB, of any, text string, parts ...string) {
 			t.Errorf("%v: no %q in\n%s", of, part, text)
 		}
 	}
+}
+
+// Write makes a file, and the folder that it lies in.
+func Write(t testing.TB, path, text string) {
+	t.Helper()
+	Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	Do(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+// Read is the text of a file.
+func Read(t testing.TB, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	Do(t, err)
+	return string(text)
+}
+
+// Git runs git in a folder, without the settings of who tests, and returns what it prints.
+func Git(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=Test", "-c", "user.email=test@localhost"}, args...)...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
 }

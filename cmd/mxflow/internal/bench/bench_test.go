@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bytes"
-	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps/record"
 )
@@ -126,49 +126,7 @@ total t/s: tokens of all requests per second, from the first send to the last en
 The prompts are those of --seed 7.
 
 `
-	if got := markdown(sampleResult(t)); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-}
-
-func TestBenchJSON(t *testing.T) {
-	var got struct {
-		Cells []struct {
-			Label   string
-			Prompts struct {
-				Method   string
-				Verified bool
-			}
-			Metrics map[string]struct {
-				Mean           float64
-				Std, Low, High *float64
-				Values         []float64
-				N              []int
-				Stats          []map[string]float64
-			}
-		}
-	}
-	text, err := verdict.JSON(sampleResult(t))
-	if err == nil {
-		err = json.Unmarshal(text, &got)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := got.Cells[0]
-	pp, tg := c.Metrics["pp"], c.Metrics["tg"]
-	if len(got.Cells) != 2 || c.Label != "pp2048 tg32 @ d4096, c4" || c.Prompts.Method != "tokenizer" || !c.Prompts.Verified {
-		t.Errorf("%+v", got)
-	}
-	if pp.Mean != 1010 || *pp.Std != 10 || !(*pp.Low < 1000 && *pp.High > 1020) || len(pp.Values) != 3 || pp.N[2] != 8 {
-		t.Errorf("pp is %+v", pp)
-	}
-	if _, there := pp.Stats[0]["p99"]; there || len(pp.Stats) != 3 || pp.Stats[2]["median"] != 1020 || pp.Stats[2]["max"] != 1100 {
-		t.Errorf("statistics of pp are %v", pp.Stats)
-	}
-	if tg.Low != nil || tg.High != nil || *tg.Std != 0 {
-		t.Errorf("an interval of values that do not vary: %+v", tg)
-	}
+	must.Equal(t, "markdown", markdown(sampleResult(t)), want)
 }
 
 // Answers that end by themselves have to be text; of forced ones most have to.
@@ -236,14 +194,10 @@ func TestBenchSeed(t *testing.T) {
 			URL: "http://x", PP: []int{1}, TG: []int{1}, Depth: []int{0}, Concurrency: []int{1}, Runs: 1, Seed: 5,
 			API: "chat", Coherence: "off",
 		}
-		if err := b.check(func(string) bool { return given }); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.check(func(string) bool { return given }))
 		return b.Seed
 	}
-	if seed(true) != 5 {
-		t.Error("a seed that was given is not used")
-	}
+	must.Equal(t, "a seed that was given is not used", seed(true), 5)
 	if a, b, c := seed(false), seed(false), seed(false); a == b && b == c {
 		t.Errorf("three measurements have the seed %d", a)
 	}

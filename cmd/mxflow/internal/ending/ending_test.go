@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // howEnv makes this binary end in some way.
@@ -62,9 +63,7 @@ func TestNoEndLooksLikeAVerdict(t *testing.T) {
 }
 
 func TestInterruptedIsTheExitStatus(t *testing.T) {
-	if interrupted != verdict.ExitInterrupted {
-		t.Errorf("interrupted is %d, want %d", interrupted, verdict.ExitInterrupted)
-	}
+	must.Equal(t, "interrupted", interrupted, verdict.ExitInterrupted)
 }
 
 func TestOutputRemembersWhatWentWrong(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // TestErrorsNameTheFileAskedFor: nobody knows the temporary file.
@@ -17,9 +19,7 @@ func TestErrorsNameTheFileAskedFor(t *testing.T) {
 		t.Errorf("in no folder: %v", err)
 	}
 	path := filepath.Join(dir, "report.md")
-	if err := os.Mkdir(path, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(path, 0o755))
 	if err := Replace(path, []byte("x")); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("over a folder: %v", err)
 	}

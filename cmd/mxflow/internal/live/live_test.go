@@ -15,6 +15,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/progress"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
@@ -27,21 +28,13 @@ import (
 func serving(t *testing.T) (*store.Store, *store.DirLock, *Onlooker) {
 	dir := t.TempDir()
 	lock, err := store.Lock(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { _ = lock.Unlock() })
 	st, err := store.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { st.Close() })
-	if err := lock.Begin("r1"); err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Append(&ledger.Record{Type: "run", Run: "r1", Time: time.Now(), RunStart: &ledger.RunStart{Plan: "tiny", Nodes: []string{"phase.a"}}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, lock.Begin("r1"))
+	must.Do(t, st.Append(&ledger.Record{Type: "run", Run: "r1", Time: time.Now(), RunStart: &ledger.RunStart{Plan: "tiny", Nodes: []string{"phase.a"}}}))
 	if _, err := st.RunDir("r1"); err != nil {
 		t.Fatal(err)
 	}
@@ -98,9 +91,7 @@ func TestServeFollows(t *testing.T) {
 	r := &progress.Recorder{Dir: st.Dir(), Secrets: func() *redact.Redactor { return redact.New([]string{"hunter2"}) }, Observer: progress.New(on)}
 	r.Begin(apply.Start{Run: "r1", Plan: &plans.Plan{Name: "tiny"}})
 	answer, err := http.Get(s.URL() + "events")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer answer.Body.Close()
 	lines := bufio.NewScanner(answer.Body)
 	next := func() string {
@@ -113,9 +104,7 @@ func TestServeFollows(t *testing.T) {
 		return ""
 	}
 	before := next()
-	if !strings.Contains(before, `"line":""`) {
-		t.Errorf("nothing goes on, and it says %s", before)
-	}
+	must.Contain(t, "nothing goes on, and it says", before, `"line":""`)
 	r.Event(runtime.Event{Type: "launch_started", Phase: "a", Feature: "moe", Level: "benchmark", Variant: "moe", Launch: 3, Launches: 8, Made: 2, Left: 6})
 	r.Event(runtime.Event{Type: "launch_loading", Line: "weights, password=hunter2", Seconds: 41})
 	said := next()
@@ -132,9 +121,7 @@ func TestServeFollows(t *testing.T) {
 	for range 3 {
 		r.Event(runtime.Event{Type: "request_done", Launch: 3, Request: 1, Requests: 8})
 	}
-	if progressAt(t, st) != written {
-		t.Error("something was written while a launch is measured")
-	}
+	must.Equal(t, "something was written while a launch is measured", progressAt(t, st), written)
 	for said = next(); strings.Contains(said, "weights") || strings.Contains(said, "password"); said = next() {
 	}
 	open, low, high := verdict.Test{Form: verdict.Ratio, Metric: "chat.tg", Relation: "gain", More: true, Threshold: 0.1, Stop: verdict.StopOpen, Plan: []int{4, 6, 8}, Values: []float64{50, 51, 52, 53}}, 0.02, 0.3
@@ -148,22 +135,14 @@ func TestServeFollows(t *testing.T) {
 	before = said
 	s.made = time.Time{}
 	text, err := s.current()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, want := range []string{"4 of up to 8 launches per arm, next look at 6", "decode &#43;15% (≥ &#43;10%, between &#43;2.0% and &#43;30%)", "with a chance of 62%", "undecided"} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("where the test stands lacks %q", want)
-		}
+		must.Contain(t, "where the test stands lacks", string(text), want)
 	}
-	if err := st.Append(&ledger.Record{Type: "end", Run: "r1", Time: time.Now(), End: &ledger.End{Exit: 130}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, st.Append(&ledger.Record{Type: "end", Run: "r1", Time: time.Now(), End: &ledger.End{Exit: 130}}))
 	for said = next(); revisionOf(said) == revisionOf(before); said = next() {
 	}
-	if err := lock.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, lock.Unlock())
 	for said = next(); !strings.Contains(said, `"line":""`); said = next() {
 	}
 }
@@ -177,35 +156,23 @@ func TestServeEnds(t *testing.T) {
 	t.Cleanup(func() { look = often })
 	st, _, s := serving(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s.host = listener.Addr().String()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx, listener) }()
 	shows := func() string {
 		answer, err := http.Get(s.URL())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer answer.Body.Close()
 		text, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return string(text)
 	}
 	events, err := http.Get(s.URL() + "events")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text := shows(); !strings.Contains(text, "<title>tiny: under way</title>") {
-		t.Errorf("while it goes on: %.300s", text)
-	}
-	if err := st.Append(&ledger.Record{Type: "end", Run: "r1", Time: time.Now(), End: &ledger.End{Exit: 2, Verdict: verdict.Fail}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Contain(t, "while it goes on", shows(), "<title>tiny: under way</title>")
+	must.Do(t, st.Append(&ledger.Record{Type: "end", Run: "r1", Time: time.Now(), End: &ledger.End{Exit: 2, Verdict: verdict.Fail}}))
 	stop()
 	lines := bufio.NewScanner(events.Body)
 	for lines.Scan() && !strings.Contains(lines.Text(), `"ended":true`) {
@@ -229,9 +196,7 @@ func TestServeEnds(t *testing.T) {
 
 func progressAt(t *testing.T, st *store.Store) time.Time {
 	info, err := os.Stat(filepath.Join(st.Dir(), "runs", "r1", "progress.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return info.ModTime()
 }
 

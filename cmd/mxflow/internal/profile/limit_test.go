@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/limit"
 	"github.com/mxflow/mxflow/engine/trace"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 const (
@@ -28,13 +29,9 @@ const (
 // there, and what bounds the step.
 func TestLimit(t *testing.T) {
 	model, err := limit.Read([]byte(config))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	machine, err := limit.Of([]string{"NVIDIA H100 80GB HBM3"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for profile, want := range map[string][]string{
 		named: {
 			`^gpt_oss on 1 × NVIDIA H100 80GB HBM3, 3350 GB/s \(data sheet\), 500 tokens of context$`,
@@ -49,9 +46,7 @@ func TestLimit(t *testing.T) {
 		strings.Replace(named, `"moe"`, `"other"`, 2): {`^Cannot tell what bounds decode: the profile does not show all kernels that the model needs \(moe\)\.$`},
 	} {
 		var p trace.Part
-		if err := json.Unmarshal([]byte(profile), &p); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(profile), &p))
 		var out strings.Builder
 		printLimit(table.Screen{Writer: &out}, &p, trace.Basis{Model: model, Machine: machine, Context: 500})
 		for _, line := range want {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -127,16 +128,12 @@ func TestRail(t *testing.T) {
 		r.see(ev)
 	}
 	for width, want := range map[int]string{80: "a ✓ · b ✗ · c ▸ · d · · e –", 20: "… · c ▸ · d · · e –", 12: "… · c ▸ · d…"} {
-		if got := r.fit(width); got != want {
-			t.Errorf("%d columns: %q, want %q", width, got, want)
-		}
+		must.Equal(t, width, r.fit(width), want)
 	}
 }
 
 func TestLeft(t *testing.T) {
 	for seconds, want := range map[float64]string{0: "", 3: "less than 10 s left", 38: "about 40 s left", 81: "about 85 s left", 400: "about 7 min left", 9000: "about 2.5 h left"} {
-		if got := Left(seconds); got != want {
-			t.Errorf("%v s: %q, want %q", seconds, got, want)
-		}
+		must.Equal(t, seconds, Left(seconds), want)
 	}
 }

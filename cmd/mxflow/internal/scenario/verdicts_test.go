@@ -3,6 +3,8 @@ package scenario
 import (
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // TestMergedVerdicts: what differs between two runs is free, and nothing else is.
@@ -21,9 +23,7 @@ func TestMergedVerdicts(t *testing.T) {
 		{"fail ( rule on=x is=fail ( noise ) )", "fail ( rule on=x is=fail ( …", []string{"fail ( rule on=x is=fail ( other ) )"}, []string{"fail ( rule on=y is=fail ( other ) )"}},
 	} {
 		got := merge(a, words(tt.b))
-		if strings.Join(got, " ") != tt.merged {
-			t.Errorf("merged: %v, want %s", got, tt.merged)
-		}
+		must.Equal(t, got, strings.Join(got, " "), tt.merged)
 		for _, m := range append(tt.match, tt.b, strings.Join(a, " ")) {
 			if !sameFacts(got, words(m)) {
 				t.Errorf("%v does not match %s", got, m)

@@ -1,11 +1,15 @@
 package table
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/charmbracelet/lipgloss"
+
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 func drawn(head []string, rows [][]string, width int) string {
@@ -38,22 +42,6 @@ node                        action   launches  why
 baseline                    measure       3–8  first
 feature.kv_cache.benchmark  measure        16  first; it sends 4 requests at 512 tokens
                                                and twice that
-`},
-		"more lines": {planHead, preview, 80, `
-node                        action   launches  why
-────────────────────────────────────────────────────────────────────────────────
-baseline                    measure       3–8  first
-feature.kv_cache.benchmark  measure        16  first; it sends 4 requests at 512
-                                               tokens
-                                               and twice that
-`},
-		"tight": {[]string{"node", "sets", "time of launch", "decided", "accepted by"}, [][]string{{"feature.kv_cache.benchmark", "kv_cache = on", "12.5 s", "2026-11-23 01:22", "chat.tg.gain is +142.2%, wanted ≥ -100%"}}, 80, `
-node                        sets           time of  decided     accepted by
-                                            launch
-────────────────────────────────────────────────────────────────────────────────
-feature.kv_cache.benchmark  kv_cache = on   12.5 s  2026-11-23  chat.tg.gain is
-                                                    01:22       +142.2%, wanted
-                                                                ≥ -100%
 `},
 		"a second table": {planHead, preview, 60, `
 node                        action   launches
@@ -143,25 +131,6 @@ func TestTablesFit(t *testing.T) {
 	}
 }
 
-// TestPipedTablesKeepAll: what is read by programs is as wide as it is, and no column
-// is cut.
-func TestPipedTablesKeepAll(t *testing.T) {
-	long := strings.Repeat("x", 300)
-	sentence := strings.TrimSpace(strings.Repeat("a reason of words, ", 20))
-	text := drawn([]string{"path", "why", "when"}, [][]string{{long, sentence, "12:00"}}, 0)
-	if !strings.Contains(text, long) || !strings.Contains(strings.ReplaceAll(text, " ", ""), "12:00") {
-		t.Errorf("something is missing:\n%s", text)
-	}
-	if n := strings.Count(text, "reason"); n != 20 {
-		t.Errorf("%d of 20 words:\n%s", n, text)
-	}
-	for line := range strings.Lines(text) {
-		if strings.Contains(line, "reason") && len(strings.TrimSpace(strings.TrimPrefix(line, long))) > MaxColumn+2+len("12:00") {
-			t.Errorf("a sentence is not broken: %s", line)
-		}
-	}
-}
-
 func TestFit(t *testing.T) {
 	for _, c := range []struct {
 		text    string
@@ -193,9 +162,7 @@ func TestInert(t *testing.T) {
 				t.Errorf("%s has %q: %q", name, bad, got)
 			}
 		}
-		if !strings.Contains(got, "y") {
-			t.Errorf("%s lost its text: %q", name, got)
-		}
+		must.Contain(t, name, got, "y")
 	}
 }
 
@@ -210,4 +177,30 @@ func TestParagraphFits(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestFolding(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"short":         {"as it is\n\n", "as it is\n\n"},
+		"a sentence":    {"one two three four five six seven eight ≥ 9\n", "one two three four five six seven\n  eight ≥ 9\n"},
+		"a list":        {"- one two three four five six seven eight nine\n", "- one two three four five six seven\n  eight nine\n"},
+		"a name":        {"  answer    \"The capital of France\" continues so\n", "  answer    \"The capital of France\"\n            continues so\n"},
+		"an event":      {"[  12.6s] ports / leaks: stress fail: host memory\n", "[  12.6s] ports / leaks: stress\n          fail: host memory\n"},
+		"a command":     {"  mxflow ab --a 'one command' --b 'another command'\n", "  mxflow ab --a 'one command' --b 'another command'\n"},
+		"its own name":  {"mxflow 0.1.0, on arch amd64, cores 2, cpu EPYC\n", "mxflow 0.1.0, on arch amd64, cores\n  2, cpu EPYC\n"},
+		"with one":      {"To decide between them: mxflow ab --a one --b two\n", "To decide between them:\n  mxflow ab --a one --b two\n"},
+		"a log":         {"  | a line of a log that is longer than what stands here\n", "  | a line of a log that is longer than what stands here\n"},
+		"not at an end": {"one two three four five six seven eight nine", "one two three four five six seven eight nine"},
+		"other scripts": {"模型 模型 模型 模型 模型 模型 模型 模型 模型\n", "模型 模型 模型 模型 模型 模型 模型\n  模型 模型\n"},
+	} {
+		var b bytes.Buffer
+		if _, err := fmt.Fprint(&Folding{To: &b, Width: 36}, c.text); err != nil || b.String() != c.want {
+			t.Errorf("%s: %v\n%swant\n%s", name, err, b.String(), c.want)
+		}
+	}
+	var b bytes.Buffer
+	f := &Folding{To: &b, Width: 36}
+	fmt.Fprint(f, "a prompt with its answer > ")
+	fmt.Fprint(f, "one two three four five six seven eight\n")
+	must.Equal(t, "a prompt", b.String(), "a prompt with its answer > one two three four five six seven eight\n")
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"math"
 	"os"
@@ -16,8 +17,10 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/ab"
 )
 
@@ -48,9 +51,7 @@ func TestTestWords(t *testing.T) {
 		"hopeless": {verdict.StopFutile, 4, 1e-9, "stopped early: more launches had a tiny chance of deciding"},
 	} {
 		got := testWords(&ab.Result{Test: &verdict.Test{Form: verdict.Ratio, Stop: c.stop, Looks: []verdict.Look{{N: c.n, Chance: c.chance}}}})
-		if !strings.Contains(got, c.want) {
-			t.Errorf("%s: %q", name, got)
-		}
+		must.Contain(t, name, got, c.want)
 	}
 }
 
@@ -67,9 +68,7 @@ func TestFasterAtAll(t *testing.T) {
 		{"ttft", 0.01, 0.025, " It is at most 2.5% slower."},
 	} {
 		claim, err := ab.ParseClaim(c.metric, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		r := &ab.Result{Verdict: verdict.Pass, Low: &c.low, High: &c.high}
 		if conclude(r, &ab.Question{Claim: claim, Again: func(...string) string { return "" }}, &ledger.End{}); !strings.HasSuffix(r.Said, c.want) {
 			t.Errorf("%s [%v, %v]: %q, want %q", c.metric, c.low, c.high, r.Said, c.want)
@@ -231,9 +230,7 @@ func TestOutput(t *testing.T) {
 				metric = "ttft"
 			}
 			claim, err := ab.ParseClaim(metric, c.claim)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			kind, _ := kinds.Lookup("vllm")
 			q := &ab.Question{PP: 2048, TG: 32, Concurrency: 1, Requests: 10, Warmup: 3, Claim: claim, Kind: kind}
 			for i, text := range []string{"KERNEL=marlin ./serve.sh", "KERNEL=gemm ./serve.sh"} {
@@ -258,9 +255,7 @@ func TestOutput(t *testing.T) {
 			show.print(r, 754*time.Second)
 			path := filepath.Join("testdata", c.name+".golden")
 			if *update {
-				if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(path, out.Bytes(), 0o644))
 			}
 			want, err := os.ReadFile(path)
 			if err != nil || out.String() != string(want) {
@@ -302,5 +297,17 @@ func TestFirstLookNotReached(t *testing.T) {
 		if got := conclusions(test); !slices.Contains(got, want) {
 			t.Errorf("%q, want %s", got, want)
 		}
+	}
+}
+
+// How the last run ended is a sentence, whatever ended it.
+func TestWork(t *testing.T) {
+	for want, last := range map[string]store.RunInfo{
+		"last run r1 finished, exit status 4":                              {ID: "r1", Exit: 4, Reason: verdict.New(code.Finished)},
+		"last run r1 interrupted, exit status 130":                         {ID: "r1", Exit: 130, Reason: verdict.New(code.Interrupted)},
+		"last run r1 stopped, exit status 4: cannot record: no space left": {ID: "r1", Exit: 4, Reason: verdict.OfError(errors.New("cannot record: no space left"))},
+		"last run r1 did not finish (killed?), exit status -1":             {ID: "r1", Exit: -1, Reason: verdict.Say("abandoned", "did not finish (killed?)")},
+	} {
+		must.Equal(t, "the last run", Work(report.Work{}, last), want)
 	}
 }

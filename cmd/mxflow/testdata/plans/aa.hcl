@@ -8,18 +8,10 @@ variable "feature" {
   default = "nothing"
 }
 
-# "drawn" or "pinned" has the engine tune itself, and claims 3%.
-variable "tuning" {
-  type    = string
-  default = ""
-}
-
 locals {
-  # A slow pace, so that what is drawn is more than what the machine adds.
-  tuner = var.tuning == "" ? {} : { MXFLOW_EMBEDDED_AUTOTUNE = "on", MXFLOW_EMBEDDED_PACE = "60ms" }
   # What is under test, and the rule that decides.
   of = {
-    nothing = { knob = "label", value = "b", rule = var.tuning == "" ? "chat.tg.gain >= 0.05" : "chat.tg.gain >= 0.03" }
+    nothing = { knob = "label", value = "b", rule = "chat.tg.gain >= 0.05" }
     slower  = { knob = "kv_cache", value = "off", rule = "chat.tg.gain >= -0.03" }
     faster  = { knob = "kv_cache", value = "on", rule = "chat.tg.gain >= 0.05" }
   }
@@ -27,15 +19,7 @@ locals {
 }
 
 engine "embedded" "tiny" {
-  env = merge({ MXFLOW_EMBEDDED_PACE = "2ms" }, local.tuner)
-
-  dynamic "caches" {
-    for_each = var.tuning == "" ? [] : [var.tuning]
-    content {
-      state  = "warm"
-      tuning = caches.value
-    }
-  }
+  env = { MXFLOW_EMBEDDED_PACE = "2ms" }
 }
 
 # A variable that no engine reads.
@@ -68,7 +52,7 @@ knob "kv_cache" {
 workload "chat" {
   max_lag       = "1m"
   prompt_tokens = 16
-  output_tokens = var.tuning == "" ? 24 : 8
+  output_tokens = 24
   requests      = 4
   warmup        = 1
 }

@@ -1,7 +1,6 @@
 package levels
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,10 +8,16 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/launch"
+	"github.com/mxflow/mxflow/steps/profiling"
+	"github.com/mxflow/mxflow/steps/quality"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -30,9 +35,7 @@ func (b brokenLog) LogBroken() bool { return b.broken }
 // What is missing in a log that broke off must not decide, either way.
 func TestKernelsOfALogThatBrokeOff(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
-	if err := os.WriteFile(path, []byte("it is there\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, "it is there\n")
 	for _, c := range []struct {
 		name      string
 		must, not []string
@@ -50,9 +53,7 @@ func TestKernelsOfALogThatBrokeOff(t *testing.T) {
 		wanted := []variant.Evidence{{Knob: "knob", Value: "on", MustSee: c.must, MustNotSee: c.not}}
 		synctest.Test(t, func(t *testing.T) { // what may still come is waited for
 			a := &artifact{}
-			if err := a.search(t.Context(), q, wanted); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, a.search(t.Context(), q, wanted))
 			v, reasons := judgeProof(wanted, a.scan, a.Partial, nil, nil)
 			if broke := verdict.Holds(reasons, code.LogBrokeOff.Kind); broke != (c.want == "") || !broke && v != c.want {
 				t.Errorf("%s: %s %q; want %q", c.name, v, verdict.Lines(reasons), c.want)
@@ -61,7 +62,7 @@ func TestKernelsOfALogThatBrokeOff(t *testing.T) {
 	}
 }
 
-// A log that begins in the middle proves what is in it, and nothing by what is
+// A log that begins in the middle, or whose middle is gone, proves what is in it, and nothing by what is
 // not.
 func TestPartialLogs(t *testing.T) {
 	seen := map[string]logscan.Match{"*there*": {Count: 1, FirstLine: "it is there", LineNo: 3, UsedNo: 3}}
@@ -75,6 +76,8 @@ func TestPartialLogs(t *testing.T) {
 		{"not seen", []string{"*absent*"}, nil, verdict.Inconclusive, true},
 		{"nothing against it", []string{"*there*"}, []string{"*absent*"}, verdict.Inconclusive, true},
 		{"seen against it", []string{"*absent*"}, []string{"*there*"}, verdict.Fail, false},
+		{"not seen, and nothing against it", []string{"*absent*"}, []string{"*gone*"}, verdict.Inconclusive, true},
+		{"seen, for it and against it", []string{"*there*"}, []string{"*there*"}, verdict.Fail, false},
 		{"no evidence", nil, nil, verdict.Inconclusive, false},
 	} {
 		wanted := []variant.Evidence{{Knob: "knob", Value: "on", MustSee: c.must, MustNotSee: c.not}}
@@ -123,25 +126,6 @@ func TestJudgeKernels(t *testing.T) {
 	}
 }
 
-// A log whose middle is gone proves what it still shows, and nothing by silence.
-func TestKernelsOverALogThatWasCut(t *testing.T) {
-	wanted := []variant.Evidence{{Knob: "moe", Value: "b", MustSee: []string{"marlin"}, MustNotSee: []string{"cutlass"}}}
-	for name, c := range map[string]struct {
-		seen map[string]logscan.Match
-		want verdict.Verdict
-	}{
-		"nothing":   {nil, verdict.Inconclusive},
-		"must see":  {map[string]logscan.Match{"marlin": {Count: 1, UsedNo: 1}}, verdict.Inconclusive},
-		"must not":  {map[string]logscan.Match{"cutlass": {Count: 1, UsedNo: 1}}, verdict.Fail},
-		"both seen": {map[string]logscan.Match{"cutlass": {Count: 1, UsedNo: 1}, "marlin": {Count: 1, UsedNo: 1}}, verdict.Fail},
-	} {
-		v, reasons := judgeKernels(wanted, c.seen)
-		if v, _ = judgePartial(code.Of("kernels.log_cut", ""), wanted, c.seen, v, reasons); v != c.want {
-			t.Errorf("%s: %s, want %s", name, v, c.want)
-		}
-	}
-}
-
 func TestKnobsProvedByObservation(t *testing.T) {
 	must := func(want map[string]any) []variant.Evidence {
 		return []variant.Evidence{{Knob: "moe", Value: "b", MustObserve: want}}
@@ -177,5 +161,79 @@ func TestKnobsProvedByObservation(t *testing.T) {
 	}
 	if v, reasons := judgeKernels(must(map[string]any{"kernel": "marlin"}), nil); v != verdict.Pass {
 		t.Errorf("a knob with an observation as its evidence is not unproven: %s %q", v, verdict.Lines(reasons))
+	}
+}
+
+// Ollama leaves log-probabilities out of completions without a word, and all that is
+// compared has to be asked alike.
+func TestChatsAreAskedWhereNothingElseHasLogProbabilities(t *testing.T) {
+	workloads := []*plans.Workload{
+		{Name: "text", API: "completions", PromptTokens: []int{64}, OutputTokens: []int{8}, Concurrency: []int{1}},
+		{Name: "talk", API: "chat", PromptTokens: []int{64}, OutputTokens: []int{8}, Concurrency: []int{1}},
+	}
+	protocol := &plans.Protocol{Levels: []*plans.Block{{Kind: plans.BenchmarkLevel, Attrs: map[string]any{"workloads": []any{"text", "talk"}}}}}
+	for kind, want := range map[string][]openai.API{"ollama": {openai.Chat}, "vllm": {openai.Completions, openai.Chat}} {
+		p := &plans.Plan{Engines: []*plans.Engine{{Kind: "llamacpp"}, {Kind: kind}}, Workloads: workloads}
+		c := correctness{quality.Settings{Prompts: 8}}
+		cells := c.ask(p, protocol).Cells
+		if len(cells) != len(want) {
+			t.Errorf("%s: %v are asked", kind, cells)
+			continue
+		}
+		for i, cell := range cells {
+			if cell.API != want[i] {
+				t.Errorf("%s: %v are asked", kind, cells)
+			}
+		}
+	}
+}
+
+// What a profile hides could be any kernel: then nothing that must be seen is missing, and
+// nothing that must not be seen is known to be absent.
+func TestJudgeTrace(t *testing.T) {
+	const marlin = "void marlin_moe_wna16::Marlin<1, 2>(int4 const*)"
+	taken := func(file trace.File, kernels ...trace.Kernel) []profiling.WindowProfile {
+		return []profiling.WindowProfile{{Analysis: &trace.Analysis{
+			Files: []trace.File{file}, Parts: []trace.Part{{Phase: trace.Decode, Kernels: kernels}},
+		}}}
+	}
+	ran := taken(trace.File{}, trace.Kernel{Name: marlin, Short: "Marlin", Count: 24, Total: 900}, trace.Kernel{Name: "nvjet_tst", Count: 8, Total: 100})
+	partly := taken(trace.File{Hidden: 3}, trace.Kernel{Name: "nvjet_tst", Count: 8, Total: 100})
+	for _, tt := range []struct {
+		name   string
+		wanted variant.Evidence
+		in     []profiling.WindowProfile
+		want   verdict.Verdict
+		code   code.Kind
+	}{
+		{"a family", variant.Evidence{MustTrace: []string{"marlin"}}, ran, verdict.Pass, "trace.seen"},
+		{"a glob", variant.Evidence{MustTrace: []string{"*MARLIN_moe*"}}, ran, verdict.Pass, "trace.seen"},
+		{"not there", variant.Evidence{MustTrace: []string{"cutlass_grouped_gemm"}}, ran, verdict.Fail, "trace.not_seen"},
+		{"not there, as far as one can see", variant.Evidence{MustTrace: []string{"marlin"}}, partly, verdict.Inconclusive, "trace.not_seen"},
+		{"not to be there", variant.Evidence{MustNotTrace: []string{"marlin"}}, ran, verdict.Fail, "trace.wrongly_seen"},
+		{"not there as wanted", variant.Evidence{MustNotTrace: []string{"cutlass"}}, ran, verdict.Pass, ""},
+		{"perhaps there", variant.Evidence{MustNotTrace: []string{"marlin"}}, partly, verdict.Inconclusive, "trace.bare"},
+		{"there, whatever is hidden", variant.Evidence{MustNotTrace: []string{"nvjet"}}, partly, verdict.Fail, "trace.wrongly_seen"},
+		{"nothing asked for", variant.Evidence{}, partly, verdict.Pass, ""},
+	} {
+		v, why := judgeTrace([]variant.Evidence{tt.wanted}, tt.in)
+		if v != tt.want || tt.code != "" && !verdict.Holds(why, tt.code) {
+			t.Errorf("%s: %s %v, want %s with %s", tt.name, v, why, tt.want, tt.code)
+		}
+	}
+}
+
+// What one level could not tell shows nothing wrong in the next: a baseline whose memory was
+// read too seldom is inconclusive, not invalid.
+func TestSkippedLevels(t *testing.T) {
+	blocks := []*plans.Block{{Kind: "stress"}, {Kind: "kernels"}, {Kind: "profile"}}
+	for was, want := range map[verdict.Verdict]verdict.Verdict{
+		verdict.Inconclusive: verdict.Inconclusive, verdict.Fail: verdict.Invalid,
+		verdict.Invalid: verdict.Invalid, verdict.Error: verdict.Invalid,
+	} {
+		all := skippedLevels(blocks, ledger.Level{Name: "stress", Verdict: was})
+		if len(all) != 3 || all[0].Verdict != was || all[1].Verdict != want || all[2].Verdict != want {
+			t.Errorf("after %s: %+v", was, all)
+		}
 	}
 }

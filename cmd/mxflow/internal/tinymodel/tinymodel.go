@@ -1,10 +1,9 @@
-package main
-
-// Language models of half a megabyte, for tests that start real engines: a GGUF file for
+// Package tinymodel makes language models of half a megabyte, for tests that start real engines: a GGUF file for
 // llama.cpp, a Hugging Face folder for vLLM, SGLang and transformers. Nothing is trained or
 // downloaded. The layers are random; embedding and output head are built so that each word
 // of a short text is followed by the next one. So answers read as text and are known, and an
 // engine that computes wrongly gives others.
+package tinymodel
 
 import (
 	"bufio"
@@ -16,20 +15,22 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
+
+	"github.com/mxflow/mxflow/internal/sorted"
 )
 
-// tinyText is what the model continues with. Every word occurs once, so each determines the
+// story is what the model continues with. Every word occurs once, so each determines the
 // next; after the last comes the first.
-const tinyText = "Paris has many old bridges over a wide river where boats carry stone wood and grain " +
+const story = "Paris has many old bridges over a wide river where boats carry stone wood and grain " +
 	"to markets that open early every morning while bakers light their ovens"
 
-// tinyLead are words for prompts; after each of them comes the text's first word.
-const tinyLead = "The capital of France is"
+// lead are words for prompts; after each of them comes the text's first word.
+const lead = "The capital of France is"
 
-// tinyModel is one model: its shape, its tokens and which token follows which.
-type tinyModel struct {
+// Model is one model: its shape, its tokens and which token follows which.
+type Model struct {
 	Hidden, Layers, Heads, KVHeads, FeedForward, Context int
 
 	// Tokens are the vocabulary: specials, one per byte, then words with a leading ▁ and
@@ -48,9 +49,9 @@ const (
 	firstWord = firstByte + 256
 )
 
-// newTinyModel is the model of a seed: another seed gives other weights and the same answers.
-func newTinyModel(seed uint64) *tinyModel {
-	m := &tinyModel{Hidden: 128, Layers: 2, Heads: 2, KVHeads: 1, FeedForward: 256, Context: 2048, seed: seed}
+// New is the model of a seed: another seed gives other weights and the same answers.
+func New(seed uint64) *Model {
+	m := &Model{Hidden: 128, Layers: 2, Heads: 2, KVHeads: 1, FeedForward: 256, Context: 2048, seed: seed}
 	m.Tokens = []string{"<unk>", "<s>", "</s>"}
 	for b := range 256 {
 		m.Tokens = append(m.Tokens, fmt.Sprintf("<0x%02X>", b))
@@ -62,9 +63,9 @@ func newTinyModel(seed uint64) *tinyModel {
 			m.Tokens = append(m.Tokens, token)
 		}
 	}
-	words := strings.Fields(tinyText)
+	words := strings.Fields(story)
 	// llama.cpp merges a word from the left, so each prefix is a token too.
-	for _, word := range append(strings.Fields(tinyLead), words...) {
+	for _, word := range append(strings.Fields(lead), words...) {
 		for i := range len(word) + 1 {
 			add("▁" + word[:i])
 		}
@@ -77,7 +78,7 @@ func newTinyModel(seed uint64) *tinyModel {
 	}
 	first := ids["▁"+words[0]]
 	m.next = make([]int, len(m.Tokens)) // unknown if nothing follows
-	for _, word := range strings.Fields(tinyLead) {
+	for _, word := range strings.Fields(lead) {
 		m.next[ids["▁"+word]] = first
 	}
 	for i, word := range words {
@@ -86,9 +87,9 @@ func newTinyModel(seed uint64) *tinyModel {
 	return m
 }
 
-// tinyAnswer is the first n words after a prompt whose last word is one of the lead's.
-func tinyAnswer(n int) string {
-	words := strings.Fields(tinyText)
+// Answer is the first n words after a prompt whose last word is one of the lead's.
+func Answer(n int) string {
+	words := strings.Fields(story)
 	var out []string
 	for i := range n {
 		out = append(out, words[i%len(words)])
@@ -96,8 +97,8 @@ func tinyAnswer(n int) string {
 	return strings.Join(out, " ")
 }
 
-// tinyTensor is one weight, row by row: Rows outputs of Columns inputs; a vector has one row.
-type tinyTensor struct {
+// tensor is one weight, row by row: Rows outputs of Columns inputs; a vector has one row.
+type tensor struct {
 	// Name is the one in Hugging Face's Llama, GGUF the one in llama.cpp.
 	Name, GGUF    string
 	Rows, Columns int
@@ -106,7 +107,7 @@ type tinyTensor struct {
 }
 
 // Tensors generates all weights, the same for the same seed.
-func (m *tinyModel) Tensors() []tinyTensor {
+func (m *Model) Tensors() []tensor {
 	random := rand.New(rand.NewPCG(m.seed, 17))
 	matrix := func(rows, columns int, scale float64) []float32 {
 		data := make([]float32, rows*columns)
@@ -115,34 +116,26 @@ func (m *tinyModel) Tensors() []tinyTensor {
 		}
 		return data
 	}
-	ones := func() []float32 {
-		data := make([]float32, m.Hidden)
-		for i := range data {
-			data[i] = 1
-		}
-		return data
-	}
+	ones := func() []float32 { return slices.Repeat([]float32{1}, m.Hidden) }
 	head := m.Hidden / m.Heads
 	wide := 1 / math.Sqrt(float64(m.Hidden))
 	// What layers add to the stream stays far below the embedding, so the head can still
 	// read the word from it.
 	const faint = 0.002
 	embedding := matrix(len(m.Tokens), m.Hidden, 1)
-	out := []tinyTensor{
+	out := []tensor{
 		{Name: "model.embed_tokens.weight", GGUF: "token_embd.weight", Rows: len(m.Tokens), Columns: m.Hidden, Data: embedding},
 	}
 	for i := range m.Layers {
+		add := func(name, gguf string, t tensor) {
+			t.Name, t.GGUF = fmt.Sprintf("model.layers.%d.%s.weight", i, name), fmt.Sprintf("blk.%d.%s.weight", i, gguf)
+			out = append(out, t)
+		}
 		layer := func(name, gguf string, rows, columns int, scale float64) {
-			out = append(out, tinyTensor{
-				Name: "model.layers." + strconv.Itoa(i) + "." + name + ".weight", GGUF: "blk." + strconv.Itoa(i) + "." + gguf + ".weight",
-				Rows: rows, Columns: columns, Data: matrix(rows, columns, scale),
-			})
+			add(name, gguf, tensor{Rows: rows, Columns: columns, Data: matrix(rows, columns, scale)})
 		}
 		norm := func(name, gguf string) {
-			out = append(out, tinyTensor{
-				Name: "model.layers." + strconv.Itoa(i) + "." + name + ".weight", GGUF: "blk." + strconv.Itoa(i) + "." + gguf + ".weight",
-				Rows: 1, Columns: m.Hidden, Vector: true, Data: ones(),
-			})
+			add(name, gguf, tensor{Rows: 1, Columns: m.Hidden, Vector: true, Data: ones()})
 		}
 		norm("input_layernorm", "attn_norm")
 		layer("self_attn.q_proj", "attn_q", m.Hidden, m.Hidden, wide)
@@ -165,15 +158,15 @@ func (m *tinyModel) Tensors() []tinyTensor {
 		}
 	}
 	return append(out,
-		tinyTensor{Name: "model.norm.weight", GGUF: "output_norm.weight", Rows: 1, Columns: m.Hidden, Vector: true, Data: ones()},
-		tinyTensor{Name: "lm_head.weight", GGUF: "output.weight", Rows: len(m.Tokens), Columns: m.Hidden, Data: lm},
+		tensor{Name: "model.norm.weight", GGUF: "output_norm.weight", Rows: 1, Columns: m.Hidden, Vector: true, Data: ones()},
+		tensor{Name: "lm_head.weight", GGUF: "output.weight", Rows: len(m.Tokens), Columns: m.Hidden, Data: lm},
 	)
 }
 
 // WriteHuggingFace writes the model as a folder that transformers, vLLM and
 // SGLang load: config.json, model.safetensors with float32 weights, and a
 // tokenizer of the Unigram kind with the same vocabulary as the GGUF file.
-func (m *tinyModel) WriteHuggingFace(dir string) error {
+func (m *Model) WriteHuggingFace(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -197,7 +190,7 @@ func (m *tinyModel) WriteHuggingFace(dir string) error {
 		},
 		"tokenizer.json": m.tokenizer(),
 	}
-	for name, content := range files {
+	for name, content := range sorted.All(files) {
 		text, err := json.Marshal(content)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name), text, 0o644)
@@ -210,7 +203,7 @@ func (m *tinyModel) WriteHuggingFace(dir string) error {
 }
 
 // tokenizer is the content of a tokenizer.json.
-func (m *tinyModel) tokenizer() map[string]any {
+func (m *Model) tokenizer() map[string]any {
 	var vocab [][]any
 	for i, t := range m.Tokens {
 		score := -10.0
@@ -243,7 +236,7 @@ func (m *tinyModel) tokenizer() map[string]any {
 
 // safetensors is the content of a .safetensors file: the length of a JSON header as 8
 // bytes, the header with each tensor's position, then the tensors.
-func (m *tinyModel) safetensors() ([]byte, error) {
+func (m *Model) safetensors() ([]byte, error) {
 	header := map[string]any{"__metadata__": map[string]string{"format": "pt"}}
 	var data bytes.Buffer
 	for _, t := range m.Tensors() {
@@ -333,7 +326,7 @@ func (g *ggufWriter) pad() {
 
 // WriteGGUF writes the model as one file that llama.cpp loads, with float32
 // weights and a SentencePiece vocabulary.
-func (m *tinyModel) WriteGGUF(path string) error {
+func (m *Model) WriteGGUF(path string) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
@@ -376,7 +369,7 @@ func (m *tinyModel) WriteGGUF(path string) error {
 	return f.Close()
 }
 
-func (m *tinyModel) ggufShape(g *ggufWriter) {
+func (m *Model) ggufShape(g *ggufWriter) {
 	g.key("general.architecture", ggufString)
 	g.text("llama")
 	g.key("general.name", ggufString)
@@ -393,7 +386,7 @@ func (m *tinyModel) ggufShape(g *ggufWriter) {
 	g.put(float32(1e-5))
 }
 
-func (m *tinyModel) ggufVocabulary(g *ggufWriter) {
+func (m *Model) ggufVocabulary(g *ggufWriter) {
 	g.key("tokenizer.ggml.model", ggufString)
 	g.text("llama")
 	g.array("tokenizer.ggml.tokens", ggufString, len(m.Tokens))
@@ -406,24 +399,21 @@ func (m *tinyModel) ggufVocabulary(g *ggufWriter) {
 	}
 	g.array("tokenizer.ggml.token_type", ggufInt32, len(m.Tokens))
 	for i, t := range m.Tokens {
-		g.put(tokenType(i, t))
+		kind := int32(tokenNormal)
+		switch {
+		case i == unknown:
+			kind = tokenUnknown
+		case i == begin || i == end:
+			kind = tokenControl
+		case i < firstWord:
+			kind = tokenByte
+		case strings.HasPrefix(t, "<unused"):
+			kind = tokenUnused
+		}
+		g.put(kind)
 	}
 	g.number("tokenizer.ggml.bos_token_id", begin)
 	g.number("tokenizer.ggml.eos_token_id", end)
 	g.key("tokenizer.ggml.add_bos_token", ggufBool)
 	g.put(byte(1))
-}
-
-func tokenType(i int, token string) int32 {
-	switch {
-	case i == unknown:
-		return tokenUnknown
-	case i == begin || i == end:
-		return tokenControl
-	case i < firstWord:
-		return tokenByte
-	case len(token) > 7 && token[:7] == "<unused":
-		return tokenUnused
-	}
-	return tokenNormal
 }
