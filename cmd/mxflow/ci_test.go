@@ -14,8 +14,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/internal/testing/scenario"
 )
 
 // ghStub is the command of GitHub as far as the action uses it: it lists the comment that was

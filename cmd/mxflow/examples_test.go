@@ -15,10 +15,10 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/scaffold"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/internal/testing/scenario"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/yamlbody"
 	"github.com/mxflow/mxflow/runtime/ledger"

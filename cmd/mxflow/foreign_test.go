@@ -17,16 +17,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/tinymodel"
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/docker"
-	"github.com/mxflow/mxflow/engine/docker/dockertest"
-	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/measure"
 	process "github.com/mxflow/mxflow/engine/run"
+	"github.com/mxflow/mxflow/internal/testing/dockertest"
+	"github.com/mxflow/mxflow/internal/testing/enginetest"
 	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/internal/testing/scenario"
+	"github.com/mxflow/mxflow/internal/testing/tinymodel"
 )
 
 // foreignEngine is a real engine that somebody else wrote, as scripts/foreign

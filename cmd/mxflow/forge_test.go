@@ -20,11 +20,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/internal/testing/scenario"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/signing"
 	"github.com/mxflow/mxflow/runtime/store"

@@ -9,8 +9,8 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/scaffold"
 	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/internal/testing/planstest"
 	"github.com/mxflow/mxflow/plans/load"
-	"github.com/mxflow/mxflow/plans/planstest"
 )
 
 const (

@@ -14,9 +14,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/agents"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/internal/testing/scenario"
 	"github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime"
 )

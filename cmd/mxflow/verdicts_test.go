@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
 	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/internal/testing/scenario"
 )
 
 // TestVerdictsAreOfWhatIsThere: the file has every example and every cheat with a verdict,

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/engine/docker/dockertest"
-	"github.com/mxflow/mxflow/engine/enginetest"
+	"github.com/mxflow/mxflow/internal/testing/dockertest"
+	"github.com/mxflow/mxflow/internal/testing/enginetest"
 )
 
 // playEnv turns the test binary into a program that does what its arguments say.

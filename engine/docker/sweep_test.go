@@ -8,7 +8,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/docker"
-	"github.com/mxflow/mxflow/engine/docker/dockertest"
+	"github.com/mxflow/mxflow/internal/testing/dockertest"
 	"github.com/mxflow/mxflow/internal/testing/must"
 )
 

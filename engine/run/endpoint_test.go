@@ -26,8 +26,8 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/engine/run"
+	"github.com/mxflow/mxflow/internal/testing/enginetest"
 	"github.com/mxflow/mxflow/internal/testing/must"
 )
 

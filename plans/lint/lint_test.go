@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/internal/testing/planstest"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
-	"github.com/mxflow/mxflow/plans/planstest"
 )
 
 // TestWarningsPointAtTheComparison covers lines on which a fixture cannot have comments.

@@ -15,8 +15,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/internal/testing/planstest"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/plans/planstest"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/internal/testing/planstest"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/plans/planstest"
 )
 
 // TestChosenFeatures: what a plan says in a few words is written out for those who measure and decide.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/internal/testing/planstest"
 	"github.com/mxflow/mxflow/plans/lang"
-	"github.com/mxflow/mxflow/plans/planstest"
 )
 
 // FuzzLoadYAML checks that no text makes Load panic or hang, and that every diagnostic can

@@ -22,10 +22,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/internal/testing/planstest"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
-	"github.com/mxflow/mxflow/plans/planstest"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")

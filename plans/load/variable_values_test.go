@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/internal/testing/planstest"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
-	"github.com/mxflow/mxflow/plans/planstest"
 )
 
 // givenPlan is a plan with variables, and what it makes of them.

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/internal/testing/planstest"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
-	"github.com/mxflow/mxflow/plans/planstest"
 	"github.com/mxflow/mxflow/plans/yamlbody"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/internal/testing/planstest"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/plans/planstest"
 )
 
 func TestClaims(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/internal/testing/must"
-	"github.com/mxflow/mxflow/plans/planstest"
+	"github.com/mxflow/mxflow/internal/testing/planstest"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/internal/testing/must"
-	"github.com/mxflow/mxflow/plans/planstest"
+	"github.com/mxflow/mxflow/internal/testing/planstest"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"

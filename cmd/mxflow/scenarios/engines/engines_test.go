@@ -5,7 +5,7 @@ package engines
 import (
 	"testing"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/scenario"
+	"github.com/mxflow/mxflow/internal/testing/scenario"
 )
 
 func TestMain(m *testing.M) { scenario.Main(m) }

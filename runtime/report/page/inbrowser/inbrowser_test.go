@@ -24,7 +24,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/mxflow/mxflow/engine/enginetest"
+	"github.com/mxflow/mxflow/internal/testing/enginetest"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/internal/testing/pagetest"
 	"github.com/mxflow/mxflow/runtime/report/page"

@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/docker"
-	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/internal/sorted"
+	"github.com/mxflow/mxflow/internal/testing/enginetest"
 )
 
 // Need skips the test without a docker daemon, or fails it if docker is required.

@@ -12,8 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/mxflow/mxflow/engine/docker"
-	"github.com/mxflow/mxflow/engine/docker/dockertest"
-	"github.com/mxflow/mxflow/engine/enginetest"
+	"github.com/mxflow/mxflow/internal/testing/dockertest"
+	"github.com/mxflow/mxflow/internal/testing/enginetest"
 	"github.com/mxflow/mxflow/steps/apply"
 )
 

@@ -37,7 +37,7 @@ import (
 	"github.com/charmbracelet/lipgloss"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/mxflow/mxflow/engine/docker/dockertest"
+	"github.com/mxflow/mxflow/internal/testing/dockertest"
 	"github.com/mxflow/mxflow/runtime/signing"
 )
 

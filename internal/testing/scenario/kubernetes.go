@@ -24,7 +24,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
 
-	"github.com/mxflow/mxflow/engine/enginetest"
+	"github.com/mxflow/mxflow/internal/testing/enginetest"
 )
 
 // kubernetesThere is the condition [kubernetes]: root can start a cluster of its own of
