@@ -1,0 +1,2 @@
+echo "using kernel $KERNEL" >&2
+echo "{\"tg\": $SPEED}"
