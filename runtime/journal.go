@@ -11,11 +11,7 @@ type EmptyJournal struct{}
 
 func (EmptyJournal) Latest(string) *ledger.Decision { return nil }
 
-func (EmptyJournal) History(string) []*ledger.Decision { return nil }
-
 func (EmptyJournal) Waiver(string) *ledger.Waiver { return nil }
-
-func (EmptyJournal) Retracted() []*ledger.Decision { return nil }
 
 // Append returns an error: nothing is decided without a state directory.
 func (EmptyJournal) Append(...*ledger.Record) error {

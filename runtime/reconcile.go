@@ -19,14 +19,9 @@ import (
 type Journal interface {
 	// Latest is the newest recorded outcome of a node; nil if there is none.
 	Latest(node string) *ledger.Decision
-	// History is every recorded outcome of a node, oldest first.
-	History(node string) []*ledger.Decision
 	// Waiver is the newest waiver of a gate, whether or not it covers the latest
 	// decision; nil if there is none.
 	Waiver(node string) *ledger.Waiver
-	// Retracted is every decision about a feature that a person withdrew, including
-	// features that the plan no longer has.
-	Retracted() []*ledger.Decision
 	Append(records ...*ledger.Record) error
 }
 
@@ -145,10 +140,8 @@ type walk struct {
 	// at is the instant for waivers: one that expires during an apply holds for all of
 	// it, so what unlocks does not depend on how fast launches were.
 	at time.Time
-	// waived are the phases whose gate is waived as last decided, and retractions the
-	// decisions by which people retracted features, under any name.
-	waived      map[string]bool
-	retractions []*ledger.Decision
+	// waived are the phases whose gate is waived as last decided.
+	waived map[string]bool
 
 	outcomes map[string]*ledger.Decision
 	locked   map[string]verdict.Reason
@@ -161,7 +154,7 @@ type walk struct {
 
 func (r *Runner) walk() *walk {
 	w := &walk{
-		Runner: r, at: r.now(), waived: map[string]bool{}, retractions: r.Journal.Retracted(),
+		Runner: r, at: r.now(), waived: map[string]bool{},
 		outcomes: map[string]*ledger.Decision{}, locked: map[string]verdict.Reason{}, open: map[string]bool{},
 	}
 	for _, n := range r.Graph.Nodes {
@@ -208,7 +201,7 @@ func (w *walk) scope(n *Node) *Scope {
 func (w *walk) derive(n *Node) (*State, Step, *Scope, error) {
 	st, s := &State{Node: n}, w.scope(n)
 	for _, need := range n.Needs {
-		if st.Locked = w.lockReason(n, need); !st.Locked.IsZero() {
+		if st.Locked = w.lockReason(need); !st.Locked.IsZero() {
 			w.locked[n.ID] = st.Locked
 			return st, nil, s, nil
 		}
@@ -250,7 +243,7 @@ func (w *walk) derive(n *Node) (*State, Step, *Scope, error) {
 		d = &Derived{}
 	}
 	s.Key, s.Judged, s.variant = d.Key, d.Judged, d.Variant
-	if unprepared != nil && !p.Retracted() {
+	if unprepared != nil {
 		// It is unknown whether the earlier outcome still holds.
 		st.Decision, st.Why = s.brokenOutcome(unprepared), verdict.Say("not_prepared", "not prepared")
 		st.Decision.Because = st.Why
@@ -258,25 +251,18 @@ func (w *walk) derive(n *Node) (*State, Step, *Scope, error) {
 	}
 	st.Decision, st.Why, st.Launches, st.Notes = d.Outcome, d.Why, d.Launches, d.Notes
 	if o := st.Decision; o != nil && o != p {
-		o = w.overrule(s, o)
-		if st.Decision = o; o != p {
-			because := o.Because // of one that was withdrawn
-			if because.IsZero() {
-				because = d.Why
-			}
-			s.name(o)
-			switch why := o.Changed(p); {
-			case s.Forced:
-				because = verdict.Say("rerun", "--rerun")
-			case why.IsZero():
-				st.Decision = p
-			case because.IsZero():
-				because = why
-			}
-			o.Because = because
-			if st.Decision != p {
-				st.Why = because
-			}
+		s.name(o)
+		o.Because = d.Why
+		switch why := o.Changed(p); {
+		case s.Forced:
+			o.Because = verdict.Say("rerun", "--rerun")
+		case why.IsZero():
+			st.Decision = p
+		case o.Because.IsZero():
+			o.Because = why
+		}
+		if st.Decision != p {
+			st.Why = o.Because
 		}
 	}
 	st.Recorded = st.Decision != nil && st.Decision == p
@@ -339,7 +325,7 @@ func (w *walk) decide(n *Node) (*State, error) {
 			case d == nil || !d.Verdict.Known():
 				d = s.brokenOutcome(errors.New("the step returned no verdict (a bug in mxflow)"))
 			}
-			out := *w.overrule(s, d)
+			out := *d
 			s.name(&out)
 			out.Because, st.Decision = st.Why, &out
 		}

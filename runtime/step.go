@@ -116,9 +116,8 @@ func (s *Scope) At(n *Node) *Scope { return s.w.scope(n) }
 // Recorded is the newest outcome on record if it still counts for work with this key, and
 // otherwise why the work is wanted. pass, fail and inconclusive count; error and invalid
 // are tried again, and so is a command that failed: what it reads is unknown, and may have
-// been fixed. What a matrix rests on is known. What a person retracted stays so until
-// something else is measured. The reason is then why it counts nevertheless. changed is
-// what changed in the environment, if known.
+// been fixed. What a matrix rests on is known. changed is what changed in the environment, if
+// known.
 func (s *Scope) Recorded(key string, changed verdict.Reason) (*ledger.Decision, verdict.Reason) {
 	p, n := s.Previous, s.Node
 	retry := n.Kind == KindStep && !(n.StepBlock != nil && n.StepBlock.Kind == plans.MatrixStep)
@@ -127,33 +126,23 @@ func (s *Scope) Recorded(key string, changed verdict.Reason) (*ledger.Decision, 
 		return nil, verdict.New(code.First)
 	case s.Forced:
 		return nil, verdict.Say("rerun", "--rerun")
-	case p.MeasureKey != key, p.Derived && !p.Retracted():
+	case p.MeasureKey != key, p.Derived:
 		why := verdict.New(code.MeasurementChanged)
 		if !changed.IsZero() {
 			why = why.From(changed)
 		}
 		return nil, why
-	case p.Retracted(), p.Reusable() && (!retry || p.Verdict.Unlocks()):
+	case p.Reusable() && (!retry || p.Verdict.Unlocks()):
 		return p, verdict.Reason{}
 	case s.w.waived[n.Phase]:
 		// Another outcome would make another decision of the gate.
 		return p, verdict.Say("gate_waived", "gate waived")
-	case n.Kind != KindStep && n.Feature != "" && s.Closed():
-		// An alternative that broke cannot win a retracted feature.
-		return p, verdict.Say("feature_was_retracted", "its feature was retracted")
 	}
 	return nil, verdict.New(code.RetryAfter).Is(p.Verdict)
 }
 
-// Closed reports whether a person retracted what the launches of a feature's node showed,
-// for the feature or on its engine alone: whatever rules need, they would not count.
-func (s *Scope) Closed() bool {
-	ids := []string{FeatureID(s.Node.Feature), FirstID(s.Node.Feature)}
-	if f := s.Node.FeatureBlock; f != nil && f.Engine != "" {
-		ids[1] = FeatureID(f.Name) // its confirmation
-	}
-	return s.w.Journal.Latest(ids[0]).Retracted() || s.w.Journal.Latest(ids[1]).Retracted()
-}
+// QualifyLaunch is the prefix of a qualification launch's ID.
+const QualifyLaunch = "q-"
 
 // patience bounds a query to a repository.
 const patience = 2 * time.Minute

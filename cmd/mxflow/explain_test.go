@@ -113,29 +113,6 @@ func TestExplain(t *testing.T) {
 			},
 		},
 		{
-			// What was withdrawn read no launch, and says once why.
-			name: "withdrawn",
-			record: func(s *recordedState) {
-				once(s)
-				d, _, _ := s.st.Latest("phase.experts")
-				r := ledger.Retraction{Node: "feature.routed", Reason: "the wrong checkpoint was loaded", By: "kim"}
-				gone := d.Withdraw(r)
-				gone.Launches = []string{"s-1.baseline.1", "s-1.routed.1"}
-				f, _, _ := s.st.Latest("feature.routed")
-				s.append(&ledger.Record{Type: "decision", Decision: f.Withdraw(r)})
-				s.append(&ledger.Record{Type: "decision", Decision: gone})
-			},
-		},
-		{
-			name: "retracted", node: "routed",
-			record: func(s *recordedState) {
-				once(s)
-				d, _, _ := s.st.Latest("feature.routed")
-				r := ledger.Retraction{Node: d.Node, Reason: "the wrong checkpoint was loaded", By: "kim"}
-				s.append(&ledger.Record{Type: "decision", Decision: d.Withdraw(r)})
-			},
-		},
-		{
 			// A crash counts, and its absence in few launches shows little.
 			name: "crashes",
 			rule: "engine.crashes == 0" + more("engine.crashes < 1", "2 > engine.crashes", "not (engine.crashes > 0)",

@@ -321,7 +321,7 @@ func (s foreignStack) serves(script string, has ...string) {
 	}
 }
 
-// TestForeignStack chooses, stacks, retracts and reproduces with a real engine.
+// TestForeignStack chooses, stacks and reproduces with a real engine.
 func TestForeignStack(t *testing.T) {
 	server := os.Getenv("MXFLOW_TEST_LLAMA_SERVER")
 	missing := errors.New("nothing names it; scripts/foreign installs it and runs this test")
@@ -339,13 +339,6 @@ func TestForeignStack(t *testing.T) {
 	s.mxflow(0, "explain", "feature.drafts")
 	script := s.mxflow(0, "env", "accepted")
 	s.serves(script, "-fa on", "--spec-ngram-simple-size-m 8")
-
-	s.mxflow(0, "retract", "drafts", "--reason", "the text repeats itself", "--by", "kim")
-	s.stack()
-	if out := s.mxflow(2, "apply"); regexp.MustCompile(`launch [0-9]+ of`).MatchString(out) {
-		t.Error("an apply started the engine for what was retracted")
-	}
-	s.serves(s.mxflow(0, "env", "accepted"), "Nothing was accepted", "-fa off", "--spec-ngram-simple-size-m 2")
 
 	s.mxflow(0, "apply", "--rerun", "drafts")
 	s.stack("drafts", "flash")

@@ -28,7 +28,7 @@ func newMCPCommand(a *app) *cobra.Command {
 		Long: `Speaks the Model Context Protocol on standard input and output. An agent can read
 what the commands print with --json, propose features and knob values within the
 limits of the plan's seal (mxflow seal), and measure them. It cannot waive,
-retract, measure again or change rules; without a seal it can only read.`,
+measure again or change rules; without a seal it can only read.`,
 		Example: `  mxflow mcp plan.hcl
   mxflow mcp --key signing.pub plan.hcl`,
 		Args: cobra.MaximumNArgs(1),

@@ -112,7 +112,6 @@ func newRootCommand(a *app) *cobra.Command {
 		newWaiveCommand(a),
 		audit.Command(auditHost(a), newReplayCommand(a)),
 		newSealCommand(a),
-		newRetractCommand(a),
 		newProfileCommand(a),
 		newEngineCommand(a),
 		newImportCommand(a),

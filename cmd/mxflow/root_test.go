@@ -68,8 +68,8 @@ func TestABLine(t *testing.T) {
 	}
 }
 
-// TestOverrideOptions: who and why stand in one line that can be printed.
-func TestOverrideOptions(t *testing.T) {
+// TestWaiveOptions: who and why stand in one line that can be printed.
+func TestWaiveOptions(t *testing.T) {
 	for _, c := range []struct{ reason, by, problem, want string }{
 		{"known, mended in 0.12", "kim", "", "known, mended in 0.12"},
 		{"  two\n  lines\t", "kim", "", "two lines"},
@@ -81,7 +81,7 @@ func TestOverrideOptions(t *testing.T) {
 		{strings.Repeat("x", 2001), "kim", "2001 bytes long", ""},
 		{"known", strings.Repeat("x", 201), "201 bytes long", ""},
 	} {
-		s := overrideOptions{reason: c.reason, by: c.by}
+		s := waiveOptions{reason: c.reason, by: c.by}
 		switch err := s.check(); {
 		case c.problem == "" && (err != nil || s.reason != c.want):
 			t.Errorf("%q by %q: %q, %v", c.reason, c.by, s.reason, err)

@@ -23,9 +23,6 @@ func (d *Decision) Changed(p *Decision) verdict.Reason {
 	if same(reflect.ValueOf(a), reflect.ValueOf(b)) {
 		return verdict.Reason{}
 	}
-	if p.Withdrawn() && !d.Withdrawn() {
-		return verdict.Say("no_longer_withdrawn", "no longer withdrawn because of {subject}").On(p.Retraction.Node)
-	}
 	a.Hypothesis, b.Hypothesis = nil, nil
 	if same(reflect.ValueOf(a), reflect.ValueOf(b)) {
 		return verdict.Say("hypothesis_changed", "hypothesis changed")

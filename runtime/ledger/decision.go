@@ -57,8 +57,6 @@ type Decision struct {
 	// Findings are facts beside the verdict that its rules do not read: metrics that got
 	// worse, and metrics that contradict each other.
 	Findings []verdict.Reason `json:"findings,omitempty"`
-	// Retraction is set if this decision withdraws an earlier one.
-	Retraction *Retraction `json:"retraction,omitempty"`
 	// Made is what a step made, by type, such as the ID of an image.
 	Made       map[string]string `json:"made,omitempty"`
 	Hypothesis *Hypothesis       `json:"hypothesis,omitempty"`

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -158,14 +157,10 @@ func waiver(attempt int) *Record {
 	}}
 }
 
-func retraction(of *Record, root string) *Record {
-	return &Record{Type: "decision", Time: noon, Run: "r1", Decision: of.Decision.Withdraw(Retraction{Node: root, Reason: "wrong prompts", By: "kim"})}
-}
-
-// overruled is a ledger in which people overruled what was decided.
+// overruled is a ledger in which a person waived what was decided.
 func overruled() []*Record {
 	a, g := decision("r1", "feature.a", 1), gate(1)
-	return []*Record{runStart("r1"), a, g, waiver(1), retraction(a, "feature.a"), retraction(g, "feature.a")}
+	return []*Record{runStart("r1"), a, g, waiver(1), gate(2)}
 }
 
 func TestWaiverCovers(t *testing.T) {
@@ -211,29 +206,6 @@ func TestWaiverCovers(t *testing.T) {
 	}
 }
 
-// TestWithdraw: what takes the place of an outcome unlocks nothing, and names
-// what was decided first however often it is withdrawn.
-func TestWithdraw(t *testing.T) {
-	d := decision("r1", "feature.a", 1).Decision
-	d.Accepted = true
-	once := d.Withdraw(Retraction{Node: "feature.z", Reason: "wrong prompts", By: "kim"})
-	if !once.Withdrawn() || once.Retracted() || once.Accepted || once.Verdict != verdict.Invalid || once.Attempt != 2 || !once.Derived {
-		t.Errorf("%+v", once)
-	}
-	was := verdict.Say("retraction.was", "previously {verdict}{accepted?, accepted} (attempt {attempt})",
-		verdict.Int("attempt", 1), verdict.Text("accepted", "yes")).Is(verdict.Pass)
-	want := []verdict.Reason{verdict.Say("retraction.below",
-		"based on {subject}, which was retracted by {by}: {reason}",
-		verdict.Text("by", "kim"), verdict.Text("reason", "wrong prompts")).On("feature.z"), was}
-	if !reflect.DeepEqual(once.Reasons, want) {
-		t.Errorf("reasons are %+v, want %+v", once.Reasons, want)
-	}
-	twice := once.Withdraw(Retraction{Node: "feature.a", Reason: "wrong itself", By: "lee"})
-	if !twice.Retracted() || twice.Attempt != 3 || !twice.Retraction.Was().Equal(was) {
-		t.Errorf("%+v", twice.Retraction)
-	}
-}
-
 // TestOverruledRecords: what cannot be said later who decided and why, or is about
 // something else than what was decided last, is no record.
 func TestOverruledRecords(t *testing.T) {
@@ -246,38 +218,21 @@ func TestOverruledRecords(t *testing.T) {
 		change(r.Waiver)
 		return r
 	}
-	r := func(change func(*Decision)) *Record {
-		again := retraction(all[1], "feature.a")
-		change(again.Decision)
-		return again
-	}
 	for name, c := range map[string]struct {
 		record  *Record
 		problem string
 	}{
-		"no reason":           {w(func(w *Waiver) { w.Reason = " " }), "without a reason"},
-		"nobody":              {w(func(w *Waiver) { w.By = "" }), "without a person"},
-		"for ever":            {w(func(w *Waiver) { w.Expires = time.Time{} }), "must expire"},
-		"expired":             {w(func(w *Waiver) { w.Expires = noon }), "but was recorded later"},
-		"unknown gate":        {w(func(w *Waiver) { w.Node = "phase.b" }), "has no decision"},
-		"a feature":           {w(func(w *Waiver) { w.Node = "feature.a"; w.Verdict = verdict.Fail }), "which is a feature"},
-		"a pass":              {w(func(w *Waiver) { w.Verdict = verdict.Pass }), "only fail, inconclusive and invalid"},
-		"an error":            {w(func(w *Waiver) { w.Verdict = verdict.Error }), "only fail, inconclusive and invalid"},
-		"another attempt":     {w(func(w *Waiver) { w.Attempt = 2 }), "newest decision is attempt 1"},
-		"unknown verdict":     {w(func(w *Waiver) { w.Verdict = "ok" }), "unknown verdict"},
-		"unknown word":        {r(func(d *Decision) { d.Retraction.Verdict = "ok" }), "unknown verdict withdrawn"},
-		"no gate":             {w(func(w *Waiver) { w.Node = "" }), "without a gate"},
-		"retracted silently":  {r(func(d *Decision) { d.Retraction.Reason = "" }), "without a reason"},
-		"retracted by nobody": {r(func(d *Decision) { d.Retraction.By = "" }), "without a person"},
-		"retracted to a pass": {r(func(d *Decision) { d.Verdict = verdict.Pass }), "a withdrawn verdict must be invalid"},
-		"accepted still":      {r(func(d *Decision) { d.Accepted = true }), "a withdrawn verdict must be invalid"},
-		"of no node":          {r(func(d *Decision) { d.Retraction.Node = "" }), "without the node that caused it"},
-		"of a later attempt":  {r(func(d *Decision) { d.Retraction.Attempt = 2 }), "only withdraw an earlier one"},
-		"of another verdict":  {r(func(d *Decision) { d.Retraction.Verdict = verdict.Fail }), "newest decision is attempt 1 (pass)"},
-		"of what never was":   {r(func(d *Decision) { d.Node, d.Retraction.Node = "feature.b", "feature.b" }), "has no decision"},
-		"because of a stander": {r(func(d *Decision) {
-			d.Retraction.Node = "phase.a"
-		}), "because of phase.a, which was not retracted"},
+		"no reason":       {w(func(w *Waiver) { w.Reason = " " }), "without a reason"},
+		"nobody":          {w(func(w *Waiver) { w.By = "" }), "without a person"},
+		"for ever":        {w(func(w *Waiver) { w.Expires = time.Time{} }), "must expire"},
+		"expired":         {w(func(w *Waiver) { w.Expires = noon }), "but was recorded later"},
+		"unknown gate":    {w(func(w *Waiver) { w.Node = "phase.b" }), "has no decision"},
+		"a feature":       {w(func(w *Waiver) { w.Node = "feature.a"; w.Verdict = verdict.Fail }), "which is a feature"},
+		"a pass":          {w(func(w *Waiver) { w.Verdict = verdict.Pass }), "only fail, inconclusive and invalid"},
+		"an error":        {w(func(w *Waiver) { w.Verdict = verdict.Error }), "only fail, inconclusive and invalid"},
+		"another attempt": {w(func(w *Waiver) { w.Attempt = 2 }), "newest decision is attempt 1"},
+		"unknown verdict": {w(func(w *Waiver) { w.Verdict = "ok" }), "unknown verdict"},
+		"no gate":         {w(func(w *Waiver) { w.Node = "" }), "without a gate"},
 	} {
 		l := must.Get(Open(t.TempDir()+"/ledger", nil))(t)
 		must.Do(t, l.Append(all[:3]...))

@@ -32,8 +32,7 @@
 // UTC. Kinds and verdicts are known words. A run starts once and ends once, a
 // launch ID is used once, and the attempt numbers of a node increase. A waiver is
 // of the newest decision about the gate that it names, and expires after it was
-// made. A retraction withdraws the newest decision about its node; where it does so
-// because of another node, that one is retracted. Both say who and why.
+// made. It says who and why.
 //
 // # Torn tails
 //

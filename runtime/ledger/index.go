@@ -20,9 +20,7 @@ type Index struct {
 	Waivers  map[string]*Waiver // the newest by node
 	Runs     []*RunView         // in order of their first record
 	runs     map[string]*RunView
-	// retracted are the newest decisions of nodes that people retracted.
-	retracted map[string]*Decision
-	drawn     map[string]*revealedDraws // of each run
+	drawn    map[string]*revealedDraws // of each run
 }
 
 type Decided struct {
@@ -72,7 +70,7 @@ type RunView struct {
 func newIndex(records ...*Record) (*Index, error) {
 	x := &Index{
 		History: map[string][]Decided{}, ByID: map[string]*Launch{}, RunOf: map[string]string{},
-		Waivers: map[string]*Waiver{}, runs: map[string]*RunView{}, retracted: map[string]*Decision{}, drawn: map[string]*revealedDraws{},
+		Waivers: map[string]*Waiver{}, runs: map[string]*RunView{}, drawn: map[string]*revealedDraws{},
 	}
 	for _, r := range records {
 		if err := x.add(r); err != nil {
@@ -108,9 +106,6 @@ func (x *Index) add(r *Record) error {
 		if last != nil && d.Attempt <= last.Attempt {
 			return fmt.Errorf("is attempt %d of %s after attempt %d: attempts must increase", d.Attempt, d.Node, last.Attempt)
 		}
-		if err := d.Retraction.follows(x, d); err != nil {
-			return err
-		}
 	}
 	if run == nil {
 		run = &RunView{RunInfo: RunInfo{ID: r.Run}}
@@ -130,9 +125,6 @@ func (x *Index) add(r *Record) error {
 	case r.Decision != nil:
 		d := Decided{Decision: r.Decision, Record: at, Run: r.Run, Time: r.Time}
 		run.Decisions, x.History[d.Node] = append(run.Decisions, d), append(x.History[d.Node], d)
-		if d.Retracted() {
-			x.retracted[d.Node] = r.Decision
-		}
 	case r.Waiver != nil:
 		run.Waivers = append(run.Waivers, r.Waiver)
 		x.Waived = append(x.Waived, Waived{Waiver: r.Waiver, Record: at, Run: r.Run, Time: r.Time})

@@ -154,9 +154,7 @@ type Report struct {
 	Runs      int    `json:"runs"`
 	Launches  int    `json:"launches"`
 	Decisions int    `json:"decisions"`
-	// Waivers and Retractions count overrides; a retraction is a decision too.
-	Waivers     int `json:"waivers,omitempty"`
-	Retractions int `json:"retractions,omitempty"`
+	Waivers   int    `json:"waivers,omitempty"`
 	// Size and Root are the tree's: the contents of a signed checkpoint.
 	Size int64     `json:"size"`
 	Root tlog.Hash `json:"root"`
@@ -198,9 +196,6 @@ func Verify(path string) (Report, error) {
 			launches[r.Launch.ID] = true
 		case r.Decision != nil:
 			rep.Decisions++
-			if r.Decision.Retracted() {
-				rep.Retractions++
-			}
 			for _, id := range r.Decision.Launches {
 				if !launches[id] {
 					rep.Notices = append(rep.Notices, fmt.Sprintf("line %d: the decision about %s is based on launch %s, which no earlier line has", i+2, r.Decision.Node, id))

@@ -13,7 +13,7 @@ type Record struct {
 	Type string `json:"type"`
 	// Time is when the record was made, UTC.
 	Time time.Time `json:"time"`
-	// Run is the run (one apply) that made it. A person's waiver or retraction belongs to
+	// Run is the run (one apply) that made it. A person's waiver belongs to
 	// the run whose decision it is about.
 	Run string `json:"run"`
 

@@ -98,8 +98,6 @@ func AnswerOf(st *store.Store, now time.Time) (a Answer) {
 		d := r.Decided.Decision
 		what := verdict.Did(d.Verdict)
 		switch {
-		case d.Retraction != nil:
-			what = "withdrawn"
 		case garbage(d.Why()):
 			if what = "answers garbage"; faster(st, d) {
 				what = "is fast but answers garbage"
@@ -276,9 +274,6 @@ func Short(r Row) string {
 		return ""
 	}
 	d := r.Decided.Decision
-	if d.Retraction != nil {
-		return "withdrawn by " + d.Retraction.By
-	}
 	if d.Verdict.Unlocks() {
 		return ""
 	}
@@ -319,7 +314,7 @@ func unconfirmed(d *ledger.Decision) *ledger.Confirmation {
 
 // Brief is why a node's outcome is what it is, on one line.
 func (r Row) Brief() string {
-	if r.Decided == nil || !r.Locked.IsZero() || r.Decided.Decision.Retraction != nil {
+	if r.Decided == nil || !r.Locked.IsZero() {
 		return Short(r)
 	}
 	return Brief(r.Decided.Decision)

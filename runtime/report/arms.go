@@ -20,9 +20,9 @@ type Arm struct {
 
 // ArmsOf are the arms of what was decided, the one that others are compared with first:
 // of each the launches that the decision read. They are of the session that decided, and
-// what was replaced, is invalid or was withdrawn is not among them, so whoever averages
-// over launches gets them here: the other launches that a decision names, and those that a
-// variant has besides, are there to be looked at.
+// what was replaced or is invalid is not among them, so whoever averages over launches gets
+// them here: the other launches that a decision names, and those that a variant has
+// besides, are there to be looked at.
 func ArmsOf(st *store.Store, decisions ...*ledger.Decision) (arms []*Arm) {
 	type key struct{ session, variant, block string }
 	known := map[key]*Arm{}
@@ -67,8 +67,7 @@ func ArmsOf(st *store.Store, decisions ...*ledger.Decision) (arms []*Arm) {
 }
 
 // compared are the decisions on record that still say something about a session: of each
-// node the newest, unless it was withdrawn, and of the plan's own applies. The oldest comes
-// first.
+// node the newest, of the plan's own applies. The oldest comes first.
 func compared(st *store.Store) (out []*ledger.Decision) {
 	newest := map[[2]string]int{}
 	for i, r := range st.Records() {
@@ -77,7 +76,7 @@ func compared(st *store.Store) (out []*ledger.Decision) {
 		}
 	}
 	for i, r := range st.Records() {
-		if d := r.Decision; d != nil && d.Retraction == nil && !st.Aside(r.Run) && newest[[2]string{d.Node, d.Session}] == i {
+		if d := r.Decision; d != nil && !st.Aside(r.Run) && newest[[2]string{d.Node, d.Session}] == i {
 			out = append(out, d)
 		}
 	}

@@ -43,7 +43,7 @@ func TestOf(t *testing.T) {
 }
 
 // TestArmsStand: of what a session launched, only what a decision read is averaged: not an alternative whose session is
-// invalid, a launch that another replaced, nor what a person withdrew.
+// invalid, a launch that another replaced, nor what another decision replaced.
 func TestArmsStand(t *testing.T) {
 	s := newStory(t)
 	s.nodes = []string{"baseline", "feature.draft", "feature.gone"}
@@ -52,6 +52,7 @@ func TestArmsStand(t *testing.T) {
 	base := s.launches("s-1", "baseline", set(), 20, 20.4, 19.8, 20.1)
 	short := s.launches("s-1", "draft[short]", set("cache=on"), 40, 40.4, 39.8, 282018)
 	garbage := s.launches("s-2", "draft[long]", set("cache=long"), 9000, 9000)
+	must.Contain(t, "before a decision reads them", markdown(t, s), "No measurement stands: 10 launches on record count for no decision.")
 	s.feature("draft", true, set("cache=on"), "baseline", base[:3], short[:3], 1, 0.9, func(d *ledger.Decision) {
 		d.Session, d.Launches = "s-1", slices.Concat(base, short, garbage)
 		d.Alternatives = []ledger.Alternative{{Name: "draft[short]", Set: map[string]string{"cache": "on"}, Verdict: verdict.Pass, Chosen: true}, {Name: "draft[long]", Verdict: verdict.Invalid}}
@@ -60,8 +61,9 @@ func TestArmsStand(t *testing.T) {
 	})
 	gone := s.launches("s-1", "gone", set("moe=routed"), 77, 78)
 	s.feature("gone", true, set("moe=routed"), "baseline", base[:2], gone, 3, 2, func(d *ledger.Decision) { d.Session = "s-1" })
-	d, _, _ := s.st.Latest("feature.gone")
-	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: d.Withdraw(ledger.Retraction{Node: d.Node, Reason: "cached prompts", By: "kim"})})
+	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{
+		Node: "feature.gone", Kind: "feature", Phase: "p", Feature: "gone", Attempt: 2, Verdict: verdict.Invalid, Supersedes: true, Session: "s-1",
+	}})
 	var got []string
 	for _, a := range Arms(s.st) {
 		v, _ := a.Of("chat.tg", "median")

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -14,8 +13,8 @@ type Overruled struct {
 	Node    string          `json:"node"`
 	Verdict verdict.Verdict `json:"verdict"`
 	Attempt int             `json:"attempt"`
-	// State is "waived", "waiver expired", "waiver revoked", "waived before" (an
-	// earlier decision), "retracted" or "withdrawn" (it rests on what was retracted).
+	// State is "waived", "waiver expired", "waiver revoked", or "waived before" (an earlier
+	// decision).
 	State string `json:"state"`
 	// Reasons are who decided what about it, and why.
 	Reasons []verdict.Reason `json:"reasons"`
@@ -39,16 +38,10 @@ func (o Overruled) Note() string {
 	return o.State
 }
 
-// OverruledOf is the effect of the newest waiver of its node, or of a retraction, on a
-// decision; its State is empty if there is none.
+// OverruledOf is the effect of the newest waiver of its node on a decision; its State is empty
+// if there is none.
 func OverruledOf(d *ledger.Decision, w *ledger.Waiver, now time.Time) Overruled {
 	o := Overruled{Node: d.Node, Verdict: d.Verdict, Attempt: d.Attempt}
-	if d.Retraction != nil {
-		o.State, o.Reasons = "retracted", d.Why()
-		if d.Withdrawn() {
-			o.State = "withdrawn"
-		}
-	}
 	bears := w.Effect(d, now)
 	if bears.IsZero() {
 		return o
@@ -56,8 +49,6 @@ func OverruledOf(d *ledger.Decision, w *ledger.Waiver, now time.Time) Overruled 
 	switch {
 	case w.Covers(d, now):
 		o.State = "waived"
-	case o.State != "":
-		// A withdrawal matters more than a waiver that does not hold.
 	case w.Revoked:
 		o.State = "waiver revoked"
 	case !now.Before(w.Expires):
@@ -65,7 +56,7 @@ func OverruledOf(d *ledger.Decision, w *ledger.Waiver, now time.Time) Overruled 
 	default:
 		o.State = "waived before"
 	}
-	o.Reasons = append([]verdict.Reason{bears}, o.Reasons...)
+	o.Reasons = []verdict.Reason{bears}
 	return o
 }
 
@@ -78,11 +69,4 @@ func OverruledNow(st *store.Store, now time.Time) []Overruled {
 		}
 	}
 	return out
-}
-
-// Withdrawn is what a retraction withdrew: "pass and accepted (attempt 1)".
-func Withdrawn(r *ledger.Retraction) string {
-	was := r.Was()
-	was = was.As(code.Of("retraction.withdrawn", "{verdict}{accepted?, accepted} (attempt {attempt})"))
-	return was.String()
 }

@@ -109,14 +109,6 @@ func (p *Writer) Rules(d *ledger.Decision) {
 	for _, mark := range d.Marks() {
 		p.Line("%s\n", verdict.Sentence(mark))
 	}
-	if r := d.Retraction; r != nil {
-		p.Line("No longer: %s The following was %s.\n", verdict.Stopped(r.Of(d.Node)), Withdrawn(r))
-		for _, was := range p.st.History(d.Node) {
-			if was.Attempt == r.Attempt {
-				d = was.Decision
-			}
-		}
-	}
 	if c, has := ClaimOf(d); has {
 		what, measured := c.Metric+" "+c.Expect, " Measured: "+c.seen()+"."
 		if t := d.Hypothesis.Test; t != nil && t.Deciding() != nil {

@@ -368,46 +368,34 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestOverruled: a waiver and a retraction stand beside what was decided, never
-// in its place, and one that does not hold any more is shown as such.
+// TestOverruled: a waiver stands beside what was decided, never in its place, and one that
+// does not hold any more is shown as such.
 func TestOverruled(t *testing.T) {
 	now, s := time.Now().UTC(), newStory(t)
 	s.at = now.Add(-time.Hour)
-	decided := func(node, kind string, v verdict.Verdict) *ledger.Decision {
-		return &ledger.Decision{
-			Node: node, Kind: kind, Phase: strings.TrimPrefix(node, "phase."), MeasureKey: "m", DecisionKey: "d", Attempt: 1, Verdict: v,
-			Reasons: []verdict.Reason{verdict.Say("broken", "{error}", verdict.Text("error", "decode: slower"))},
-		}
-	}
-	decide := func(d *ledger.Decision) { s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: d}) }
 	waive := func(node string, until time.Time) {
 		s.add(&ledger.Record{Type: "waiver", Run: "r1", Waiver: &ledger.Waiver{Node: node, Attempt: 1, Verdict: verdict.Fail, Reason: "known", By: "kim", Expires: until}})
 	}
 	s.begin("r1")
-	f := decided("feature.f", "feature", verdict.Pass)
-	f.Feature, f.Accepted, f.Rules = "f", true, []ledger.Rule{{Name: "decode", Expr: "chat.tg.gain > 0", Verdict: verdict.Pass, Decides: true}}
-	for _, d := range []*ledger.Decision{decided("phase.holds", "gate", verdict.Fail), decided("phase.ended", "gate", verdict.Fail), decided("phase.plain", "gate", verdict.Fail), f} {
-		decide(d)
+	for _, node := range []string{"phase.holds", "phase.ended", "phase.plain"} {
+		s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{
+			Node: node, Kind: "gate", Phase: strings.TrimPrefix(node, "phase."), MeasureKey: "m", DecisionKey: "d", Attempt: 1, Verdict: verdict.Fail,
+			Reasons: []verdict.Reason{verdict.Say("broken", "{error}", verdict.Text("error", "decode: slower"))},
+		}})
 	}
 	waive("phase.holds", now.Add(time.Hour))
 	waive("phase.ended", now.Add(-time.Minute))
-	gone := f.Withdraw(ledger.Retraction{Node: "feature.f", Reason: "cached prompts", By: "lee"})
-	decide(gone)
-	// A later apply decides it again over the same launches.
-	decide(gone.Withdraw(*gone.Retraction))
 
 	var states []string
 	for _, o := range OverruledNow(s.st, now) {
 		states = append(states, o.Node+" "+o.Word()+" "+o.State)
 	}
-	want := "phase.holds fail, waived waived|phase.ended fail waiver expired|feature.f invalid retracted"
+	want := "phase.holds fail, waived waived|phase.ended fail waiver expired"
 	must.Equal(t, "overruled", strings.Join(states, "|"), want)
 	page := markdown(t, s)
 	must.Contain(t, "the page has no", page,
 		"| holds | **fail, waived** | waived by kim until ", "known<br>decode: slower |",
 		"| ended | **fail** | waiver by kim expired ",
 		"| plain | **fail** | decode: slower |",
-		"## f: invalid", "retracted by lee: cached prompts. The following was pass, accepted (attempt 1).",
-		"| decode | – | `chat.tg.gain > 0` | – | pass |",
 	)
 }

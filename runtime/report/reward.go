@@ -131,7 +131,7 @@ func (d decidedIn) evidence() (of ledger.Evidence) {
 // than a bound is no claim of a gain.
 func (d decidedIn) proved(st *store.Store) (gain float64, variant string) {
 	ev := d.evidence()
-	if d.Verdict != verdict.Pass || d.Retraction != nil || len(ev.Candidate.Launches) == 0 || len(ev.Parent.Launches) == 0 {
+	if d.Verdict != verdict.Pass || len(ev.Candidate.Launches) == 0 || len(ev.Parent.Launches) == 0 {
 		return 0, ""
 	}
 	own, ok := st.LaunchByID(ev.Candidate.Launches[0])

@@ -106,10 +106,11 @@ func TestReward(t *testing.T) {
 			honest(d)
 			d.Verdict = verdict.Inconclusive // another rule's
 		}), "r1", 0, 0, false},
-		"a pass that is retracted": {func(s *story) {
+		"a pass that was replaced": {func(s *story) {
 			killed(s)
-			d, _, _ := s.st.Latest("feature.a")
-			s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: d.Withdraw(ledger.Retraction{Node: d.Node, Reason: "cached prompts", By: "kim"})})
+			s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{
+				Node: "feature.a", Kind: "feature", Phase: "p", Feature: "a", Attempt: 2, Verdict: verdict.Invalid, Supersedes: true,
+			}})
 			s.end("r1")
 		}, "r1", 0, 0, false},
 		"the baseline, not the parent": {once(as(func(c *verdict.Test) { c.Against = "b" })), "r1", 0, 0, false},

@@ -53,11 +53,10 @@ func TestSetIsWhatDiffersFromTheParent(t *testing.T) {
 	}
 }
 
-func TestRetractedIsNotInTheStack(t *testing.T) {
+func TestReplacedIsNotInTheStack(t *testing.T) {
 	s := stacked(t)
 	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{
 		Node: "feature.cache", Kind: "feature", Phase: "p", Feature: "cache", Attempt: 2, Verdict: verdict.Invalid, Supersedes: true,
-		Retraction: &ledger.Retraction{Node: "feature.cache", Attempt: 1, Verdict: verdict.Pass, Accepted: true, Reason: "wrong kernel", By: "a person"},
 	}})
 	if got := AcceptedStack(s.st); got.Sum() != "baseline + moe" {
 		t.Error(got.Sum())

@@ -177,23 +177,6 @@ func (j Journal) Latest(node string) *ledger.Decision {
 }
 
 // History are all decisions about a node, oldest first.
-func (j Journal) History(node string) (out []*ledger.Decision) {
-	for _, d := range j.store.History(node) {
-		out = append(out, d.Decision)
-	}
-	return out
-}
-
-// Retracted are the decisions by which people retracted a feature.
-func (j Journal) Retracted() (out []*ledger.Decision) {
-	for _, r := range j.store.Records() {
-		if r.Decision.RetractedFeature() {
-			out = append(out, r.Decision)
-		}
-	}
-	return out
-}
-
 // Waiver is the standing waiver of a node, nil if there is none.
 func (j Journal) Waiver(node string) *ledger.Waiver { return j.store.Waiver(node) }
 

@@ -297,9 +297,8 @@ func TestWaivers(t *testing.T) {
 	// Given after the run ended, of a decision of it.
 	add(t, s, waive("known", false), waive("not known", true))
 	add(t, s, runStart("r2"), runEnd("r2"))
-	feature := decision("r1", "feature.a", 1, verdict.Pass)
-	add(t, s, feature)
-	add(t, s, &ledger.Record{Type: "decision", Time: noon, Run: "r1", Decision: feature.Decision.Withdraw(ledger.Retraction{Node: "feature.a", Reason: "wrong", By: "kim"})})
+	add(t, s, decision("r1", "feature.a", 1, verdict.Pass))
+	add(t, s, decision("r1", "feature.a", 2, verdict.Fail))
 	for name, s := range map[string]*Store{"writer": s, "reader": openReadOnly(t, dir)} {
 		if w := s.Waiver("phase.a"); w == nil || !w.Revoked || w.Reason != "not known" {
 			t.Errorf("%s: the newest waiver is %+v", name, w)
@@ -314,7 +313,7 @@ func TestWaivers(t *testing.T) {
 		if err != nil || len(view.Waivers) != 2 || len(view.Decisions) != 3 {
 			t.Errorf("%s: %+v, %v", name, view, err)
 		}
-		if d, _, _ := s.Latest("feature.a"); !d.Retracted() || d.Attempt != 2 {
+		if d, _, _ := s.Latest("feature.a"); d.Verdict != verdict.Fail || d.Attempt != 2 {
 			t.Errorf("%s: the newest decision is %+v", name, d)
 		}
 	}

@@ -212,7 +212,7 @@ func TestTries(t *testing.T) {
 		"after a pass":                {join(session("s1", "p", "f", "c", "w", 4), came("s1", "f", verdict.Pass, nil)), 0},
 		"passed, refused by a gate":   {join(session("s1", "p", "f", "c", "w", 4), came("s1", "f", verdict.Pass, nil), came("s1", "f", verdict.Fail, nil)), 2},
 		"another alternative passed":  {join(session("s1", "p", "f", "c", "w", 4), came("s1", "f", verdict.Pass, chose)), 2},
-		"retracted":                   {join(failed, came("s1", "f", verdict.Invalid, func(d *ledger.Decision) { d.Retraction = &ledger.Retraction{} })), 2},
+		"a fail, then invalid":        {join(failed, came("s1", "f", verdict.Invalid, nil)), 2},
 		"broken off after a look":     {session("s1", "p", "f", "c", "w", 4), 2},
 		"broken off at two":           {session("s1", "p", "f", "c", "w", 2), 2},
 		"broken off before any":       {session("s1", "p", "f", "c", "w", 1), 0},

@@ -88,7 +88,7 @@ func TestConfirmed(t *testing.T) {
 		{"not on the second", "pass", "fail", "", "fail", "not_confirmed embedded.wide fail too slow|confirmation.not_tried embedded.third fail", false},
 		{"open on the third", "pass", "pass", "inconclusive", "inconclusive", "confirmed embedded.wide pass|not_confirmed embedded.third inconclusive too slow", false},
 		{"broken on the third", "pass", "pass", "error", "error", "confirmed embedded.wide pass|not_confirmed embedded.third error too slow", false},
-		{"locked for another reason", "pass", "", "pass", "invalid", "confirmation.not_run embedded.wide invalid someone retracted it|confirmed embedded.third pass", true},
+		{"locked for another reason", "pass", "", "pass", "invalid", "confirmation.not_run embedded.wide invalid its port is taken|confirmed embedded.third pass", true},
 		{"not even open", "inconclusive", "", "", "inconclusive", "confirmation.not_tried embedded.wide inconclusive|confirmation.not_tried embedded.third inconclusive", false},
 	} {
 		outcomes := map[string]*ledger.Decision{
@@ -99,7 +99,7 @@ func TestConfirmed(t *testing.T) {
 			if v == "" {
 				locked[id] = verdict.New(code.Outcome).On("feature.sized.first").Is(c.first)
 				if c.lockedByOtherReason {
-					locked[id] = fact("someone retracted it")
+					locked[id] = fact("its port is taken")
 				}
 				continue
 			}
@@ -204,7 +204,7 @@ func TestStepsOfAPhase(t *testing.T) {
 		{"both passed", map[string]*ledger.Decision{one: was(verdict.Pass), two: was(verdict.Pass)}, nil, verdict.Pass, verdict.New(code.Step).On("exec two").Is(verdict.Pass)},
 		{"one failed", map[string]*ledger.Decision{one: was(verdict.Fail)}, map[string]verdict.Reason{two: verdict.New(code.Outcome).On(one).Is(verdict.Fail)}, verdict.Fail, verdict.Say("step.alone", "").On("exec one").Is(verdict.Fail)},
 		{"one broke", map[string]*ledger.Decision{one: was(verdict.Pass), two: was(verdict.Error)}, nil, verdict.Error, verdict.Say("step.alone", "").On("exec two").Is(verdict.Error)},
-		{"one is locked", map[string]*ledger.Decision{one: was(verdict.Pass)}, map[string]verdict.Reason{two: fact("its branch was retracted")}, verdict.Invalid, verdict.New(code.StepNotRun).On("exec two").From(fact("its branch was retracted"))},
+		{"one is locked", map[string]*ledger.Decision{one: was(verdict.Pass)}, map[string]verdict.Reason{two: fact("its branch is gone")}, verdict.Invalid, verdict.New(code.StepNotRun).On("exec two").From(fact("its branch is gone"))},
 		{"none was run", nil, nil, verdict.Invalid, verdict.New(code.StepNotRun).On("exec one")},
 	} {
 		v, n := viewOf(t, "", c.outcomes, c.locked), &runtime.Node{Kind: runtime.KindPhase, PhaseBlock: ph}

@@ -271,7 +271,7 @@ func confirmed(v *View, f *plans.Feature) (*ledger.Decision, error) {
 	}
 	// Rules on the feature read what the first engine showed.
 	out := *decided
-	out.Retraction, out.Confirmations = nil, nil
+	out.Confirmations = nil
 	verdicts := []verdict.Verdict{decided.Verdict}
 	var reasons []verdict.Reason
 	for _, c := range f.Confirm {

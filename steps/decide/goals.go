@@ -261,15 +261,14 @@ func featureOf(variant string) string {
 	return name
 }
 
-// passedEarlier reports whether launches of a session passed for a node before, without a
-// person's override.
+// passedEarlier reports whether launches of a session passed for a node before.
 func passedEarlier(records iter.Seq2[int, *ledger.Record], node string, ev ledger.Evidence, variant string) bool {
 	own := func(name string) bool { return name == ev.Candidate.Name || name == variant }
 	began := false
 	for _, r := range records {
 		began = began || r.Launch != nil && r.Launch.Session == ev.Session
 		d := r.Decision
-		if d == nil || d.Retraction != nil {
+		if d == nil {
 			continue
 		}
 		rests := slices.ContainsFunc(d.Evidence, func(e ledger.Evidence) bool {

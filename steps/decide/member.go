@@ -333,38 +333,3 @@ func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reas
 	}
 	return notes
 }
-
-// CloseRetracted stops launches for a member in a session whose outcome a person
-// retracted, under whatever name: what rests on them would not count. It returns why; no
-// fact if there is no such outcome.
-func (m *Member) CloseRetracted(v *View, launches []*ledger.Launch) verdict.Reason {
-	taken := m.DecidingLaunches(launches)
-	if len(taken) == 0 {
-		return verdict.Reason{} // none, or of other arms than then
-	}
-	latest := map[string]*ledger.Decision{}
-	var retracted []*ledger.Decision
-	for _, r := range v.records() {
-		d := r.Decision
-		if d == nil {
-			continue
-		}
-		latest[d.Node] = d
-		if d.RetractedFeature() && d.Session == launches[0].Session && slices.ContainsFunc(taken, func(launch *ledger.Launch) bool {
-			return launch.VariantKey == m.Arms.Candidate.Key && slices.Contains(d.Launches, launch.ID)
-		}) {
-			retracted = append(retracted, d)
-		}
-	}
-	for _, d := range retracted {
-		if latest[d.Node].Retracted() {
-			m.Most = min(m.Most, m.RoundsOf(launches))
-			m.Least = min(m.Least, m.Most)
-			return verdict.Say("session.closed",
-				"no launches are added to those of {subject}, which was retracted by {by}: {reason}; --rerun "+
-					"measures again",
-				verdict.Text("by", d.Retraction.By), verdict.Text("reason", d.Retraction.Reason)).On(d.Node)
-		}
-	}
-	return verdict.Reason{}
-}

@@ -57,7 +57,7 @@ func TestCrashesCount(t *testing.T) {
 }
 
 // TestWantedByAGate: a gate keeps the launches of one feature coming while it may
-// still pass, and not once what it reads of another was retracted.
+// still pass, and not once what it reads of another counts no longer.
 func TestWantedByAGate(t *testing.T) {
 	outcomes := map[string]*ledger.Decision{
 		runtime.QualifyID("x"):   {Verdict: verdict.Pass},
@@ -82,16 +82,16 @@ phase "two" {
 		}
 	}
 	for _, c := range []struct {
-		retraction *ledger.Retraction
-		want       bool
+		measured verdict.Verdict
+		want     bool
 	}{
-		{nil, true},
-		{&ledger.Retraction{Node: runtime.FeatureID("x"), Reason: "the prompts were cached", By: "kim"}, false},
+		{verdict.Pass, true},
+		{verdict.Invalid, false},
 	} {
-		outcomes[runtime.FeatureID("x")].Retraction = c.retraction
+		outcomes[runtime.BenchmarkID("x")].Verdict = c.measured
 		got, _, err := openRules(v, y, ev)
 		if err != nil || got != c.want {
-			t.Errorf("retraction %+v: wanted %v, %v, want %v", c.retraction, got, err, c.want)
+			t.Errorf("x measured %s: wanted %v, %v, want %v", c.measured, got, err, c.want)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func TestQuestionsChangeNothing(t *testing.T) {
 	if _, err := m.NeedsFreshLaunches(v, launches); err != nil {
 		t.Error(err)
 	}
-	if m.CloseRetracted(v, launches); fmt.Sprintf("%+v", m) != before {
+	if fmt.Sprintf("%+v", m) != before {
 		t.Errorf("a question changed it:\n%+v\nwas\n%s", m, before)
 	}
 	if m.DropLostArms(launches); m.Has("root") || len(m.Lost) != 1 {

@@ -117,20 +117,14 @@ func newest(values map[armKey][]float64, arms []armKey) []armKey {
 }
 
 // NoiseBefore returns the launches that determine the noise of a session: benchmark
-// launches that count, of the same work and engine, recorded before its first launch, and
-// not retracted by then. variants are the arms in question, which identify the engine.
+// launches that count, of the same work and engine, recorded before its first launch.
+// variants are the arms in question, which identify the engine.
 func NoiseBefore(records iter.Seq2[int, *ledger.Record], session, work string, variants ...string) []*ledger.Launch {
 	if work == "" {
 		return nil
 	}
 	var before []*ledger.Launch
-	retracted := map[string]bool{}
 	for _, r := range records {
-		if d := r.Decision; d.RetractedFeature() {
-			for _, id := range d.Launches {
-				retracted[id] = true
-			}
-		}
 		l := r.Launch
 		if l != nil && session != "" && l.Session == session {
 			break
@@ -139,7 +133,7 @@ func NoiseBefore(records iter.Seq2[int, *ledger.Record], session, work string, v
 			before = append(before, l)
 		}
 	}
-	return slices.DeleteFunc(ofOneEngine(before, variants), func(l *ledger.Launch) bool { return retracted[l.ID] })
+	return ofOneEngine(before, variants)
 }
 
 // ofOneEngine keeps the launches of one engine as it was developed: of sessions in which

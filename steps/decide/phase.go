@@ -54,7 +54,7 @@ func Gate(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 }
 
 // outcomeOf is what a gate may read of a feature with its outcome, as rules read it and as
-// it is recorded, and its source. Of a withdrawn one it may read nothing.
+// it is recorded, and its source. Of one without an outcome it may read nothing.
 func outcomeOf(v *View, f *plans.Feature) (*gates.Feature, ledger.Evidence, *ledger.Decision, error) {
 	id := runtime.FeatureID(f.Name)
 	d := v.Outcome(id)
@@ -71,9 +71,7 @@ func outcomeOf(v *View, f *plans.Feature) (*gates.Feature, ledger.Evidence, *led
 	if len(found.Rests.Evidence) > 0 { // none in a replay
 		ev = found.Rests.Evidence[0]
 	}
-	if read.Outcome, read.Accepted = d.Verdict, d.Accepted; d.Retraction != nil {
-		read.Broken, read.Cause = verdict.Invalid, d.Retraction.Of(d.Node)
-	}
+	read.Outcome, read.Accepted = d.Verdict, d.Accepted
 	ev.Feature, ev.Outcome, ev.Accepted, ev.Broken, ev.Cause = f.Name, read.Outcome, read.Accepted, read.Broken, read.Cause
 	return read, ev, found.Rests, nil
 }

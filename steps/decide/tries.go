@@ -18,8 +18,8 @@ import (
 //
 // Earlier tries are the sessions that could have passed and did not: with fewer launches
 // than the two that may be clear by recorded noise none passes, whatever comes of it, and
-// after a pass there are no more tries. A session broken off after a look counts, as does
-// one that a person retracted. Records from the candidate's first launch in its session
+// after a pass there are no more tries. A session broken off after a look counts.
+// Records from the candidate's first launch in its session
 // on are ignored, so a replay counts the same. A first try counts 0.
 func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, session, work string) int {
 	if candidate == parent || work == "" {
@@ -45,7 +45,7 @@ func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, sess
 						outcome = alt.Verdict
 					}
 				}
-				t, passed := tries[of[ev.Candidate.Launches[0]]], outcome == verdict.Pass && d.Retraction == nil
+				t, passed := tries[of[ev.Candidate.Launches[0]]], outcome == verdict.Pass
 				t.passed, t.refused = t.passed || passed, t.refused || !passed
 			}
 		}

@@ -217,7 +217,7 @@ func (r *Replay) levelsRead(out *Replayed, d store.Decided) {
 		decided := map[string]verdict.Verdict{}
 		for _, id := range []string{runtime.QualifyID(ev.Candidate.Name), runtime.BenchmarkID(ev.Candidate.Name)} {
 			for _, of := range slices.Backward(r.store.History(id)) {
-				if of.Record > d.Record || of.Retraction != nil {
+				if of.Record > d.Record {
 					continue
 				}
 				for _, l := range of.Levels {

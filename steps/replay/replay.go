@@ -165,9 +165,6 @@ func (r *Replay) Decide(d store.Decided) Replayed {
 		out.InForce = latest == d.Decision
 	}
 	switch {
-	case d.Retraction != nil:
-		out.Outcome, out.Why = Unruled, d.Retraction.Of(d.Node)
-		return out
 	case d.Kind == ledger.KindQualify:
 		r.decideLevels(&out, d)
 		return out

@@ -176,22 +176,18 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 	}
 	switch out.Outcome, out.Why = p, why; {
 	case p == nil && s.Previous == nil:
-		relaxed, err := b.lab.relaxed(s, own, b.lab.session(b.lab.sessionWith(s, own, b.lab.WorkKey(ws))))
+		relaxed, err := own.NeedsFreshLaunches(b.lab.View(s), b.lab.session(b.lab.sessionWith(s, own, b.lab.WorkKey(ws))))
 		out.Why = why.From(relaxed)
 		return out, err
-	case p == nil, p.Retracted(), p.Session == "", !why.IsZero(): // it counts by a person's word
-		return out, nil
-	case s.Closed(): // whatever rules need, its launches would not count
-		out.Why = verdict.Say("shown_wrong", "its evidence was retracted")
+	case p == nil, p.Session == "", !why.IsZero(): // it counts by a person's word
 		return out, nil
 	}
 	run := &session{lab: b.lab, scope: s, id: p.Session, work: b.lab.WorkKey(ws), ws: ws, members: []*member{own}}
 	run.all, run.proofs = b.lab.session(run.id), b.lab.probedLaunches(run.id)
-	if relaxed, err := b.lab.relaxed(s, own, run.all); err != nil || !relaxed.IsZero() {
+	if relaxed, err := own.NeedsFreshLaunches(b.lab.View(s), run.all); err != nil || !relaxed.IsZero() {
 		out.Outcome, out.Why = nil, relaxed
 		return out, err
 	}
-	run.closed = own.CloseRetracted(b.lab.View(s), run.all)
 	if err := run.lookAtMembers(); err != nil {
 		return out, err
 	}
@@ -199,16 +195,6 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 		out.Outcome, out.Why = nil, verdict.Say("rules_changed", "rules changed")
 	}
 	return out, nil
-}
-
-// relaxed is why the launches of a session may not decide a member: a rule was relaxed
-// after they were seen.
-func (l *Lab) relaxed(s *runtime.Scope, m *member, all []*ledger.Launch) (verdict.Reason, error) {
-	view := l.View(s)
-	if closed := *m; !closed.CloseRetracted(view, all).IsZero() {
-		return verdict.Reason{}, nil // by no rule would they count, nor is anything launched beside them
-	}
-	return m.NeedsFreshLaunches(view, all)
 }
 
 // evidenceKeys is the evidence that launches are searched for, for the decision's key.
@@ -408,7 +394,6 @@ func (b *benchmark) session(s *runtime.Scope) (run *session, own *member, fresh 
 		return nil, nil, false, err
 	}
 	run.all, run.proofs = b.lab.session(run.id), b.lab.probedLaunches(run.id)
-	run.closed = own.CloseRetracted(b.lab.View(s), run.all)
 	// A candidate that is not part of a resumed session has its own, unless the session
 	// was cut in its first round, before every arm had its turn.
 	cut := b.lab.cutInFirstRound(run.all, members)

@@ -217,7 +217,7 @@ func (c *compare) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	switch {
 	case p == nil:
 		out.Why = why
-	case p.DecisionKey == out.Judged || p.Retracted():
+	case p.DecisionKey == out.Judged:
 		out.Outcome = p
 		return out, nil
 	default:

@@ -26,8 +26,8 @@ type earlier struct {
 	// after that it is not the same arm. complete is set if it needs no more launches.
 	rebooted, complete bool
 	// crashed is set if the candidate crashed in a later qualification, and a rule reads
-	// that; closed if a person retracted what rests on it.
-	crashed, closed bool
+	// that.
+	crashed bool
 }
 
 // resumeReason reports whether launches continue an earlier session, and why.
@@ -51,8 +51,6 @@ func (e earlier) resumeReason() (resume bool, why string) {
 		return true, "its launches count"
 	case !e.complete:
 		return true, "its next launch counts the crash"
-	case e.closed:
-		return true, "it is closed, so no launch would count the crash"
 	}
 	return false, "the candidate crashed after all of its launches"
 }
@@ -63,7 +61,7 @@ func (l *Lab) sessionToResume(s *runtime.Scope, m *member, work string) (string,
 	e := earlier{id: l.sessionWith(s, m, work), asked: s.Forced}
 	all, view := l.session(e.id), l.View(s)
 	if e.id != "" {
-		why, err := l.relaxed(s, m, all)
+		why, err := m.NeedsFreshLaunches(view, all)
 		if err != nil {
 			return "", err
 		}
@@ -79,7 +77,6 @@ func (l *Lab) sessionToResume(s *runtime.Scope, m *member, work string) (string,
 			return launch.Purpose == ledger.ForQualification
 		})
 		e.invalid = p != nil && p.MeasureKey == s.Key && p.DecisionKey == s.Judged && p.Verdict == verdict.Invalid && !p.Derived && p.Session == e.id && !mended
-		e.closed = e.crashed && !complete.CloseRetracted(view, all).IsZero()
 	}
 	if resume, _ := e.resumeReason(); !resume {
 		return "", nil

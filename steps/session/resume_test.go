@@ -31,7 +31,6 @@ func TestResumeReason(t *testing.T) {
 		{"crashed since, and it goes on", earlier{id: "s", crashed: true}, true},
 		{"crashed since, rebooted", earlier{id: "s", crashed: true, rebooted: true}, false},
 		{"crashed since it was complete", earlier{id: "s", crashed: true, complete: true}, false},
-		{"crashed since it was closed", earlier{id: "s", crashed: true, complete: true, closed: true}, true},
 	} {
 		if got, why := c.earlier.resumeReason(); got != c.resume || why == "" {
 			t.Errorf("%s: %v, %q", c.name, got, why)
@@ -49,20 +48,19 @@ func TestEnding(t *testing.T) {
 	full, unsettled := decide.Member{Rounds: 4, Most: 4}, done
 	unsettled.Asked = []verdict.Rule{{Verdict: verdict.Inconclusive}}
 	for _, c := range []struct {
-		want               stopReason
-		m                  *member
-		crashed, retracted bool
+		want    stopReason
+		m       *member
+		crashed bool
 	}{
-		{notStopped, &member{Member: open}, false, false},
-		{stopCrashed, &member{Member: open, broken: broke, invalid: invalid}, true, true},
-		{stopBroken, &member{Member: open, broken: broke, invalid: invalid}, false, true},
-		{stopDisturbed, &member{Member: open, broken: disturbed, invalid: invalid}, false, true},
-		{stopIncomparable, &member{Member: open, invalid: invalid}, false, true},
-		{stopRetracted, &member{Member: full}, false, true},
-		{stopMaximum, &member{Member: full}, false, false},
-		{stopFutile, &member{Member: unsettled}, false, false},
-		{stopSettled, &member{Member: done}, false, false},
+		{notStopped, &member{Member: open}, false},
+		{stopCrashed, &member{Member: open, broken: broke, invalid: invalid}, true},
+		{stopBroken, &member{Member: open, broken: broke, invalid: invalid}, false},
+		{stopDisturbed, &member{Member: open, broken: disturbed, invalid: invalid}, false},
+		{stopIncomparable, &member{Member: open, invalid: invalid}, false},
+		{stopMaximum, &member{Member: full}, false},
+		{stopFutile, &member{Member: unsettled}, false},
+		{stopSettled, &member{Member: done}, false},
 	} {
-		must.Equal(t, "why it stops", c.m.stopReason(c.crashed, c.retracted), c.want)
+		must.Equal(t, "why it stops", c.m.stopReason(c.crashed), c.want)
 	}
 }

@@ -38,8 +38,6 @@ type session struct {
 	proofs []*ledger.Launch
 	// planned is the maximum number of launches when it was resumed.
 	planned int
-	// closed is why it gets no more launches: a person retracted what rests on it.
-	closed verdict.Reason
 
 	// launch makes one launch in place of make; nil outside of tests.
 	launch func(ctx context.Context, sl slot, tries []*ledger.Launch) (*ledger.Launch, error)

@@ -228,9 +228,6 @@ func (s *session) comparable(m *member, vs []*variant.Variant) (verdict.Verdict,
 // conclude is the benchmark level of the member asked about.
 func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision, level *ledger.Level) error {
 	out.Session = s.id
-	if !s.closed.IsZero() {
-		defer func() { level.Reasons = append(level.Reasons, s.closed) }()
-	}
 	if err := s.checkBaseline(m); err != nil {
 		return err
 	}

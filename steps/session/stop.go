@@ -18,7 +18,6 @@ const (
 	stopBroken       stopReason = "a launch that every comparison needs broke"
 	stopDisturbed    stopReason = "the machine disturbed a launch each time"
 	stopIncomparable stopReason = "its launches do not count"
-	stopRetracted    stopReason = "a person retracted its outcome"
 	stopMaximum      stopReason = "all launches were made"
 	stopSettled      stopReason = "every rule is settled"
 	stopFutile       stopReason = "more launches could settle no rule"
@@ -26,10 +25,10 @@ const (
 
 func (s *session) stopReason(m *member) stopReason {
 	_, crashed := decide.CrashedAgain(m.Arms.Candidate, m.Arms.Parent, s.all)
-	return m.stopReason(!crashed.IsZero(), !s.closed.IsZero())
+	return m.stopReason(!crashed.IsZero())
 }
 
-func (m *member) stopReason(crashed, retracted bool) stopReason {
+func (m *member) stopReason(crashed bool) stopReason {
 	switch {
 	case crashed:
 		return stopCrashed
@@ -41,8 +40,6 @@ func (m *member) stopReason(crashed, retracted bool) stopReason {
 		return stopIncomparable
 	case m.Open:
 		return notStopped
-	case retracted:
-		return stopRetracted
 	case m.Rounds >= m.Most:
 		return stopMaximum
 	case slices.ContainsFunc(m.Asked, func(r verdict.Rule) bool { return r.Verdict == verdict.Inconclusive }):

@@ -73,9 +73,7 @@ var (
 	// MeasurementChanged is why work is wanted whose identity is another.
 	MeasurementChanged = Of("measurement_changed", "{causes?what changed: {causes}}{causes!measurement changed}")
 
-	RetryAfter  = Of("retry_after", "retry after {verdict}")
-	Retracted   = Of("retracted", "retracted")
-	OnRetracted = Of("rests_on_retracted", "based on something retracted")
+	RetryAfter = Of("retry_after", "retry after {verdict}")
 
 	// Relaxed: a rule was relaxed after its launches were seen; its causes say which.
 	Relaxed = Of("relaxed", "rule relaxed after its data were seen{causes? ({causes})}")

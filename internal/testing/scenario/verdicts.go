@@ -220,7 +220,7 @@ var aNumber = regexp.MustCompile(`^(benchmark:[^=]*|[a-z0-9_]+)=-?[0-9][-+.e0-9]
 func (f verdictFacts) add(prefix string, at *ledger.Index) {
 	runs, ended, broken, launches := map[string]int{}, 0, false, map[string]int{}
 	for _, r := range at.Records {
-		if runs[r.Run] == 0 { // a retraction belongs to the run that it is about
+		if runs[r.Run] == 0 { // a waiver belongs to the run that it is about
 			runs[r.Run] = ended + 1
 		}
 		run := fmt.Sprintf("%s/%d ", prefix, runs[r.Run])

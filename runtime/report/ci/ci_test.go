@@ -113,17 +113,6 @@ func TestJUnit(t *testing.T) {
 	}
 }
 
-// TestRetractedIsRed: what people withdrew after the run counts, whatever the run said.
-func TestRetractedIsRed(t *testing.T) {
-	st := recorded(t, verdict.Pass, verdict.Pass, finished(verdict.Pass))
-	d, _, _ := st.Latest("phase.p")
-	err := st.Append(&ledger.Record{Type: "decision", Run: "r1", Time: noon, Decision: d.Withdraw(ledger.Retraction{Node: "phase.p", Reason: "wrong", By: "kim"})})
-	var page bytes.Buffer
-	if err != nil || JUnit(&page, st, noon) != nil || !strings.Contains(page.String(), `type="invalid"`) {
-		t.Errorf("%v\n%s", err, page.String())
-	}
-}
-
 // TestGitHub: the marker is first and cannot end early, what failed is next, tables keep their columns, nothing of
 // somebody else's is HTML, and a comment is never longer than GitHub takes.
 func TestGitHub(t *testing.T) {

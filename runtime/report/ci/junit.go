@@ -179,7 +179,7 @@ func (j *junit) casesOf(r report.Row, unlocked bool) (cases []testCase) {
 			worst = rule.Verdict
 		}
 	}
-	if report.TestsDecided(d.Decision) && d.Retraction == nil && d.Verdict.Unlocks() == worst.Unlocks() {
+	if report.TestsDecided(d.Decision) && d.Verdict.Unlocks() == worst.Unlocks() {
 		for i, rule := range d.Rules {
 			one := k
 			one.Name += ": " + rule.Name

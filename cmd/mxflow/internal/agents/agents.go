@@ -1,7 +1,7 @@
 // Package agents answers a coding agent about one plan over the Model Context Protocol:
 // it reads, proposes within the limits of a seal, and measures in the background. It
 // knows the plan's text, its state and its seal. It knows no command, no flag, no key and
-// no terminal, and has no way to waive, retract, rerun or change a rule: no agent can
+// no terminal, and has no way to waive, rerun or change a rule: no agent can
 // talk it into what it cannot reach.
 package agents
 

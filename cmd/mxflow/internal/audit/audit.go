@@ -40,8 +40,8 @@ func Command(h Host, more ...*cobra.Command) *cobra.Command {
 		Use:   "audit [PLAN]",
 		Short: "Show every decision of gates and features with its values",
 		Long: `Shows every attempt at every gate and feature, the old ones too: the rules, the
-values on both sides, the verdict, and why it was decided then. Waivers and
-retractions are listed where they happened: who, why and until when.`,
+values on both sides, the verdict, and why it was decided then. Waivers are
+listed where they happened: who, why and until when.`,
 		Example: `  mxflow audit plan.hcl
   mxflow audit verify plan.hcl`,
 		Args: cobra.MaximumNArgs(1),

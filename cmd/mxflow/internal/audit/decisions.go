@@ -36,7 +36,7 @@ func printDecisions(h Host, st *store.Store) {
 			printWaiver(h, waivers[0])
 			waivers = waivers[1:]
 		}
-		if runtime.DecidesAlone(runtime.Kind(d.Kind)) || d.Retraction != nil {
+		if runtime.DecidesAlone(runtime.Kind(d.Kind)) {
 			printDecision(h, d)
 		}
 	}

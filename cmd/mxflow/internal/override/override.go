@@ -1,21 +1,18 @@
-// Package override reads a person's override of an outcome (until when, in one line),
-// determines what is withdrawn with it, and reports that. It records nothing.
+// Package override reads a person's override of an outcome: of which gate, until when, and why in
+// one line. It records nothing.
 package override
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/runtime"
-	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -92,81 +89,6 @@ func fromNow(text string) (time.Duration, error) {
 		}
 	}
 	return time.ParseDuration(text)
-}
-
-// JSON is what was withdrawn, and what that locks, for programs.
-func JSON(records []*ledger.Record, locked []string) any {
-	out := struct {
-		Retracted *ledger.Decision   `json:"retracted"`
-		Withdrawn []*ledger.Decision `json:"withdrawn"`
-		Locked    []string           `json:"locked"`
-	}{records[0].Decision, []*ledger.Decision{}, append([]string{}, locked...)}
-	for _, r := range records[1:] {
-		out.Withdrawn = append(out.Withdrawn, r.Decision)
-	}
-	return out
-}
-
-// Print prints what was withdrawn and what that locks.
-func Print(w table.Screen, d store.Decided, records []*ledger.Record, locked []string) {
-	root := records[0].Decision
-	fmt.Fprintf(w, "%s was %s and is invalid now (attempt %d): %s.\n", d.Node, report.Withdrawn(root.Retraction), root.Attempt, root.Retraction.Of(d.Node).String())
-	if len(records) > 1 {
-		fmt.Fprintln(w, "Withdrawn with it:")
-		for _, r := range records[1:] {
-			fmt.Fprintf(w, "  %s, which was %s\n", r.Decision.Node, report.Withdrawn(r.Decision.Retraction))
-		}
-	}
-	if len(locked) > 0 {
-		fmt.Fprintln(w, "Locked until it is decided again:")
-		for _, node := range locked {
-			fmt.Fprintf(w, "  %s\n", node)
-		}
-	}
-	fmt.Fprintf(w, "apply leaves it so unless something that it measures changes. To decide it again: %s\n", w.Command("apply", "--rerun", RerunName(d.Decision)))
-}
-
-// RerunName is the argument of --rerun that measures what a decision rests on again.
-func RerunName(d *ledger.Decision) string {
-	switch runtime.Kind(d.Kind) {
-	case runtime.KindFeature:
-		return d.Feature
-	case runtime.KindGate, runtime.KindPhase:
-		return d.Phase
-	}
-	return d.Node
-}
-
-// Resting are the standing decisions withdrawn with root, in the order in which they were
-// made, and the addresses of steps and measurements that this locks. g is the plan's
-// graph, and err why there is none. rough is why more than what rests on it is withdrawn;
-// empty if it is not.
-func Resting(st *store.Store, root store.Decided, g *runtime.Graph, err error) (out []store.Decided, locked []string, rough string) {
-	rests := map[string]bool{}
-	if err == nil && g.Node(root.Node) == nil {
-		err = fmt.Errorf("the plan has no %s", root.Node)
-	}
-	if err != nil {
-		rough = err.Error()
-	} else {
-		for _, n := range g.Dependents(root.Node, func(id string) *ledger.Decision { d, _, _ := st.Latest(id); return d }) {
-			rests[n.ID] = true
-		}
-	}
-	first := st.History(root.Node)[0].Record
-	for _, d := range report.Standing(st) {
-		switch {
-		case d.Node == root.Node || !rests[d.Node] && (rough == "" || d.Record < first):
-		case !runtime.DecidesAlone(runtime.Kind(d.Kind)):
-			if rests[d.Node] && d.Verdict.Unlocks() {
-				locked = append(locked, d.Node)
-			}
-		case d.Retraction == nil:
-			out = append(out, d)
-		}
-	}
-	slices.SortFunc(out, func(a, b store.Decided) int { return a.Record - b.Record })
-	return out, locked, rough
 }
 
 // Gate is the address of a gate that a person names by its phase.

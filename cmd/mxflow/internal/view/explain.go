@@ -145,7 +145,7 @@ func (p *argument) facts(e *Explanation) {
 		}
 	}
 	if len(e.Rules) == 0 {
-		p.say("  ", p.told.Unprinted(unmarked(d.Decision)...)...)
+		p.say("  ", p.told.Unprinted(d.Why()...)...)
 	}
 	if d.Exit != nil && *d.Exit >= 0 {
 		fmt.Fprintf(p, "  exit status %d\n", *d.Exit)

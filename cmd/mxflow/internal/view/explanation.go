@@ -87,11 +87,9 @@ func Explain(st *store.Store, node, alternative string, number int) (*Explanatio
 	}
 	d := history[at]
 	e.Decision = &d
-	if d.Retraction == nil {
-		for _, id := range report.EvidenceLaunches(d.Decision) {
-			if _, ok := st.LaunchByID(id); !ok {
-				e.Notes = append(e.Notes, verdict.New(code.LaunchUnrecorded).On(id))
-			}
+	for _, id := range report.EvidenceLaunches(d.Decision) {
+		if _, ok := st.LaunchByID(id); !ok {
+			e.Notes = append(e.Notes, verdict.New(code.LaunchUnrecorded).On(id))
 		}
 	}
 	e.Engines = report.EnginesOf(st, d.Decision)
@@ -128,7 +126,7 @@ func Explain(st *store.Store, node, alternative string, number int) (*Explanatio
 // it.
 func Moved(st *store.Store, d *ledger.Decision) []gates.Movement {
 	i := slices.IndexFunc(d.Evidence, func(ev ledger.Evidence) bool { return ev.Feature == d.Feature })
-	if d.Kind != ledger.KindFeature || d.Retraction != nil || d.Statistics == nil || i < 0 {
+	if d.Kind != ledger.KindFeature || d.Statistics == nil || i < 0 {
 		return nil
 	}
 	ev, err := decide.Assemble(d.Evidence[i:i+1], st.LaunchByID)
@@ -144,21 +142,8 @@ type rule struct {
 	Of string `json:"of,omitempty"` // an alternative's name
 }
 
-// marksOf are people's acts on a decision: that it was withdrawn, and waivers.
+// marksOf are people's acts on a decision: waivers.
 func marksOf(st *store.Store, d store.Decided, now time.Time) (marks []verdict.Reason) {
-	if r := d.Retraction; r != nil {
-		was := r.Was()
-		was = was.As(code.Of("explain.was_withdrawn",
-			"{causes}; withdrawn: {verdict}{accepted?, accepted} (attempt {attempt}, see --attempt {attempt})"))
-		marks = append(marks, was.From(r.Of(d.Node)))
-	}
-	for _, other := range st.History(d.Node) {
-		if r := other.Retraction; r != nil && other.Attempt > d.Attempt && r.Attempt == d.Attempt {
-			marks = append(marks, verdict.Say("explain.withdrawn_later", "withdrawn on {when}",
-				verdict.Text("when", ledger.Minute(other.Time))).From(r.Of(d.Node)))
-			break // later ones carry the same act on
-		}
-	}
 	var waiver *ledger.Waiver
 	for _, r := range st.Records() {
 		if r.Waiver.About(d.Decision) {
@@ -170,15 +155,4 @@ func marksOf(st *store.Store, d store.Decided, now time.Time) (marks []verdict.R
 			"{causes}; the verdict by evidence remains {verdict}").Is(d.Verdict).From(bears))
 	}
 	return marks
-}
-
-// unmarked are the reasons of a decision that its marks do not contain.
-func unmarked(d *ledger.Decision) []verdict.Reason {
-	r := d.Retraction
-	if r == nil {
-		return d.Why()
-	}
-	return slices.DeleteFunc(d.Why(), func(reason verdict.Reason) bool {
-		return reason.Equal(r.Of(d.Node)) || reason.Equal(r.Was())
-	})
 }

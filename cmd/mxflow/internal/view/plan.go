@@ -268,8 +268,6 @@ func (r planRow) why() (lines []string) {
 	case r.action() == "reuse":
 		text := verdictWord(d)
 		switch rule := report.Deciding(d); {
-		case d.Retracted():
-			text = string(d.Verdict) + ", retracted"
 		case !own.Why.IsZero():
 			text += ", " + own.Why.String()
 		case own.Node.Kind == runtime.KindFeature && rule != nil:
