@@ -5,11 +5,22 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/internal/testing/scenario"
 )
+
+// BenchmarkVersion is the time of a whole process: what a person feels before anything else
+// happens.
+func BenchmarkVersion(b *testing.B) {
+	for b.Loop() {
+		must.Do(b, exec.Command(scenario.Program, "version").Run())
+	}
+}
 
 // nobody listens there: what is not refused fails to reach it.
 const nobody = "http://127.0.0.1:1/v1"
