@@ -88,15 +88,16 @@ type socket struct {
 // takes milliseconds on a machine with much memory, whose table is large.
 func listeners(of string) (sockets []socket, err error) {
 	if of == "self" {
-		if sockets, err := askedListeners(); err == nil {
+		if sockets, err := sockDiag(unix.IPPROTO_TCP); err == nil {
 			return sockets, nil
 		}
 	}
-	return filedListeners(of)
+	return procNetTCP(of)
 }
 
-// askedListeners are the listening sockets of our network namespace by sock_diag(7).
-func askedListeners() (sockets []socket, err error) {
+// sockDiag are the listening sockets of a protocol in our network namespace, by sock_diag(7).
+// What the kernel cannot tell is an error, and never no socket.
+func sockDiag(protocol byte) (sockets []socket, err error) {
 	const listen, size, source, inode = 10, 72, 8, 68 // of struct inet_diag_msg
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_INET_DIAG)
 	if err != nil {
@@ -109,7 +110,7 @@ func askedListeners() (sockets []socket, err error) {
 		order.PutUint32(request, uint32(len(request)))
 		order.PutUint16(request[4:], unix.SOCK_DIAG_BY_FAMILY)
 		order.PutUint16(request[6:], unix.NLM_F_REQUEST|unix.NLM_F_DUMP)
-		request[16], request[17] = family, unix.IPPROTO_TCP
+		request[16], request[17] = family, protocol
 		order.PutUint32(request[20:], 1<<listen)
 		if err := unix.Sendto(fd, request, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 			return nil, err
@@ -127,6 +128,10 @@ func askedListeners() (sockets []socket, err error) {
 			for _, m := range messages {
 				switch {
 				case m.Header.Type == unix.NLMSG_DONE:
+					// It ends with an error where the kernel's module for it is missing.
+					if len(m.Data) >= 4 && order.Uint32(m.Data) != 0 {
+						return nil, unix.Errno(-int32(order.Uint32(m.Data)))
+					}
 					done = true
 				case m.Header.Type != unix.SOCK_DIAG_BY_FAMILY || len(m.Data) < size:
 					return nil, errors.ErrUnsupported
@@ -144,9 +149,9 @@ func askedListeners() (sockets []socket, err error) {
 	return sockets, nil
 }
 
-// filedListeners are the listening sockets by proc_net_tcp(5): addresses are hexadecimal
+// procNetTCP are the listening sockets by proc_net_tcp(5): addresses are hexadecimal
 // words in the machine's byte order (little endian, on amd64 and arm64).
-func filedListeners(of string) (sockets []socket, err error) {
+func procNetTCP(of string) (sockets []socket, err error) {
 	const local, state, inode, listen = 1, 3, 9, "0A"
 	for _, file := range []string{"/net/tcp", "/net/tcp6"} {
 		table, err := os.ReadFile("/proc/" + of + file)

@@ -225,8 +225,9 @@ func TestWhere(t *testing.T) {
 	}
 }
 
-// TestListenersAreAskedFor: the kernel's answer and its files say the same.
-func TestListenersAreAskedFor(t *testing.T) {
+// TestListeners: the kernel's answer and its files say the same, and what it cannot tell is an
+// error.
+func TestListeners(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::1]:0", ":0"} {
 		port := uint16(listen(t, address))
 		at := func(sockets []socket, err error) []socket {
@@ -236,9 +237,13 @@ func TestListenersAreAskedFor(t *testing.T) {
 			}
 			return slices.DeleteFunc(sockets, func(s socket) bool { return s.at.Port() != port })
 		}
-		asked, filed := at(askedListeners()), at(filedListeners("self"))
-		if len(asked) != 1 || !slices.Equal(asked, filed) {
-			t.Errorf("%s: asked %v, filed %v", address, asked, filed)
+		asked, read := at(sockDiag(unix.IPPROTO_TCP)), at(procNetTCP("self"))
+		if len(asked) != 1 || !slices.Equal(asked, read) {
+			t.Errorf("%s: sock_diag has %v, /proc %v", address, asked, read)
 		}
+	}
+	const unassigned = 200 // a protocol that no module is for
+	if sockets, err := sockDiag(unassigned); err == nil {
+		t.Errorf("%v, and no error", sockets)
 	}
 }

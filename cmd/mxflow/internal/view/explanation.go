@@ -142,7 +142,7 @@ type rule struct {
 	Of string `json:"of,omitempty"` // an alternative's name
 }
 
-// marksOf are people's acts on a decision: waivers.
+// marksOf is the waiver of a decision, if there is one.
 func marksOf(st *store.Store, d store.Decided, now time.Time) (marks []verdict.Reason) {
 	var waiver *ledger.Waiver
 	for _, r := range st.Records() {
