@@ -200,7 +200,7 @@ func (s *shift) direction(of int) int {
 	return 0
 }
 
-// shifts compares all metrics of a feature with its parent, cell by cell; none of a
+// allShifts compares all metrics of a feature with its parent, cell by cell; none of a
 // server that was already running.
 func (d *decider) allShifts(feature string) (all []*shift) {
 	f := d.ev.Features[feature]

@@ -81,22 +81,6 @@ func (p *Plan) ChangedKnobs(knobs map[string]string) map[string]string {
 	return set
 }
 
-// PlannedKnobs is the knob values of a feature from the plan alone; accepted holds the
-// stack's, for a feature that builds on it.
-func (p *Plan) PlannedKnobs(f *Feature, accepted map[string]string) map[string]string {
-	knobs := p.DefaultKnobs()
-	switch f.BuildsOn.Kind {
-	case OnFeature:
-		if under := p.Feature(f.BuildsOn.Feature); under != nil {
-			knobs = p.PlannedKnobs(under, accepted)
-		}
-	case OnAccepted:
-		maps.Copy(knobs, accepted)
-	}
-	maps.Copy(knobs, f.Set)
-	return knobs
-}
-
 // Candidates are all features that have a variant of their own: those of the phases, with
 // their alternatives and confirmations.
 func (p *Plan) Candidates() (all []*Feature) {

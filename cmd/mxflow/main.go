@@ -14,5 +14,9 @@ func main() {
 	// What the runtime ends by itself, as out of memory, ends by SIGABRT, 134 in a shell,
 	// and not with 2, which is "a gate failed". Package ending has the signals.
 	debug.SetTraceback("crash")
+	// The heap is tens of megabytes, and what the collector does less stays for the engine.
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(200)
+	}
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -19,7 +19,7 @@ type Command struct {
 	Dir string
 	// Env looks up a variable of its environment.
 	Env func(name string) string
-	// Given are the values of its environment that the plan sets, Values all of them, which are
+	// Given are the values of its environment that the plan sets and that may name a file, Values all of them, which are
 	// known of a running process: the same command is started from different shells.
 	Given, Values []string
 }
@@ -124,8 +124,8 @@ func (s *search) all() {
 		s.setting(value, func(string) bool { return true })
 	}
 	for _, value := range slices.Concat(c.Given, c.Values) {
-		if !strings.ContainsAny(value, "/.") {
-			continue // as most have no name of a file in them
+		if !MayNameFile(value) {
+			continue
 		}
 		for _, name := range append([]string{value}, token.FindAllString(value, -1)...) {
 			s.setting(name, func(path string) bool { return IsCode(path) || isSetting(path) })
@@ -158,10 +158,14 @@ func (s *search) word(word, dir string) bool {
 	return ok
 }
 
+// MayNameFile reports whether a value of the environment can name a file: most have neither a
+// slash nor a dot.
+func MayNameFile(value string) bool { return strings.ContainsAny(value, "/.") }
+
 // setting adds a file that a value of the environment names, as far as it counts, and nothing
 // that it names: it need not be run.
 func (s *search) setting(name string, counts func(path string) bool) {
-	if !strings.ContainsAny(name, "/.") {
+	if !MayNameFile(name) {
 		return
 	}
 	path, ok := regular(name, s.Dir)

@@ -161,7 +161,7 @@ func shownOf(c *plans.Column) Shown {
 
 func shownAs(c Column, unit string) Shown { return Shown{Path: c.Name(), Column: c, Unit: unit} }
 
-// add adds columns that are not there yet.
+// addColumns adds columns that are not there yet.
 func addColumns(columns []Shown, more ...Shown) []Shown {
 	for _, c := range more {
 		if !slices.ContainsFunc(columns, func(o Shown) bool {

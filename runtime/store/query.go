@@ -176,7 +176,6 @@ func (j Journal) Latest(node string) *ledger.Decision {
 	return d
 }
 
-// History are all decisions about a node, oldest first.
 // Waiver is the standing waiver of a node, nil if there is none.
 func (j Journal) Waiver(node string) *ledger.Waiver { return j.store.Waiver(node) }
 

@@ -116,8 +116,15 @@ func ProcessCommand(spec engine.Spec) source.Command {
 		value, _ := Variable(spec, name)
 		return value
 	}}
-	for _, value := range sorted.All(spec.Env) {
-		c.Given = append(c.Given, value)
+	var names []string
+	for name, value := range spec.Env {
+		if source.MayNameFile(value) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		c.Given = append(c.Given, spec.Env[name])
 	}
 	return c
 }

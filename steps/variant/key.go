@@ -26,7 +26,11 @@ func (l *Resolver) SecretDigest(parts ...any) string {
 // out, and names of files in it are relative to it: a checkout that was moved measures the
 // same. If a source's commit or a tree's state is unknown, the key changes when it is known.
 func (l *Resolver) variantKey(ctx context.Context, spec engine.Spec) string {
-	parts := []any{"variant", spec.Kind, spec.Model, spec.Command, spec.Env, spec.Unset, l.Program(ctx, spec)}
+	env := make([]string, 0, 2*len(spec.Env)) // which is digested faster than a map
+	for _, name := range slices.Sorted(maps.Keys(spec.Env)) {
+		env = append(env, name, spec.Env[name])
+	}
+	parts := []any{"variant", spec.Kind, spec.Model, spec.Command, env, spec.Unset, l.Program(ctx, spec)}
 	if spec.How() != engine.HowProcess {
 		if spec.Docker != nil {
 			image := *spec.Docker

@@ -19,7 +19,7 @@ import (
 // they have ended. There it has to hold; and a scenario that measures nothing gets no
 // second try, since what fails there now and then is a fault.
 
-// aside is what was set aside by tests in parallel.
+// Aside is what was set aside by tests in parallel.
 type Aside[T any] struct {
 	mu   sync.Mutex
 	List []T

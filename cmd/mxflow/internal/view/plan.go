@@ -28,6 +28,8 @@ type Preview struct {
 	// Changes are those of the plan since the last apply, and Baseline what starts it.
 	Changes  []plans.Difference
 	Baseline engine.Spec
+
+	defaults map[string]string // the baseline's knobs
 }
 
 // planned is a node for programs.
@@ -306,16 +308,16 @@ func (v *Preview) content(n *runtime.Node, launches bool) (lines []string) {
 	case n.Kind == runtime.KindGate && n.PhaseBlock != nil && n.PhaseBlock.Gate != nil:
 		rules(n.PhaseBlock.Gate.Rules)
 	case f != nil && launches && n.ID != runtime.BaselineID:
-		was := *f
-		was.Set = nil
-		under, over := v.Plan.PlannedKnobs(&was, v.accepted(n)), []string(nil)
+		var over []string
 		for _, k := range v.Plan.Knobs {
-			if value, set := f.Set[k.Name]; set && value != under[k.Name] {
-				over = append(over, fmt.Sprintf("%s %s → %s", k.Name, under[k.Name], value))
+			if value, set := f.Set[k.Name]; set {
+				if under := v.under(f, n, k.Name); value != under {
+					over = append(over, fmt.Sprintf("%s %s → %s", k.Name, under, value))
+				}
 			}
 		}
 		if c := f.Choose; c != nil {
-			over = append(over, fmt.Sprintf("%s %s → one of %s", c.Knob, under[c.Knob], strings.Join(c.Values, ", ")))
+			over = append(over, fmt.Sprintf("%s %s → one of %s", c.Knob, v.under(f, n, c.Knob), strings.Join(c.Values, ", ")))
 		}
 		lines = append(lines, strings.Join(over, ", "))
 		rules(f.Criteria)
@@ -329,20 +331,32 @@ func (v *Preview) content(n *runtime.Node, launches bool) (lines []string) {
 	return lines
 }
 
-// accepted are the knob values that the stack has below a node, as far as an apply knows
-// before it has measured.
-func (v *Preview) accepted(n *runtime.Node) map[string]string {
-	knobs := map[string]string{}
-	for _, st := range v.States {
-		if st.Node.Kind != runtime.KindFeature || st.Node.Order >= n.Order || st.Node.FeatureBlock.Trial ||
-			st.Decision != nil && !st.Decision.Accepted {
-			continue
+// under is the value of a knob below a feature, as far as an apply knows before it has
+// measured: of the stack, or of the feature that it builds on.
+func (v *Preview) under(f *plans.Feature, n *runtime.Node, knob string) string {
+	switch f.BuildsOn.Kind {
+	case plans.OnFeature:
+		if parent := v.Plan.Feature(f.BuildsOn.Feature); parent != nil {
+			if value, set := parent.Set[knob]; set {
+				return value
+			}
+			return v.under(parent, n, knob)
 		}
-		for knob, value := range st.Node.FeatureBlock.Set {
-			knobs[knob] = value
+	case plans.OnAccepted:
+		for _, st := range slices.Backward(v.States) {
+			if st.Node.Kind != runtime.KindFeature || st.Node.Order >= n.Order || st.Node.FeatureBlock.Trial ||
+				st.Decision != nil && !st.Decision.Accepted {
+				continue
+			}
+			if value, set := st.Node.FeatureBlock.Set[knob]; set {
+				return value
+			}
 		}
 	}
-	return knobs
+	if v.defaults == nil {
+		v.defaults = v.Plan.DefaultKnobs()
+	}
+	return v.defaults[knob]
 }
 
 // sure is the minimum of launches.
