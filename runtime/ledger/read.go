@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	goruntime "runtime"
 	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -72,21 +73,20 @@ func scan(r io.Reader, path string, cp *checkpoint) (*scanned, error) {
 		}
 		return 0, nil, nil
 	})
-	for in.Scan() {
-		line, whole := bytes.CutSuffix(in.Bytes(), []byte("\n"))
-		if !whole && in.Err() != nil {
-			break // this is not how the line ends
-		}
+	lines, leave := decodeLines(in)
+	defer leave()
+	for l := range lines {
+		line, whole := bytes.CutSuffix(l.text, []byte("\n"))
 		if !whole {
 			return s, s.tail(line, path)
 		}
 		n := s.tree.n
-		leaf, problem := s.leaf(line)
+		problem := s.leaf(line)
 		switch {
 		case problem == nil && n > 0: // the first leaf is the header
-			var rec *Record
-			if rec, problem = decode(leaf); problem == nil {
-				problem = s.add(rec)
+			<-l.decoded
+			if problem = l.problem; problem == nil {
+				problem = s.add(l.record)
 			}
 		case problem != nil && cp != nil && n >= cp.size:
 			s.torn = true
@@ -110,27 +110,63 @@ func scan(r io.Reader, path string, cp *checkpoint) (*scanned, error) {
 	return s, nil
 }
 
-// leaf adds one line, given without its LF, to the tree and returns its leaf. The root is
+// lineAhead is a line of a ledger, with its LF, and once decoded is closed, what its leaf is.
+type lineAhead struct {
+	text    []byte
+	decoded chan struct{}
+	record  *Record
+	problem error
+}
+
+// decodeLines yields the lines of a scanner in order, each being decoded while those before
+// it are verified: decoding is most of reading a ledger. It ends before a line that the
+// scanner could not read to its end, whose error in.Err returns. leave ends it earlier.
+func decodeLines(in *bufio.Scanner) (lines <-chan *lineAhead, leave func()) {
+	ahead, left := make(chan *lineAhead, goruntime.GOMAXPROCS(0)), make(chan struct{})
+	go func() {
+		defer close(ahead)
+		for in.Scan() {
+			l := &lineAhead{text: bytes.Clone(in.Bytes()), decoded: make(chan struct{})}
+			if !bytes.HasSuffix(l.text, []byte("\n")) && in.Err() != nil {
+				return
+			}
+			go func() {
+				defer close(l.decoded)
+				if i := bytes.LastIndexByte(l.text, '\t'); i >= 0 {
+					l.record, l.problem = decode(l.text[:i])
+				}
+			}()
+			select {
+			case ahead <- l:
+			case <-left:
+				return
+			}
+		}
+	}()
+	return ahead, func() { close(left) }
+}
+
+// leaf adds one line, given without its LF, to the tree. The root is
 // compared as text: base64 has spellings that decode alike, and only the one that formatLine
 // writes may pass.
-func (s *scanned) leaf(line []byte) ([]byte, error) {
+func (s *scanned) leaf(line []byte) error {
 	i := bytes.LastIndexByte(line, '\t')
 	if i < 0 {
-		return nil, errors.New("has no tab between the record and its tree hash")
+		return errors.New("has no tab between the record and its tree hash")
 	}
 	leaf := line[:i]
 	if err := s.tree.add(leaf); err != nil {
-		return nil, err
+		return err
 	}
 	if s.tree.n == 1 {
 		if err := parseHeader(leaf); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if s.tree.root.String() != string(line[i+1:]) {
-		return nil, errors.New("does not match its tree hash: it was changed, or a line before it was added or removed")
+		return errors.New("does not match its tree hash: it was changed, or a line before it was added or removed")
 	}
-	return leaf, nil
+	return nil
 }
 
 // tail judges the bytes after the last LF.
