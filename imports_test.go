@@ -1,4 +1,4 @@
-// Package mxflow has no code: this folder holds the rules for who may import whom.
+// Package mxflow has no code: this folder holds the rules for all of it, such as who may import whom.
 package mxflow
 
 import (

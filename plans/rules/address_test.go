@@ -20,7 +20,7 @@ import (
 	"github.com/mxflow/mxflow/plans/rules"
 )
 
-// rules compiles against planstest.RulePlan. The places are "criterion" (of first) and the gates of the phases.
+// ruleSet compiles against planstest.RulePlan. The places are "criterion" (of first) and the gates of the phases.
 type ruleSet struct {
 	ns     *rules.Namespace
 	places map[string]*rules.Scope

@@ -1,0 +1,57 @@
+package mxflow
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/internal/testing/must"
+)
+
+// goFiles calls f with each of the project's Go files, parsed with its comments.
+func goFiles(t *testing.T, f func(name, text string, set *token.FileSet, file *ast.File)) {
+	must.Do(t, filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(name) != ".go" {
+			return err
+		}
+		text, set := must.Read(t, name), token.NewFileSet()
+		f(name, text, set, must.Get(parser.ParseFile(set, name, text, parser.ParseComments))(t))
+		return nil
+	}))
+}
+
+// TestDocCommentsBeginWithTheName: the first word of a comment on a function or a type is its
+// name, behind an article or none, so a comment does not survive a change of the name.
+func TestDocCommentsBeginWithTheName(t *testing.T) {
+	goFiles(t, func(name, _ string, set *token.FileSet, file *ast.File) {
+		check := func(of *ast.Ident, doc *ast.CommentGroup) {
+			words := strings.Fields(doc.Text())
+			if len(words) > 1 && (words[0] == "A" || words[0] == "An" || words[0] == "The") {
+				words = words[1:]
+			}
+			if len(words) > 0 && strings.TrimRight(words[0], ",:.'s") != strings.TrimRight(of.Name, "s") {
+				t.Errorf("%s: the comment on %s begins with %q", set.Position(of.Pos()), of.Name, words[0])
+			}
+		}
+		for _, d := range file.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if !strings.HasSuffix(name, "_test.go") && d.Name.Name != "init" {
+					check(d.Name, d.Doc)
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if s, is := spec.(*ast.TypeSpec); is && s.Doc != nil {
+						check(s.Name, s.Doc)
+					} else if is && len(d.Specs) == 1 {
+						check(s.Name, d.Doc)
+					}
+				}
+			}
+		}
+	})
+}
