@@ -366,7 +366,7 @@ func session(r *rand.Rand, n int, base, own float64) *Evidence {
 			put(&b.Launches[i], 40*math.Exp(base*r.NormFloat64()))
 		}
 	}
-	return &Evidence{Features: map[string]*Feature{"f": {Candidate: a, Parent: b, Root: &b}}}
+	return &Evidence{Features: map[string]*Feature{"f": {Candidate: a, Parent: b, Root: b}}}
 }
 
 // TestFamilyWiseErrors: three criteria that are all just true fail together in at most 5% of sessions, and three that
@@ -549,7 +549,7 @@ func TestStaleLaunchesDecideNothing(t *testing.T) {
 		{"chat.tg.gain >= 1.0", both, verdict.Inconclusive, "fail by the numbers, but launches of f were"},
 		{"chat.tg.gain >= 0.10", func(f *Feature) { last(&f.Parent) }, verdict.Inconclusive, "launches of baseline were"},
 		{"chat.tg >= 35", func(f *Feature) { last(&f.Candidate) }, verdict.Inconclusive, "launches of f were"},
-		{"chat.tg >= 35 and chat.tg.root.change > 0", func(f *Feature) { last(&f.Candidate); last(f.Root) }, verdict.Inconclusive, "launches of f were"},
+		{"chat.tg >= 35 and chat.tg.root.change > 0", func(f *Feature) { last(&f.Candidate); last(&f.Root) }, verdict.Inconclusive, "launches of f were"},
 		{"levels.kernels == 'pass'", both, verdict.Pass, ""},
 	} {
 		got := decided(compiled(t, c.rule), with(c.change))

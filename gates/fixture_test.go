@@ -90,7 +90,7 @@ func full() *Evidence {
 	return &Evidence{Features: map[string]*Feature{"f": {
 		Candidate: medians("f", 38.4, 38.6, 38.5, 38.5),
 		Parent:    medians("baseline", 31.58, 31.82, 31.63, 31.7),
-		Root:      armOf(medians("root", 20, 20.5, 19.5, 20)),
+		Root:      medians("root", 20, 20.5, 19.5, 20),
 		Levels:    map[string]verdict.Verdict{"smoke": verdict.Pass, "kernels": verdict.Pass, "benchmark": verdict.Pass},
 		Knobs:     map[string]string{"moe": "routed"},
 		Outcome:   verdict.Pass,
@@ -140,5 +140,3 @@ func died(text string) verdict.Reason {
 func decided(rule *plans.Rule, ev *Evidence) verdict.Rule {
 	return Decide([]*plans.Rule{rule}, ev, usual)[0]
 }
-
-func armOf(a Arm) *Arm { return &a }

@@ -173,7 +173,7 @@ func (r *reading) levelResult(in *plans.Input, f *Feature) *absence {
 	for i, a := range arms {
 		address := in.LaunchAddress()
 		why := verdict.New(code.Unqualified, verdict.Text("metric", address)).On(a.Name)
-		if q := a.Qualified; q != nil {
+		if q := a.Qualified; q.ID != "" {
 			v, ok := q.Metrics[address].Stats["median"]
 			if ok {
 				values[i] = v
@@ -322,10 +322,10 @@ func saving(in *plans.Input) bool {
 func (r *reading) observed(in *plans.Input, f *Feature) *absence {
 	launches := f.Candidate.Launches
 	if in.Words != "" {
-		if launches = nil; f.Candidate.Qualified == nil {
+		if launches = nil; f.Candidate.Qualified.ID == "" {
 			return invalid(verdict.New(code.Unqualified, verdict.Text("metric", in.Name)).On(f.Candidate.Name))
 		}
-		launches = []Launch{*f.Candidate.Qualified}
+		launches = []Launch{f.Candidate.Qualified}
 	}
 	if len(launches) == 0 {
 		return &absence{verdict: verdict.Inconclusive, reason: verdict.New(code.Unmeasured).On(f.Candidate.Name), unmeasured: true}

@@ -31,7 +31,7 @@ func TestAbsence(t *testing.T) {
 	}{
 		{"one launch of the parent", "chat.tg.gain > 0", func(f *Feature) { f.Parent.Launches = f.Parent.Launches[:1] }, "inconclusive", "1 launch per arm: launch-to-launch variance unknown): not paired with a launch of the other arm, so not counted: f.2, f.3 and f.4"},
 		{"no launch of the root", "chat.tg.root.gain > 0", func(f *Feature) { f.Root.Launches = nil }, "inconclusive", "no launch of root"},
-		{"no root", "chat.tg.root.gain > 0", func(f *Feature) { f.Root = nil }, "inconclusive", "no launch of root"},
+		{"no root", "chat.tg.root.gain > 0", func(f *Feature) { f.Root = Arm{} }, "inconclusive", "no launch of root"},
 		{"a root that dropped out", "chat.tg.root.gain > 0", func(f *Feature) {
 			f.Root.Lost = verdict.New(code.ReferenceLost).On("root").From(verdict.New(code.EngineDied))
 		}, "inconclusive", "root was not measured"},
@@ -525,7 +525,7 @@ var damages = map[string]func(f *Feature, in *plans.Input){
 	},
 }
 
-func arms(f *Feature) []*Arm { return []*Arm{&f.Candidate, &f.Parent, f.Root} }
+func arms(f *Feature) []*Arm { return []*Arm{&f.Candidate, &f.Parent, &f.Root} }
 
 func damageStats(f *Feature, in *plans.Input, change func(measure.Summary)) {
 	if in.Kind != plans.InputMetric {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -37,7 +38,7 @@ func recorded(t *testing.T) *store.Store {
 	delete(records[2].Launch.Metrics, "chat.itl")
 	records = append(records, &ledger.Record{Type: "decision", Decision: &ledger.Decision{
 		Node: "feature.cache", Kind: ledger.KindFeature, Feature: "cache", Attempt: 1, Verdict: verdict.Fail, Session: "s-1",
-		Evidence: []ledger.Evidence{{Feature: "cache", Parent: ledger.Arm{Name: "baseline", Launches: []string{"l1"}}, Candidate: ledger.Arm{Name: "cache on", Launches: []string{"l2", "l3"}}}},
+		Evidence: []gates.Feature{{Name: "cache", Parent: gates.ArmOf("baseline", "l1"), Candidate: gates.ArmOf("cache on", "l2", "l3")}},
 	}})
 	for _, r := range records {
 		r.Run, r.Time = "r1", at

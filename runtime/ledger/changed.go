@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
@@ -39,14 +40,17 @@ func (d *Decision) Changed(p *Decision) verdict.Reason {
 	return verdict.Say("rules_changed", "rules changed")
 }
 
-var reason = reflect.TypeFor[verdict.Reason]()
+var reason, launched = reflect.TypeFor[verdict.Reason](), reflect.TypeFor[gates.Launch]()
 
 // same compares as records are compared that were written and read: an empty list is none,
-// a reason is its kind, subject, verdict and causes; durations, and where in its file a rule
-// stands, are left out.
+// a launch is its ID, a reason its kind, subject, verdict and causes; durations, and where in
+// its file a rule stands, are left out.
 func same(a, b reflect.Value) bool {
-	if a.Type() == reason {
+	switch a.Type() {
+	case reason:
 		return a.Interface().(verdict.Reason).Key() == b.Interface().(verdict.Reason).Key()
+	case launched:
+		return a.Interface().(gates.Launch).ID == b.Interface().(gates.Launch).ID
 	}
 	switch a.Kind() {
 	case reflect.Pointer, reflect.Interface:

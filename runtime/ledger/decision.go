@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/plans"
 )
 
 // Decision is one decided outcome of a node of the graph.
@@ -48,8 +48,8 @@ type Decision struct {
 	// baseline, for people and for `env`.
 	Variant map[string]string `json:"variant,omitempty"`
 	// Statistics and Evidence are how rules were decided and what they read.
-	Statistics *Statistics `json:"statistics,omitempty"`
-	Evidence   []Evidence  `json:"evidence,omitempty"`
+	Statistics *Statistics     `json:"statistics,omitempty"`
+	Evidence   []gates.Feature `json:"evidence,omitempty"`
 	// Alternatives are the candidates of a feature that chooses.
 	Alternatives []Alternative `json:"alternatives,omitempty"`
 	// Confirmations are the results of other engines for a feature.
@@ -173,43 +173,6 @@ type Statistics struct {
 	Alternatives int `json:"alternatives,omitempty"`
 	// Version is decide.Version.
 	Version string `json:"version,omitempty"`
-}
-
-// Evidence is what the rules of a decision read about one feature. With the
-// launches that it names, the decision can be made again.
-type Evidence struct {
-	Feature   string `json:"feature"`
-	Candidate Arm    `json:"candidate"`
-	Parent    Arm    `json:"parent"`
-	Root      Arm    `json:"root"`
-	// Levels, Knobs, Outcome, Accepted, Broken and Cause are as in gates.Feature.
-	Levels   map[string]verdict.Verdict `json:"levels,omitempty"`
-	Knobs    map[string]string          `json:"knobs,omitempty"`
-	Outcome  verdict.Verdict            `json:"outcome,omitempty"`
-	Accepted bool                       `json:"accepted,omitempty"`
-	Broken   verdict.Verdict            `json:"broken,omitempty"`
-	Cause    verdict.Reason             `json:"cause,omitzero"`
-	// Session is the session of the launches, Max the maximum of launches per arm of its
-	// benchmark, and Noise the launch noise recorded before the session started, by
-	// metric address: the minimum for the standard deviation of launches.
-	Session string                   `json:"session,omitempty"`
-	Max     int                      `json:"max,omitempty"`
-	Noise   map[string]verdict.Noise `json:"noise,omitempty"`
-	// Try counts the tries at measuring the feature against its parent until it passes,
-	// this one included; absent for the first.
-	Try int `json:"try,omitempty"`
-	// Answers is what the protocol declares of answers.
-	Answers plans.Answers `json:"answers,omitzero"`
-}
-
-// Arm is a variant and the IDs of its launches, in the order of their rounds.
-type Arm struct {
-	Name     string   `json:"name"`
-	Launches []string `json:"launches,omitempty"`
-	// Qualified is the launch in which levels found its numbers.
-	Qualified string `json:"qualified,omitempty"`
-	// Lost is why it has no launches and got no more.
-	Lost verdict.Reason `json:"lost,omitzero"`
 }
 
 // Marks are caveats for readers of a verdict: that rules were relaxed after its launches

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -57,7 +58,7 @@ func TestArmsStand(t *testing.T) {
 		d.Session, d.Launches = "s-1", slices.Concat(base, short, garbage)
 		d.Alternatives = []ledger.Alternative{{Name: "draft[short]", Set: map[string]string{"cache": "on"}, Verdict: verdict.Pass, Chosen: true}, {Name: "draft[long]", Verdict: verdict.Invalid}}
 		d.Evidence[0].Candidate.Name = "draft[short]"
-		d.Evidence = append(d.Evidence, ledger.Evidence{Feature: "draft[long]", Candidate: ledger.Arm{Name: "draft[long]"}, Parent: ledger.Arm{Name: "baseline"}})
+		d.Evidence = append(d.Evidence, gates.Feature{Name: "draft[long]", Candidate: gates.Arm{Name: "draft[long]"}, Parent: gates.Arm{Name: "baseline"}})
 	})
 	gone := s.launches("s-1", "gone", set("moe=routed"), 77, 78)
 	s.feature("gone", true, set("moe=routed"), "baseline", base[:2], gone, 3, 2, func(d *ledger.Decision) { d.Session = "s-1" })

@@ -282,7 +282,7 @@ func Decided(d *ledger.Decision, all []gates.Movement) []gates.Movement {
 	if len(e.Candidate.Launches) == 0 {
 		return all
 	}
-	decided := tests(d)[e.Candidate.Launches[0]]
+	decided := tests(d)[e.Candidate.Launches[0].ID]
 	for i, m := range all {
 		for _, t := range decided {
 			if t.Against == e.Parent.Name && (t.Metric == m.Metric && t.Stat == "median" || t.Metric+"."+t.Stat == m.Metric) {

@@ -37,7 +37,7 @@ func PortsOf(st *store.Store) *Ports {
 	parents := map[[2]string]string{} // by session and candidate
 	for _, d := range compared(st) {
 		for _, e := range d.Evidence {
-			for _, id := range e.Candidate.Launches {
+			for _, id := range e.Candidate.IDs() {
 				if l, ok := st.LaunchByID(id); ok {
 					parents[[2]string{l.Session, e.Candidate.Name}] = e.Parent.Name
 				}

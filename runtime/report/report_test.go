@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -105,7 +106,7 @@ func TestReportHeadline(t *testing.T) {
 	s.nodes = append(s.nodes, "feature.wide")
 	s.begin("r2")
 	s.feature("wide", false, set("cache=on", "moe=routed", "head=wide"), "accepted", both[:4], own, 0, -0.02, func(d *ledger.Decision) {
-		d.Session, d.Evidence[0].Root = "s-9", ledger.Arm{Name: "baseline", Launches: root}
+		d.Session, d.Evidence[0].Root = "s-9", gates.ArmOf("baseline", root...)
 	})
 	s.stand("s-9", "accepted", both) // another one, that wanted more rounds
 	head("**Decode +204% against the baseline (at least +198%): 2 of 4 ports accepted;")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -99,7 +100,7 @@ func TestStackInSentences(t *testing.T) {
 	e := d.Evidence[0]
 	again.Rules[0].Comparisons = []ledger.Comparison{{Verdict: verdict.Pass, Test: &verdict.Test{
 		Form: verdict.Ratio, Relation: "gain", Metric: "chat.tg", Stat: "median", Against: "baseline", More: true, Threshold: 0.1,
-		Estimate: &gain, Low: &low, High: &high, Looks: []verdict.Look{{N: 4}}, Launches: e.Candidate.Launches, BaseLaunches: e.Parent.Launches,
+		Estimate: &gain, Low: &low, High: &high, Looks: []verdict.Look{{N: 4}}, Launches: e.Candidate.IDs(), BaseLaunches: e.Parent.IDs(),
 	}}}
 	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &again})
 	p := NewWriter(s.st, nil)
@@ -463,7 +464,7 @@ func (s *story) stand(session, variant string, ids []string) {
 	s.seen[node]++
 	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{
 		Node: node, Kind: ledger.KindCriteria, Attempt: s.seen[node], Verdict: verdict.Fail, Session: session,
-		Evidence: []ledger.Evidence{{Feature: variant, Candidate: ledger.Arm{Name: variant, Launches: ids}}},
+		Evidence: []gates.Feature{{Name: variant, Candidate: gates.ArmOf(variant, ids...)}},
 	}})
 }
 
@@ -484,7 +485,7 @@ func (s *story) feature(name string, accepted bool, knobs map[string]string, par
 	test := &verdict.Test{Form: verdict.Ratio, Metric: "chat.tg", Values: values(own), Base: values(base), Low: &low, Stop: verdict.StopPass}
 	d := &ledger.Decision{
 		Node: "feature." + name, Kind: "feature", Phase: "p", Feature: name, Attempt: s.seen[name], Verdict: v, Accepted: accepted, Variant: knobs,
-		Evidence: []ledger.Evidence{{Feature: name, Candidate: ledger.Arm{Name: name, Launches: own}, Parent: ledger.Arm{Name: parent, Launches: base}}},
+		Evidence: []gates.Feature{{Name: name, Candidate: gates.ArmOf(name, own...), Parent: gates.ArmOf(parent, base...)}},
 		Rules: []ledger.Rule{{
 			Name: "decode", Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1",
 			Inputs:      []ledger.Input{{Path: "chat.tg.gain", Value: &gain, N: len(own), BaseN: len(base), PerLaunch: test.Values, BasePerLaunch: test.Base}},

@@ -21,19 +21,25 @@ type Alternative struct {
 	// Gain is how much better than its parent it is in the preferred metric, nil if that
 	// was not measured or nothing is preferred.
 	Gain *float64
+}
 
-	found *CandidateEvidence
+// evidence are the features of a decision as rules read them.
+func evidence(of ...gates.Feature) *gates.Evidence {
+	out := &gates.Evidence{Features: map[string]*gates.Feature{}}
+	for _, f := range of {
+		out.Features[f.Name] = &f
+	}
+	return out
 }
 
 // Candidate decides the criteria of one candidate from its launches, and whether it
 // enters the stack. of is the feature that it is a candidate of.
 func Candidate(v *View, of, f *plans.Feature) (*Alternative, error) {
-	found, err := v.measured(f)
+	out, err := v.measured(f)
 	if err != nil {
 		return nil, err
 	}
-	all := &gates.Evidence{Features: map[string]*gates.Feature{RuleName(f): found.Evidence}}
-	out := found.Rests
+	all := evidence(out.Evidence...)
 	for _, l := range out.Levels {
 		if l.Verdict != verdict.Pass {
 			out.Reasons = append(out.Reasons, l.WithoutCauses())
@@ -47,7 +53,7 @@ func Candidate(v *View, of, f *plans.Feature) (*Alternative, error) {
 	v.withholdRelaxed(runtime.FeatureID(f.Name), out, out.Evidence)
 	admit(v, f, out)
 	out.Hypothesis = claimed(v, f, all, out)
-	return &Alternative{Feature: f, Decision: out, Gain: Preferred(of.Choose, all, Settings(v.Plan, f)), found: found}, nil
+	return &Alternative{Feature: f, Decision: out, Gain: Preferred(of.Choose, all, Settings(v.Plan, f))}, nil
 }
 
 // Alternatives decides each candidate of a feature by its criteria. One pass is enough,
@@ -94,13 +100,12 @@ func Feature(v *View, f *plans.Feature) (*ledger.Decision, error) {
 		})
 		for _, e := range c.Decision.Evidence {
 			// Under its own name too, so every alternative can be decided again.
-			e.Feature = c.Feature.Name
+			e.Name = c.Feature.Name
 			out.Evidence = append(out.Evidence, e)
 		}
 	}
 	if f.Hypothesis != nil {
-		evidence := &gates.Evidence{Features: map[string]*gates.Feature{f.Name: best.found.Evidence}}
-		out.Hypothesis = claimed(v, f, evidence, &out)
+		out.Hypothesis = claimed(v, f, evidence(best.Decision.Evidence...), &out)
 	}
 	return &out, nil
 }
@@ -135,7 +140,7 @@ func criteria(p *plans.Plan, f *plans.Feature, all *gates.Evidence, out *ledger.
 		result.Role = verdict.RoleCriterion
 		out.Rules = append(out.Rules, result)
 	}
-	out.Notes = append(out.Notes, marks(all, settings, out.Evidence)...)
+	out.Notes = append(out.Notes, marks(out.Evidence, settings)...)
 	out.Findings = gates.Findings(f.Criteria, out.Rules, all, settings)
 }
 

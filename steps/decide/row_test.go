@@ -105,7 +105,7 @@ func TestGateReadsRows(t *testing.T) {
 			continue
 		}
 		// What is kept of it decides the same again.
-		ev, err := Assemble(d.Evidence, on.launch)
+		ev, err := Read(d.Evidence, on.launch)
 		if err != nil || len(ev.Features) != 1 {
 			t.Fatalf("%s: %v, %v", name, ev, err)
 		}

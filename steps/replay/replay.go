@@ -300,7 +300,7 @@ func (r *Replay) withholdRelaxed(out *Replayed, d store.Decided, part rulePart, 
 		name := runtime.CandidateOf(d.Node)
 		if part.alternative != nil {
 			name = part.alternative.Name
-			evidence = slices.DeleteFunc(slices.Clone(evidence), func(e ledger.Evidence) bool { return e.Feature != name })
+			evidence = slices.DeleteFunc(slices.Clone(evidence), func(e gates.Feature) bool { return e.Name != name })
 		}
 		node = runtime.FeatureID(name)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/trace"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -142,13 +143,18 @@ func (s *State) feature(phase, name string, v verdict.Verdict, rounds int, base,
 		Launches:   append(arms[ledger.Baseline], arms[name]...),
 		Hypothesis: &ledger.Hypothesis{Metric: "chat.tg", Expect: "+20%", Because: "fewer bytes a token", Outcome: "confirmed"},
 		Rules:      []ledger.Rule{{Name: "decode", Role: verdict.RoleCriterion, Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1", Reasons: []verdict.Reason{reason}, Comparisons: []ledger.Comparison{{Text: "chat.tg.gain >= 0.1", Verdict: v, Test: test}}}, {Name: "first token", Verdict: v, Expr: "chat.ttft.max <= 1000", Comparisons: []ledger.Comparison{{Test: &verdict.Test{Form: verdict.Range, Metric: "chat.ttft", Stat: "max"}}}}},
-		Evidence: []ledger.Evidence{{
-			Feature:   name,
-			Parent:    ledger.Arm{Name: ledger.Baseline, Launches: arms[ledger.Baseline], Qualified: arms[ledger.Baseline][0]},
-			Candidate: ledger.Arm{Name: name, Launches: arms[name], Qualified: arms[name][0]},
+		Evidence: []gates.Feature{{
+			Name: name, Parent: armOf(ledger.Baseline, arms[ledger.Baseline]), Candidate: armOf(name, arms[name]),
 		}},
 	}})
 	s.Add(records...)
+}
+
+// armOf is an arm that its first launch qualified.
+func armOf(name string, ids []string) gates.Arm {
+	a := gates.ArmOf(name, ids...)
+	a.Qualified = a.Launches[0]
+	return a
 }
 
 func (s *State) gate(phase string, v verdict.Verdict) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -81,7 +82,7 @@ func made(t *testing.T, features, launches int) (*plans.Plan, *store.Store) {
 		add(&ledger.Record{Type: "decision", Decision: &ledger.Decision{
 			Node: "feature." + f.Name, Kind: ledger.KindFeature, Phase: "one", Feature: f.Name, Attempt: 1, Verdict: v, Session: session, Statistics: &ledger.Statistics{FalsePass: 0.01, FalseFail: 0.05, Min: 4, Max: 8}, Launches: append(arms[ledger.Baseline], arms[f.Name]...),
 			Levels:   []ledger.Level{{Name: "smoke", Verdict: verdict.Pass}},
-			Evidence: []ledger.Evidence{{Feature: f.Name, Candidate: ledger.Arm{Name: f.Name, Launches: arms[f.Name]}, Parent: ledger.Arm{Name: ledger.Baseline, Launches: arms[ledger.Baseline]}}},
+			Evidence: []gates.Feature{{Name: f.Name, Candidate: gates.ArmOf(f.Name, arms[f.Name]...), Parent: gates.ArmOf(ledger.Baseline, arms[ledger.Baseline]...)}},
 			Rules: []ledger.Rule{{Name: "decode", Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1", Inputs: []ledger.Input{{
 				Path: "chat.tg.gain", Value: &gain, N: launches / 2, BaseN: launches / 2, PerLaunch: values[f.Name], BasePerLaunch: values[ledger.Baseline],
 			}}}},

@@ -125,11 +125,11 @@ func Explain(st *store.Store, node, alternative string, number int) (*Explanatio
 // Moved are the metrics that a feature demonstrably changed, by the launches that decided
 // it.
 func Moved(st *store.Store, d *ledger.Decision) []gates.Movement {
-	i := slices.IndexFunc(d.Evidence, func(ev ledger.Evidence) bool { return ev.Feature == d.Feature })
+	i := slices.IndexFunc(d.Evidence, func(ev gates.Feature) bool { return ev.Name == d.Feature })
 	if d.Kind != ledger.KindFeature || d.Statistics == nil || i < 0 {
 		return nil
 	}
-	ev, err := decide.Assemble(d.Evidence[i:i+1], st.LaunchByID)
+	ev, err := decide.Read(d.Evidence[i:i+1], st.LaunchByID)
 	if err != nil {
 		return nil // nothing is known of missing launches
 	}
