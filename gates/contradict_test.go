@@ -175,8 +175,7 @@ func TestMemoryIsSeenByTheMachine(t *testing.T) {
 // requested, and whatever is worse elsewhere is reported as unknown.
 func TestTwoLaunchesAreNotReliedOn(t *testing.T) {
 	faster := func(s *stream) { s.gap, s.worst, s.second, s.last = s.gap/2, s.worst/2, s.second/2, s.last/2 }
-	s := noiseless("chat.tg", "chat.e2e")
-	s.Noise["chat.tg"], s.Noise["chat.e2e"] = verdict.Noise{SD: 0.003, DF: 16}, verdict.Noise{SD: 0.003, DF: 16}
+	known := noise{"chat.tg": {SD: 0.003, DF: 16}, "chat.e2e": {SD: 0.003, DF: 16}}
 	for name, c := range map[string]struct {
 		change func(*stream)
 		n      int
@@ -190,9 +189,9 @@ func TestTwoLaunchesAreNotReliedOn(t *testing.T) {
 		"held back, with more":        {func(s *stream) { faster(s); s.first += s.last }, 6, verdict.Inconclusive, false, false},
 	} {
 		rules := compileAll(t, "chat.tg.gain >= 0.1")
-		ev := beside(rand.New(rand.NewPCG(1, 2)), plain, plain.with(c.change), c.n, 0.001)
-		got := Decide(rules, ev, s)
-		found := Findings(rules, got, ev, s)
+		ev := knowing(known, beside(rand.New(rand.NewPCG(1, 2)), plain, plain.with(c.change), c.n, 0.001))
+		got := Decide(rules, ev, usual)
+		found := Findings(rules, got, ev, usual)
 		if got[0].Verdict != c.want || (len(Open(got)) > 0) != c.open || !got[0].Comparisons[0].Test.Clear() {
 			t.Errorf("%s: %s, open %v: %+v", name, got[0].Verdict, Open(got), got[0].Reasons)
 		}

@@ -10,19 +10,19 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// Settings are how a set of rules is decided.
+// Settings are how a set of rules is decided. A decision records them.
 type Settings struct {
-	// FalsePass, FalseFail, Min and Max are the plan's decision settings; Max is less if
-	// a benchmark makes fewer launches.
-	FalsePass, FalseFail float64
-	Min, Max             int
+	// FalsePass, FalseFail, Min and Max (launches per arm) are the plan's decision
+	// settings; Max is less if a benchmark makes fewer launches.
+	FalsePass float64 `json:"false_pass"`
+	FalseFail float64 `json:"false_fail"`
+	Min       int     `json:"min"`
+	Max       int     `json:"max"`
 	// Alternatives is how many candidates compete for one place (choose): each gets an
 	// equal part of the false pass rate. 0 and 1 are the same.
-	Alternatives int
-	// Noise is the stored launch noise by metric address ("chat.tg", and
-	// "chat.ttft.p99" for a statistic that is not the median): the standard deviation
-	// of the logs of launches.
-	Noise map[string]verdict.Noise
+	Alternatives int `json:"alternatives,omitempty"`
+	// Version is that of deciding (decide.Version).
+	Version string `json:"version,omitempty"`
 }
 
 // Decide decides rules that must all hold, each from the launches there are. The error

@@ -105,6 +105,25 @@ func with(change func(f *Feature)) *Evidence {
 	return ev
 }
 
+type noise = map[string]verdict.Noise
+
+// noiseless is launch noise that is recorded but too small to matter, so the first look is at 3 launches.
+func noiseless(addresses ...string) noise {
+	out := noise{}
+	for _, a := range addresses {
+		out[a] = verdict.Noise{SD: 1e-9, DF: 8, Gap: 1e-9}
+	}
+	return out
+}
+
+// knowing is evidence with launch noise on record.
+func knowing(n noise, ev *Evidence) *Evidence {
+	for _, f := range ev.Features {
+		f.Noise = n
+	}
+	return ev
+}
+
 func set(a *Arm, launch int, metric, stat string, v float64) {
 	s := a.Launches[launch].Metrics[metric]
 	s.Stats[stat] = v

@@ -115,8 +115,7 @@ func (d *decider) question(c *plans.Compare, own, base sample) (q question, err 
 	if q.pairs, err = pairUp(own, base, !c.Metric.Comparing()); err != nil {
 		return q, err
 	}
-	q.noise = d.settings.Noise[NoiseKey(c.Metric)]
-	if f := d.feature(c.Metric); f != nil && f.Noise != nil {
+	if f := d.feature(c.Metric); f != nil {
 		q.noise = f.Noise[NoiseKey(c.Metric)]
 	}
 	n := q.noise

@@ -307,13 +307,14 @@ func TestNoLaterLaunchChangesALook(t *testing.T) {
 		for i := range on {
 			on[i] = fmt.Sprint("gpu ", rng.IntN(places))
 		}
-		settings := usual
+		var known noise
 		if rng.IntN(2) == 0 {
-			settings.Noise = map[string]verdict.Noise{"chat.tg": {SD: spread / 5, DF: 9, Gap: 0.01}}
+			known = noise{"chat.tg": {SD: spread / 5, DF: 9, Gap: 0.01}}
 		}
 		for _, rule := range rules {
 			at := func(n int) *verdict.Test {
-				got := Decide([]*plans.Rule{rule}, with(func(f *Feature) {
+				got := decided(rule, with(func(f *Feature) {
+					f.Noise = known
 					f.Candidate, f.Parent = medians("f", own[:n]...), medians("baseline", base[:n]...)
 					for _, arm := range []Arm{f.Candidate, f.Parent} {
 						for i := range arm.Launches {
@@ -324,7 +325,7 @@ func TestNoLaterLaunchChangesALook(t *testing.T) {
 							}
 						}
 					}
-				}), settings)[0]
+				}))
 				if len(got.Comparisons) != 1 || got.Comparisons[0].Test == nil {
 					t.Fatalf("%s at %d: %q", rule.Name, n, verdict.Lines(got.Reasons))
 				}

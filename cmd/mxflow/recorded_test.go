@@ -234,7 +234,7 @@ func (s *recordedState) evidence(session string) gates.Feature {
 func (s *recordedState) decide(session string) {
 	s.t.Helper()
 	ev := s.evidence(session)
-	statistics := &ledger.Statistics{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8, Version: decide.Version}
+	statistics := &gates.Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8, Version: decide.Version}
 	record := func(node, kind string, rules []*plans.Rule, ev gates.Feature, levels []ledger.Level) *ledger.Decision {
 		all, err := decide.Read([]gates.Feature{ev}, s.st.LaunchByID)
 		must.Do(s.t, err)
@@ -247,7 +247,7 @@ func (s *recordedState) decide(session string) {
 		for _, l := range levels {
 			joined = append(joined, l.Verdict)
 		}
-		for _, r := range gates.Decide(rules, all, decide.RecordedSettings(statistics)) {
+		for _, r := range gates.Decide(rules, all, *statistics) {
 			r.Role = map[string]string{"gate": "rule", "feature": "criterion"}[kind]
 			d.Rules = append(d.Rules, r)
 			joined = append(joined, r.Verdict)
@@ -257,7 +257,7 @@ func (s *recordedState) decide(session string) {
 			d.Notes = append(d.Notes, gates.TryNote("routed", ev.Try, statistics.FalsePass))
 		}
 		if kind == "feature" {
-			d.Findings = gates.Findings(rules, d.Rules, all, decide.RecordedSettings(statistics))
+			d.Findings = gates.Findings(rules, d.Rules, all, *statistics)
 		}
 		if s.node[node]++; s.node[node] > 1 {
 			d.Because, d.Supersedes = verdict.Say("rerun", "--rerun"), true

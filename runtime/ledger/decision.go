@@ -48,7 +48,7 @@ type Decision struct {
 	// baseline, for people and for `env`.
 	Variant map[string]string `json:"variant,omitempty"`
 	// Statistics and Evidence are how rules were decided and what they read.
-	Statistics *Statistics     `json:"statistics,omitempty"`
+	Statistics *gates.Settings `json:"statistics,omitempty"`
 	Evidence   []gates.Feature `json:"evidence,omitempty"`
 	// Alternatives are the candidates of a feature that chooses.
 	Alternatives []Alternative `json:"alternatives,omitempty"`
@@ -160,19 +160,6 @@ type Confirmation struct {
 	// Verdict is absent if it was not tried because the feature did not pass without it.
 	Verdict verdict.Verdict `json:"verdict,omitempty"`
 	Reason  verdict.Reason  `json:"reason,omitzero"`
-}
-
-// Statistics are the settings by which the rules of a decision were decided.
-type Statistics struct {
-	FalsePass float64 `json:"false_pass"`
-	FalseFail float64 `json:"false_fail"`
-	// Min and Max are launches per arm.
-	Min int `json:"min"`
-	Max int `json:"max"`
-	// Alternatives competed for one place; absent for one.
-	Alternatives int `json:"alternatives,omitempty"`
-	// Version is decide.Version.
-	Version string `json:"version,omitempty"`
 }
 
 // Marks are caveats for readers of a verdict: that rules were relaxed after its launches

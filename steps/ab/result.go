@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/sorted"
@@ -62,9 +63,9 @@ type Result struct {
 
 	// Test is the deciding test, at the rates of Rates; Levels are those that both arms
 	// had to pass first.
-	Test   *verdict.Test      `json:"-"`
-	Rates  *ledger.Statistics `json:"-"`
-	Levels []ledger.Level     `json:"-"`
+	Test   *verdict.Test   `json:"-"`
+	Rates  *gates.Settings `json:"-"`
+	Levels []ledger.Level  `json:"-"`
 	// Accuracy is the level that graded B's answers; nil if nothing was graded.
 	Accuracy *ledger.Level `json:"accuracy,omitempty"`
 	// Shown is set if the claim itself passed.

@@ -134,7 +134,7 @@ func Rules(rules []*plans.Rule, decides func(i int) bool, ev *gates.Evidence, s 
 
 func criteria(p *plans.Plan, f *plans.Feature, all *gates.Evidence, out *ledger.Decision) {
 	settings := Settings(p, f)
-	out.Statistics = statistics(settings)
+	out.Statistics = &settings
 	admits := func(i int) bool { return slices.Contains(f.Accept, f.Criteria[i].Name) }
 	for _, result := range Rules(f.Criteria, admits, all, settings) {
 		result.Role = verdict.RoleCriterion

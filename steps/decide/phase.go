@@ -39,7 +39,7 @@ func Gate(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 		}
 	}
 	all, settings := evidence(out.Evidence...), SettingsOfGate(v.Plan, ph)
-	out.Statistics = statistics(settings)
+	out.Statistics = &settings
 	for _, result := range gates.Decide(ph.Gate.Rules, all, settings) {
 		result.Role, result.Decides = verdict.RoleRule, true
 		out.Rules = append(out.Rules, result)

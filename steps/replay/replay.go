@@ -220,7 +220,7 @@ func (out *Replayed) note(note verdict.Reason) {
 
 // decideRules decides the rules of a decision, and from them the whole.
 func (r *Replay) decideRules(out *Replayed, d store.Decided, rules replayRules) {
-	settings := decide.RecordedSettings(d.Statistics)
+	settings := *d.Statistics
 	var verdicts []verdict.Verdict
 	var decided [][]verdict.Rule
 	for _, part := range rules.parts {
@@ -332,7 +332,7 @@ func (r *Replay) choose(out *Replayed, d store.Decided, rules replayRules, verdi
 		return total
 	}
 	for i, part := range rules.parts {
-		all[i].Gain = decide.Preferred(f.Choose, part.evidence, decide.RecordedSettings(d.Statistics))
+		all[i].Gain = decide.Preferred(f.Choose, part.evidence, *d.Statistics)
 	}
 	best := decide.Best(all)
 	for i, part := range rules.parts {
@@ -360,7 +360,7 @@ func (r *Replay) hypothesis(out *Replayed, d store.Decided, rules replayRules) {
 	if h == nil || h.Test == nil || f == nil || f.Hypothesis == nil || f.Hypothesis.Probe == nil {
 		return
 	}
-	outcome, rule := gates.Claimed(f.Hypothesis.Probe, decide.Decisive(f), rules.parts[rules.shownPart(d)].evidence, decide.RecordedSettings(d.Statistics))
+	outcome, rule := gates.Claimed(f.Hypothesis.Probe, decide.Decisive(f), rules.parts[rules.shownPart(d)].evidence, *d.Statistics)
 	if outcome != h.Outcome {
 		out.differ("hypothesis", "outcome", h.Outcome, outcome)
 	}

@@ -80,7 +80,7 @@ func made(t *testing.T, features, launches int) (*plans.Plan, *store.Store) {
 			v = verdict.Fail
 		}
 		add(&ledger.Record{Type: "decision", Decision: &ledger.Decision{
-			Node: "feature." + f.Name, Kind: ledger.KindFeature, Phase: "one", Feature: f.Name, Attempt: 1, Verdict: v, Session: session, Statistics: &ledger.Statistics{FalsePass: 0.01, FalseFail: 0.05, Min: 4, Max: 8}, Launches: append(arms[ledger.Baseline], arms[f.Name]...),
+			Node: "feature." + f.Name, Kind: ledger.KindFeature, Phase: "one", Feature: f.Name, Attempt: 1, Verdict: v, Session: session, Statistics: &gates.Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 4, Max: 8}, Launches: append(arms[ledger.Baseline], arms[f.Name]...),
 			Levels:   []ledger.Level{{Name: "smoke", Verdict: verdict.Pass}},
 			Evidence: []gates.Feature{{Name: f.Name, Candidate: gates.ArmOf(f.Name, arms[f.Name]...), Parent: gates.ArmOf(ledger.Baseline, arms[ledger.Baseline]...)}},
 			Rules: []ledger.Rule{{Name: "decode", Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1", Inputs: []ledger.Input{{

@@ -15,6 +15,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -99,7 +100,7 @@ func tested(r *ab.Result, q *ab.Question, stop verdict.Stop, look verdict.Look, 
 	if stop != verdict.StopPass && stop != verdict.StopFail {
 		r.Test.Beside = verdict.Because(code.SettlesNever, verdict.Num("gap", 0.001, "share"), verdict.Num("spread", 0.007, "share"), verdict.Int("launches", 12))
 	}
-	r.Rates = &ledger.Statistics{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8}
+	r.Rates = &gates.Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8}
 	low, high = q.Claim.Change(low), q.Claim.Change(high)
 	if low > high {
 		low, high = high, low
