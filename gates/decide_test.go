@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -653,7 +654,7 @@ func TestTestsExplainThemselves(t *testing.T) {
 	if test.Threshold != 0.10 || math.Abs(test.Theta-math.Log(1.1)) > 1e-15 || test.Pass != 0.002 || test.Fail != 0.0075 || !slices.Equal(test.Share, []verdict.Share{{Of: verdict.ShareAll, N: 2}}) || test.Relation != "gain" || test.Saved || test.Negated {
 		t.Errorf("%+v", test)
 	}
-	if test.Floor != 0.004 || test.FloorDF != 9 || fmt.Sprint(test.Plan) != "[2 3 4 6 8]" || test.First != 2 || test.Stop != verdict.StopPass || len(test.Looks) != 2 {
+	if test.Floor != 0.004 || test.FloorDF != 9 || fmt.Sprint(test.Plan) != "[2 3 4 6 8]" || test.First != 2 || test.Stop != stats.Passed || len(test.Looks) != 2 {
 		t.Errorf("%+v", test)
 	}
 	if len(test.Values) != 4 || len(test.Base) != 4 || fmt.Sprint(test.Launches, test.BaseLaunches, test.Rounds, test.Unpaired) != "[f.1 f.2 f.3 f.4] [baseline.1 baseline.2 baseline.3 baseline.4] [1 2 3 4] [f.5]" {
@@ -689,7 +690,7 @@ func TestHowTestsEnd(t *testing.T) {
 		own, base []float64
 		s         settings
 		want      verdict.Verdict
-		stop      verdict.Stop
+		stop      stats.Outcome
 		open      bool
 		says      string
 	}{

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
@@ -284,7 +285,7 @@ func TestNoLaterLaunchChangesALook(t *testing.T) {
 			rules = append(rules, rule)
 		}
 	}
-	stopped := map[verdict.Stop]int{}
+	stopped := map[stats.Outcome]int{}
 	for range 60 {
 		const most = 8
 		spread := math.Pow(10, -4*rng.Float64())
@@ -335,16 +336,16 @@ func TestNoLaterLaunchChangesALook(t *testing.T) {
 			stopped[whole.Stop]++
 			for n := 1; n < most; n++ {
 				part := at(n)
-				if len(part.Looks) > len(whole.Looks) || !slices.EqualFunc(part.Looks, whole.Looks[:len(part.Looks)], func(a, b verdict.Look) bool { return reflect.DeepEqual(a, b) }) {
+				if len(part.Looks) > len(whole.Looks) || !slices.EqualFunc(part.Looks, whole.Looks[:len(part.Looks)], func(a, b stats.Look) bool { return reflect.DeepEqual(a, b) }) {
 					t.Fatalf("%s of %v against %v on %v: at %d\n%+v, at all\n%+v", rule.Name, own, base, on, n, part.Looks, whole.Looks)
 				}
-				if part.Stop != verdict.StopOpen && part.Stop != whole.Stop {
+				if part.Stop != stats.Open && part.Stop != whole.Stop {
 					t.Fatalf("%s of %v against %v: %s at %d, %s at all", rule.Name, own, base, part.Stop, n, whole.Stop)
 				}
 			}
 		}
 	}
-	if stopped[verdict.StopPass] < 30 || stopped[verdict.StopFail] < 10 || stopped[verdict.StopFutile] < 30 {
+	if stopped[stats.Passed] < 30 || stopped[stats.Failed] < 10 || stopped[stats.Futile] < 30 {
 		t.Errorf("not all kinds of ends were seen: %v", stopped)
 	}
 }

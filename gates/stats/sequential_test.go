@@ -84,13 +84,15 @@ func TestTies(t *testing.T) {
 	d := mustOffer(t, 3, 8, true)
 	same := func(x float64, n int) []float64 { return slices.Repeat([]float64{x}, n) }
 	for n, want := range map[int]Outcome{3: Open, 8: Ended} {
-		outcome, looks, err := Sequential(asked(Question{Candidate: same(1, n), Base: same(0, n)}), d)
+		q := asked(Question{Candidate: same(1, n), Base: same(0, n)})
+		outcome, looks, err := Sequential(q, d)
 		if err != nil || outcome != want {
 			t.Fatal(outcome, err)
 		}
 		for _, l := range looks {
-			if l.PPass != 1 || l.PFail != 1 || l.DF != 0 || !math.IsInf(l.Low, -1) || !math.IsInf(l.High, 1) || l.Estimate != 1 {
-				t.Errorf("ties have %+v", l)
+			low, high := q.Bounds(l, d)
+			if l.PPass != 1 || l.PFail != 1 || l.DF != 0 || !math.IsInf(low, -1) || !math.IsInf(high, 1) || l.Estimate != 1 {
+				t.Errorf("ties have %+v between %v and %v", l, low, high)
 			}
 		}
 	}
@@ -125,7 +127,11 @@ func TestFloorOnlyWidens(t *testing.T) {
 			t.Fatal(err, again)
 		}
 		a, b := free[0], floored[0]
-		if b.SE < a.SE || b.DF != a.DF || b.Low > a.Low || b.High < a.High || math.Abs(b.T) > math.Abs(a.T) || b.Estimate != a.Estimate {
+		low, high := q.Bounds(b, d)
+		if freeLow, freeHigh := q.Bounds(a, d); low > freeLow || high < freeHigh {
+			t.Fatalf("the floor %v narrows the bounds %v and %v to %v and %v", q.Floor, freeLow, freeHigh, low, high)
+		}
+		if b.SE < a.SE || b.DF != a.DF || math.Abs(b.T) > math.Abs(a.T) || b.Estimate != a.Estimate {
 			t.Fatalf("the floor %v narrows %+v to %+v", q.Floor, a, b)
 		}
 	}
@@ -151,9 +157,8 @@ func TestBounds(t *testing.T) {
 		if l, err := q.At(len(q.Candidate)); err != nil || l.Estimate != looks[0].Estimate || l.SE != looks[0].SE || l.DF != looks[0].DF || l.T != looks[0].T {
 			t.Errorf("one look is %+v, %v, want that of the test, %+v", l, err, looks[0])
 		}
-		for theta, want := range map[float64]Outcome{
-			looks[0].Low - 1e-9: Passed, looks[0].Low + 1e-9: Ended, looks[0].High - 1e-9: Ended, looks[0].High + 1e-9: Failed,
-		} {
+		low, high := q.Bounds(looks[0], d)
+		for theta, want := range map[float64]Outcome{low - 1e-9: Passed, low + 1e-9: Ended, high - 1e-9: Ended, high + 1e-9: Failed} {
 			q.Theta = theta
 			if got, _, _ := Sequential(q, d); got != want {
 				t.Errorf("at %v it %s, want %s", theta, got, want)
@@ -272,9 +277,10 @@ func TestSequentialAgainstWorkedCases(t *testing.T) {
 				t.Fatal(outcome, looks, err)
 			}
 			l := looks[0]
+			low, high := q.Bounds(l, d)
 			near(t, "estimate", 100*math.Expm1(l.Estimate), c.Est, 1e-9)
-			near(t, "low", 100*math.Expm1(l.Low), c.Lower, 1e-7)
-			near(t, "high", 100*math.Expm1(l.High), c.Upper, 1e-7)
+			near(t, "low", 100*math.Expm1(low), c.Lower, 1e-7)
+			near(t, "high", 100*math.Expm1(high), c.Upper, 1e-7)
 			near(t, "standard error", l.SE, c.SE, 1e-12)
 			near(t, "degrees of freedom", l.DF, c.DF, 1e-9)
 			near(t, "p of pass", l.PPass, c.PPass, 1e-9*c.PPass)

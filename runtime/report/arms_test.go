@@ -9,6 +9,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -92,7 +93,7 @@ func TestChangeIsOfWhatDecided(t *testing.T) {
 	base, own := &Arm{Launches: launches("base", 10, 10, 10, 12)}, &Arm{Launches: launches("own", 9, 9, 9, 10)}
 	test := &verdict.Test{
 		Form: verdict.Ratio, Relation: "gain", Saved: true, Metric: "chat.ttft", Stat: "median", Launches: []string{"own0", "own1"}, BaseLaunches: []string{"base0", "base1"},
-		Estimate: at(0.1), Low: at(0.05), High: at(0.15), Looks: []verdict.Look{{N: 2}},
+		Estimate: at(0.1), Low: at(0.05), High: at(0.15), Looks: []stats.Look{{N: 2}},
 	}
 	for _, c := range []struct {
 		tests []*verdict.Test

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -100,7 +101,7 @@ func TestStackInSentences(t *testing.T) {
 	e := d.Evidence[0]
 	again.Rules[0].Comparisons = []ledger.Comparison{{Verdict: verdict.Pass, Test: &verdict.Test{
 		Form: verdict.Ratio, Relation: "gain", Metric: "chat.tg", Stat: "median", Against: "baseline", More: true, Threshold: 0.1,
-		Estimate: &gain, Low: &low, High: &high, Looks: []verdict.Look{{N: 4}}, Launches: e.Candidate.IDs(), BaseLaunches: e.Parent.IDs(),
+		Estimate: &gain, Low: &low, High: &high, Looks: []stats.Look{{N: 4}}, Launches: e.Candidate.IDs(), BaseLaunches: e.Parent.IDs(),
 	}}}
 	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &again})
 	p := NewWriter(s.st, nil)
@@ -120,7 +121,7 @@ func TestRowIsOfOneLook(t *testing.T) {
 	at := 1.0
 	s.feature("cache", true, set("cache=on"), "baseline", base, own, 0.7472, 0.9, func(d *ledger.Decision) {
 		test := d.Rules[0].Comparisons[0].Test
-		test.Estimate, test.Looks = &at, []verdict.Look{{N: 3}, {N: 4}}
+		test.Estimate, test.Looks = &at, []stats.Look{{N: 3}, {N: 4}}
 	})
 	g := AcceptedStack(s.st).Features[0].Gains[0]
 	if shown(g) != "chat.tg.gain 1 from 0.9" || g.Launches != 4 || g.Against != 4 {
@@ -156,9 +157,9 @@ func TestBoundsAreOfTheSameUnit(t *testing.T) {
 	delta, ratio, level, low := -0.4, -0.0066, 59.6, -0.012
 	values, base := []float64{59.5, 59.7}, []float64{60, 60}
 	for want, test := range map[string]*verdict.Test{
-		"chat.tg.delta -0.4 of a ratio":             {Form: verdict.Ratio, Values: values, Base: base, Low: &low, Estimate: &ratio, Looks: []verdict.Look{{N: 2}}},
+		"chat.tg.delta -0.4 of a ratio":             {Form: verdict.Ratio, Values: values, Base: base, Low: &low, Estimate: &ratio, Looks: []stats.Look{{N: 2}}},
 		"chat.tg.delta -0.4 of a range":             {Form: verdict.Range, Values: values, Base: base, Low: &low, Relation: "change"},
-		"chat.tg.delta -0.4 of a level":             {Form: verdict.LogLevel, Values: values, Low: &low, Estimate: &level, Looks: []verdict.Look{{N: 2}}},
+		"chat.tg.delta -0.4 of a level":             {Form: verdict.LogLevel, Values: values, Low: &low, Estimate: &level, Looks: []stats.Look{{N: 2}}},
 		"chat.tg.delta -0.4 from -0.012 of its own": {Form: verdict.Difference, Values: values, Base: base, Low: &low},
 	} {
 		r := ledger.Rule{
@@ -205,7 +206,7 @@ func TestClaimShowsItsTest(t *testing.T) {
 		Metric: "chat.tg", Expect: "+9%", Measured: verdict.Say("broken", "{error}",
 			verdict.Text("error", "+10.0%, n = 8 against 8 launches")), Outcome: "open",
 		Test: &ledger.Rule{Comparisons: []ledger.Comparison{{Test: &verdict.Test{
-			Form: verdict.Ratio, Against: "baseline", Estimate: &estimate, Low: &low, High: &high, Looks: []verdict.Look{{N: 3}},
+			Form: verdict.Ratio, Against: "baseline", Estimate: &estimate, Low: &low, High: &high, Looks: []stats.Look{{N: 3}},
 		}}}},
 	}
 	c, _ := ClaimOf(&ledger.Decision{Hypothesis: h})
@@ -377,7 +378,7 @@ func TestDecidedOnTheTarget(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := begun(t, target)
 			c.test.Launches = s.measured("s-1", c.arm, c.knobs, 70, 70, 70, 70, 10, 10)
-			c.test.Estimate, c.test.Low, c.test.High, c.test.Looks = at(70), at(65), at(75), []verdict.Look{{N: 4}}
+			c.test.Estimate, c.test.Low, c.test.High, c.test.Looks = at(70), at(65), at(75), []stats.Look{{N: 4}}
 			s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{
 				Node: "phase.p", Kind: ledger.KindGate, Phase: "p", Attempt: 1, Verdict: verdict.Pass,
 				Rules: []ledger.Rule{{Name: "fast", Role: "rule", Decides: true, Verdict: verdict.Pass, Comparisons: []ledger.Comparison{{Text: "chat.tg > 60", Test: &c.test}}}},
@@ -482,7 +483,7 @@ func (s *story) feature(name string, accepted bool, knobs map[string]string, par
 		}
 		return out
 	}
-	test := &verdict.Test{Form: verdict.Ratio, Metric: "chat.tg", Values: values(own), Base: values(base), Low: &low, Stop: verdict.StopPass}
+	test := &verdict.Test{Form: verdict.Ratio, Metric: "chat.tg", Values: values(own), Base: values(base), Low: &low, Stop: stats.Passed}
 	d := &ledger.Decision{
 		Node: "feature." + name, Kind: "feature", Phase: "p", Feature: name, Attempt: s.seen[name], Verdict: v, Accepted: accepted, Variant: knobs,
 		Evidence: []gates.Feature{{Name: name, Candidate: gates.ArmOf(name, own...), Parent: gates.ArmOf(parent, base...)}},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/sorted"
@@ -52,8 +53,8 @@ type Result struct {
 	Tries   []verdict.Reason `json:"tries,omitempty"`
 	Advice  []string         `json:"advice,omitempty"`
 	LogTail []string         `json:"log_tail,omitempty"`
-	// Stopped is why no more launches were made, as in verdict.Stop.
-	Stopped verdict.Stop `json:"stopped,omitempty"`
+	// Stopped is why no more launches were made, as in stats.Outcome.
+	Stopped stats.Outcome `json:"stopped,omitempty"`
 	// Unfit is the command that did not pass the levels before measuring: "A" or "B".
 	Unfit string `json:"unfit,omitempty"`
 	Most  int    `json:"most_launches"`

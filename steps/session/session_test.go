@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -132,7 +133,7 @@ func TestSessionTells(t *testing.T) {
 		for _, rule := range l.Rules {
 			test := rule.Comparisons[0].Test
 			text += fmt.Sprintf(" %s %s %s", rule.Name, rule.Verdict, test.Stop)
-			if test.Stop == verdict.StopOpen && test.Low != nil && test.High != nil && *test.Low < test.Threshold && test.Threshold < *test.High {
+			if test.Stop == stats.Open && test.Low != nil && test.High != nil && *test.Low < test.Threshold && test.Threshold < *test.High {
 				open++
 			}
 		}

@@ -114,7 +114,7 @@ func (s *State) feature(phase, name string, v verdict.Verdict, rounds int, base,
 	session := "s-" + name
 	arms := map[string][]string{}
 	test := &verdict.Test{
-		Form: verdict.Ratio, Metric: "chat.tg", Stat: "median", Unit: "tok/s", Arm: name, Against: ledger.Baseline, Relation: "gain", Threshold: 0.1, More: true, Stop: verdict.StopPass,
+		Form: verdict.Ratio, Metric: "chat.tg", Stat: "median", Unit: "tok/s", Arm: name, Against: ledger.Baseline, Relation: "gain", Threshold: 0.1, More: true, Stop: stats.Passed,
 	}
 	var records []*ledger.Record
 	for round := range rounds {
