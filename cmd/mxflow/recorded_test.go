@@ -118,9 +118,9 @@ func (s *recordedState) apply(src string, vars map[string]string) {
 	sum, err := s.st.Put([]byte(src))
 	must.Do(s.t, err)
 	s.plan, s.run = res.Plan, s.run+1
-	inputs := &ledger.Inputs{Variables: vars}
+	inputs := &plans.Inputs{Variables: vars}
 	if s.sealed {
-		inputs = &ledger.Inputs{Sealed: map[string]string{}}
+		inputs = &plans.Inputs{Sealed: map[string]string{}}
 		key, err := store.SecretKey(s.dir)
 		must.Do(s.t, err)
 		for name, value := range vars {

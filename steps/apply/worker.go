@@ -325,7 +325,7 @@ func (r *run) newPool(owner string) (*remote.Pool, error) {
 		return nil, nil
 	}
 	h := remote.Hello{Since: r.lab.Since, Plan: r.Path, Inputs: r.Loaded.Inputs(), Digest: r.plan.Digest(), Owner: owner}
-	h.Inputs.Private = nil // it receives all
+	h.Inputs.Sealed = nil // it receives all
 	var err error
 	if h.Dir, err = os.Getwd(); err != nil {
 		return nil, err

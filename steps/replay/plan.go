@@ -31,7 +31,7 @@ type recordedPlan struct {
 	exact bool
 	// inputs are the recorded inputs of the plan's compilation. changed are the sensitive
 	// ones that have another value now.
-	inputs  ledger.Inputs
+	inputs  plans.Inputs
 	changed []string
 	// rules are compiled from recorded text, by feature and text.
 	rules map[[2]string]*plans.Rule
@@ -71,15 +71,10 @@ func Needs(run string, inputs []string) verdict.Reason {
 // RecordedInputs are the inputs that a run recorded, which a load of its plan repeats. What is given
 // now counts only for sensitive ones, which are not on record.
 func (r *Replay) RecordedInputs(run string) *plans.Inputs {
-	as := &plans.Inputs{Private: map[string]bool{}}
 	if start := r.runs[run]; start != nil && start.Inputs != nil {
-		in := start.Inputs
-		as.Suite, as.Question, as.Launches, as.Variables, as.Env = in.Suite, in.Question, in.Launches, in.Variables, in.Env
-		for name := range start.Inputs.Sealed {
-			as.Private[name] = true
-		}
+		return start.Inputs
 	}
-	return as
+	return &plans.Inputs{}
 }
 
 // planOf is the plan of a run, compiled from the sources that it recorded.
@@ -222,7 +217,7 @@ func firstError(diags lang.Diagnostics) verdict.Arg {
 func (r *Replay) attempts(run string, start *ledger.RunStart) []load.Options {
 	as := r.RecordedInputs(run)
 	out := []load.Options{{As: as, Inputs: r.inputs}}
-	if len(as.Private) > 0 {
+	if len(as.Sealed) > 0 {
 		out = slices.Insert(out, 0, load.Options{As: as, Inputs: slices.Concat(r.autoFiles(start), r.inputs)})
 	}
 	return out
