@@ -27,7 +27,7 @@ func recorded(t *testing.T) *store.Store {
 	} {
 		l.Session, l.Purpose, l.Block, l.Started = "s-1", ledger.ForBenchmark, "vllm.x", at
 		l.Knobs = map[string]string{"cache": "on"}
-		l.Cells = []measure.CellRun{{Cell: "chat", Prompt: 8, Output: 8, Concurrency: 1}}
+		l.Cells = []measure.CellRun{{Cell: "chat", Dimensions: measure.Dimensions{Prompt: 8, Output: 8, Concurrency: 1}}}
 		l.Metrics = map[string]measure.Summary{
 			"chat.tg":          {Unit: "tok/s", Better: measure.Higher, Stats: map[string]float64{"median": float64(10 + i)}},
 			"chat.itl":         {Unit: "ms", Better: measure.Lower, Stats: map[string]float64{"p99": 0.1}},

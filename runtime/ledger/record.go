@@ -3,6 +3,7 @@ package ledger
 import (
 	"time"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -104,19 +105,10 @@ type Target struct {
 	Unit    string  `json:"unit,omitempty"`
 	// Sent is what the plan sends in the cell of Address, to tell apart earlier launches
 	// that were sent something else.
-	Sent *Sent `json:"sent,omitempty"`
+	Sent *measure.Dimensions `json:"sent,omitempty"`
 	// Better is the metric's better direction: "higher" or "lower".
 	Better string         `json:"better,omitempty"`
 	Why    verdict.Reason `json:"why,omitzero"`
-}
-
-// Sent are the dimensions of a cell, as in measure.CellRun.
-type Sent struct {
-	Prompt      int     `json:"prompt,omitempty"`
-	Output      int     `json:"output,omitempty"`
-	Depth       int     `json:"depth,omitempty"`
-	Concurrency int     `json:"concurrency,omitempty"`
-	Rate        float64 `json:"rate,omitempty"`
 }
 
 const (

@@ -123,7 +123,7 @@ func TestChangeIsOfWhatDecided(t *testing.T) {
 func tgLaunches(values ...float64) (launches []*ledger.Launch) {
 	for _, v := range values {
 		l := tgLaunch(v)
-		l.OK, l.Cells = true, []measure.CellRun{{Cell: "chat", Prompt: 32, Output: 8, Concurrency: 1}}
+		l.OK, l.Cells = true, []measure.CellRun{{Cell: "chat", Dimensions: measure.Dimensions{Prompt: 32, Output: 8, Concurrency: 1}}}
 		s := l.Metrics["chat.tg"]
 		s.Better = measure.Higher
 		l.Metrics["chat.tg"] = s
@@ -314,9 +314,9 @@ func TestGroups(t *testing.T) {
 	l := &ledger.Launch{
 		ID: "s-1.baseline.1", OK: true,
 		Cells: []measure.CellRun{
-			{Cell: "users.c16", Prompt: 512, Output: 32, Depth: 4096, Concurrency: 16},
-			{Cell: "users.c1", Prompt: 512, Output: 32, Depth: 4096, Concurrency: 1},
-			{Cell: "drawn", Output: 8, Rate: 2.5},
+			{Cell: "users.c16", Dimensions: measure.Dimensions{Prompt: 512, Output: 32, Depth: 4096, Concurrency: 16}},
+			{Cell: "users.c1", Dimensions: measure.Dimensions{Prompt: 512, Output: 32, Depth: 4096, Concurrency: 1}},
+			{Cell: "drawn", Dimensions: measure.Dimensions{Output: 8, Rate: 2.5}},
 		},
 		Metrics: map[string]measure.Summary{
 			"users.c1.ttft": one("ms", 9), "users.c1.tg": one("tok/s", 100), "users.c16.tg": one("tok/s", 50), "users.c16.tg_total": one("tok/s", 700),

@@ -249,7 +249,7 @@ func TestContests(t *testing.T) {
 		"nobody says of what": {other(func(o *ledger.Target) {
 			o.Address, o.Why = "", verdict.Say("broken", "{error}", verdict.Text("error", "no rule says"))
 		}), []float64{99, 98}, Open + ": no rule says"},
-		"sent something else": {other(func(o *ledger.Target) { o.Sent = &ledger.Sent{Prompt: 64, Output: 8, Concurrency: 1} }), []float64{99, 98, 97}, Open + ": launch s-9.baseline.1 was sent pp32 tg8 in chat"},
+		"sent something else": {other(func(o *ledger.Target) { o.Sent = &measure.Dimensions{Prompt: 64, Output: 8, Concurrency: 1} }), []float64{99, 98, 97}, Open + ": launch s-9.baseline.1 was sent pp32 tg8 in chat"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := begun(t, c.target)
@@ -441,7 +441,7 @@ func (s *story) launches(session, variant string, knobs map[string]string, tg ..
 	return ids
 }
 
-var sentChat = measure.CellRun{Cell: "chat", Prompt: 32, Output: 8, Concurrency: 1}
+var sentChat = measure.CellRun{Cell: "chat", Dimensions: measure.Dimensions{Prompt: 32, Output: 8, Concurrency: 1}}
 
 func (s *story) launch(session, variant string, n int, knobs map[string]string, cell measure.CellRun, metrics map[string]measure.Summary) string {
 	id := fmt.Sprintf("%s.%s.%d", session, variant, n)
@@ -515,7 +515,7 @@ func set(pairs ...string) map[string]string {
 
 var target = ledger.Target{
 	Name: "llamacpp", Tool: "llama-bench f5acfb2ff", Path: "target.llamacpp.chat.tg", Address: "chat.tg", Stat: "median",
-	Sent: &ledger.Sent{Prompt: 32, Output: 8, Concurrency: 1}, Value: 57.85, Unit: "tok/s", Better: "higher",
+	Sent: &measure.Dimensions{Prompt: 32, Output: 8, Concurrency: 1}, Value: 57.85, Unit: "tok/s", Better: "higher",
 }
 
 // stacked: two ports on the baseline are accepted, the second knob first by the

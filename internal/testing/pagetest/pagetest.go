@@ -63,7 +63,7 @@ func (s *State) Launch(session, variant string, round int, tg float64, files boo
 	l := &ledger.Launch{
 		ID: fmt.Sprintf("%s.%s.%d", session, variant, round), Session: session, Purpose: ledger.ForBenchmark, Node: "feature.x.benchmark", Variant: variant, VariantKey: "key " + variant,
 		Block: "vllm.main", Ordinal: round, Order: round, Started: s.at, OK: true, Seconds: 80,
-		Cells: []measure.CellRun{{Cell: "chat", Prompt: 512, Output: 128, Concurrency: 4}},
+		Cells: []measure.CellRun{{Cell: "chat", Dimensions: measure.Dimensions{Prompt: 512, Output: 128, Concurrency: 4}}},
 		Metrics: map[string]measure.Summary{
 			"chat.tg": one(tg, "tok/s", measure.Higher), "chat.ttft": one(9000/tg, "ms", measure.Lower), "engine.memory_gb": one(60+tg/40, "GB", measure.Lower),
 			"gpu.power_w": one(200+2*tg, "W", measure.Lower), "gpu.clock_mhz": one(1900, "MHz", measure.Neither),

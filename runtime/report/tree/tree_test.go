@@ -59,7 +59,7 @@ func made(t *testing.T, features, launches int) (*plans.Plan, *store.Store) {
 			l := &ledger.Launch{
 				ID: fmt.Sprintf("%s.%s.%d", session, variant, k), Session: session, Purpose: ledger.ForBenchmark, Node: "feature." + f.Name + ".benchmark", Variant: variant,
 				VariantKey: variant, Block: "vllm.main", Knobs: map[string]string{f.Name: "on"}, Ordinal: 1 + k/2, Order: 1 + k, Started: at, OK: true,
-				Cells:       []measure.CellRun{{Cell: "chat", Prompt: 32, Output: 8, Concurrency: 1}},
+				Cells:       []measure.CellRun{{Cell: "chat", Dimensions: measure.Dimensions{Prompt: 32, Output: 8, Concurrency: 1}}},
 				Fingerprint: map[string]string{"gpu": "GB10"}, Observed: map[string]ledger.Observed{"attention": {Value: "FLASHINFER"}},
 				Metrics: map[string]measure.Summary{},
 			}
