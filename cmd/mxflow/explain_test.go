@@ -181,7 +181,7 @@ func beside(d *ledger.Decision) {
 	says := []verdict.Reason{fact("it is not enough")}
 	d.Alternatives = []ledger.Alternative{
 		{Name: "spec[short]", Set: map[string]string{"moe": "routed"}, Verdict: d.Rules[0].Verdict, Reasons: says, Rules: d.Rules},
-		{Name: "spec[long]", Set: map[string]string{"moe": "routed"}, Verdict: d.Rules[0].Verdict, Reasons: says, Rules: []ledger.Rule{other}},
+		{Name: "spec[long]", Set: map[string]string{"moe": "routed"}, Verdict: d.Rules[0].Verdict, Reasons: says, Rules: []verdict.Rule{other}},
 	}
 }
 

@@ -329,9 +329,9 @@ func TestAuditSaysEachDecisionWhole(t *testing.T) {
 			Node: "phase.p", Kind: ledger.KindPhase, Phase: "p", Attempt: attempt, Verdict: verdict.Fail, Reasons: reasons,
 		}})
 		s.append(&ledger.Record{Type: "decision", Run: "r", Decision: &ledger.Decision{
-			Node: "phase.q", Kind: ledger.KindGate, Phase: "q", Attempt: attempt, Verdict: verdict.Invalid, Rules: []ledger.Rule{
-				{Name: "a", Role: "rule", Verdict: verdict.Invalid, Inputs: []ledger.Input{{Path: "chat.tg", Missing: cause}}},
-				{Name: "b", Role: "rule", Verdict: verdict.Invalid, Inputs: []ledger.Input{{Path: "chat.tg", Missing: cause}}},
+			Node: "phase.q", Kind: ledger.KindGate, Phase: "q", Attempt: attempt, Verdict: verdict.Invalid, Rules: []verdict.Rule{
+				{Name: "a", Role: "rule", Verdict: verdict.Invalid, Inputs: []verdict.Input{{Path: "chat.tg", Missing: cause}}},
+				{Name: "b", Role: "rule", Verdict: verdict.Invalid, Inputs: []verdict.Input{{Path: "chat.tg", Missing: cause}}},
 			},
 		}})
 	}

@@ -30,8 +30,8 @@ type Decision struct {
 	Reasons []verdict.Reason `json:"reasons,omitempty"`
 	Notes   []verdict.Reason `json:"notes,omitempty"`
 	// Levels, Rules: what the verdict was joined from.
-	Levels []Level `json:"levels,omitempty"`
-	Rules  []Rule  `json:"rules,omitempty"`
+	Levels []Level        `json:"levels,omitempty"`
+	Rules  []verdict.Rule `json:"rules,omitempty"`
 	// Rows are the table of a comparison of engines. Effects are what knob values do to
 	// the metrics of Rows, for a matrix.
 	Effects []verdict.Effect `json:"effects,omitempty"`
@@ -75,7 +75,7 @@ type Decision struct {
 // Why is what the verdict follows from: the reasons, those of the rules, and the notes.
 func (d *Decision) Why() []verdict.Reason { return why(d.Reasons, d.Rules, d.Notes) }
 
-func why(reasons []verdict.Reason, rules []Rule, notes []verdict.Reason) []verdict.Reason {
+func why(reasons []verdict.Reason, rules []verdict.Rule, notes []verdict.Reason) []verdict.Reason {
 	all := slices.Clone(reasons)
 	for _, r := range rules {
 		all = append(all, r.Reason())
@@ -100,9 +100,9 @@ type Hypothesis struct {
 	Measured verdict.Reason `json:"measured,omitzero"`
 	// Outcome is "confirmed", "refuted" or "open", and Test the rule that decided it.
 	// PostHoc is set if the claim was made after the launches.
-	Outcome string `json:"outcome,omitempty"`
-	PostHoc bool   `json:"post_hoc,omitempty"`
-	Test    *Rule  `json:"test,omitempty"`
+	Outcome string        `json:"outcome,omitempty"`
+	PostHoc bool          `json:"post_hoc,omitempty"`
+	Test    *verdict.Rule `json:"test,omitempty"`
 }
 
 type Level struct {
@@ -130,13 +130,6 @@ func (l Level) WithoutCauses() verdict.Reason {
 	return verdict.New(code.Level).On(cmp.Or(l.Of, l.Name)).Is(l.Verdict)
 }
 
-// Rule, Comparison and Input are decided rules as gates made them.
-type (
-	Rule       = verdict.Rule
-	Comparison = verdict.Comparison
-	Input      = verdict.Input
-)
-
 // Alternative is one candidate of a feature that chooses among several.
 type Alternative struct {
 	// Name is the feature's with the value: "spec[short]"; Set the knobs it sets.
@@ -145,7 +138,7 @@ type Alternative struct {
 	Verdict verdict.Verdict   `json:"verdict"`
 	Chosen  bool              `json:"chosen,omitempty"`
 	Reasons []verdict.Reason  `json:"reasons,omitempty"`
-	Rules   []Rule            `json:"rules,omitempty"`
+	Rules   []verdict.Rule    `json:"rules,omitempty"`
 	Notes   []verdict.Reason  `json:"notes,omitempty"`
 }
 

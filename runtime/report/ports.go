@@ -193,7 +193,7 @@ func (p *Port) Lead(d *ledger.Decision) (v Value, has bool) {
 	columns := Headlines([]*Arm{p.Arm})
 	if r := Deciding(d); r != nil {
 		for _, c := range columns {
-			if slices.ContainsFunc(r.Comparisons, func(of ledger.Comparison) bool {
+			if slices.ContainsFunc(r.Comparisons, func(of verdict.Comparison) bool {
 				return of.Test != nil && of.Test.Metric == c.Address("") && of.Test.Stat == c.Stat
 			}) {
 				return p.Row(c)

@@ -99,7 +99,7 @@ func TestStackInSentences(t *testing.T) {
 	again.Attempt = 2
 	again.Rules = slices.Clone(d.Rules)
 	e := d.Evidence[0]
-	again.Rules[0].Comparisons = []ledger.Comparison{{Verdict: verdict.Pass, Test: &verdict.Test{
+	again.Rules[0].Comparisons = []verdict.Comparison{{Verdict: verdict.Pass, Test: &verdict.Test{
 		Form: verdict.Ratio, Relation: "gain", Metric: "chat.tg", Stat: "median", Against: "baseline", More: true, Threshold: 0.1,
 		Estimate: &gain, Low: &low, High: &high, Looks: []stats.Look{{N: 4}}, Launches: e.Candidate.IDs(), BaseLaunches: e.Parent.IDs(),
 	}}}
@@ -134,15 +134,15 @@ func TestRowIsOfOneLook(t *testing.T) {
 func TestBoundsAreOfTheSameRelation(t *testing.T) {
 	gain, change, low, high := 0.5, -0.5, 0.4, -0.4
 	values, base := []float64{5, 5}, []float64{10, 10}
-	r := ledger.Rule{Decides: true, Comparisons: []ledger.Comparison{
+	r := verdict.Rule{Decides: true, Comparisons: []verdict.Comparison{
 		{Text: "chat.ttft.gain >= 0.1", Test: &verdict.Test{Form: verdict.Ratio, Values: values, Base: base, Low: &low}},
 		{Text: "chat.ttft.change <= -0.1", Test: &verdict.Test{Form: verdict.Ratio, Values: values, Base: base, High: &high}},
 	}}
 	for path, value := range map[string]*float64{"chat.ttft.gain": &gain, "chat.ttft.change": &change} {
-		r.Inputs = append(r.Inputs, ledger.Input{Path: path, Value: value, N: 2, BaseN: 2, PerLaunch: values, BasePerLaunch: base})
+		r.Inputs = append(r.Inputs, verdict.Input{Path: path, Value: value, N: 2, BaseN: 2, PerLaunch: values, BasePerLaunch: base})
 	}
 	var got []string
-	for _, g := range gainsOf(&ledger.Decision{Rules: []ledger.Rule{r}}) {
+	for _, g := range gainsOf(&ledger.Decision{Rules: []verdict.Rule{r}}) {
 		got = append(got, shown(g))
 	}
 	slices.Sort(got)
@@ -162,14 +162,14 @@ func TestBoundsAreOfTheSameUnit(t *testing.T) {
 		"chat.tg.delta -0.4 of a level":             {Form: verdict.LogLevel, Values: values, Low: &low, Estimate: &level, Looks: []stats.Look{{N: 2}}},
 		"chat.tg.delta -0.4 from -0.012 of its own": {Form: verdict.Difference, Values: values, Base: base, Low: &low},
 	} {
-		r := ledger.Rule{
-			Decides: true, Comparisons: []ledger.Comparison{{Text: "chat.tg >= 0.97 * chat.tg.base", Test: test}},
-			Inputs: []ledger.Input{{Path: "chat.tg.delta", Unit: "tok/s", Value: &delta, N: 2, BaseN: 2, PerLaunch: values, BasePerLaunch: base}},
+		r := verdict.Rule{
+			Decides: true, Comparisons: []verdict.Comparison{{Text: "chat.tg >= 0.97 * chat.tg.base", Test: test}},
+			Inputs: []verdict.Input{{Path: "chat.tg.delta", Unit: "tok/s", Value: &delta, N: 2, BaseN: 2, PerLaunch: values, BasePerLaunch: base}},
 		}
 		if test.Form == verdict.Difference {
 			r.Comparisons[0].Text = "chat.tg.delta >= -3"
 		}
-		g := gainsOf(&ledger.Decision{Rules: []ledger.Rule{r}})[0]
+		g := gainsOf(&ledger.Decision{Rules: []verdict.Rule{r}})[0]
 		if got, _, _ := strings.Cut(want, " of "); shown(g) != got || g.Unit != "tok/s" || g.Launches != 2 || g.Against != 2 {
 			t.Errorf("%s: %+v", want, g)
 		}
@@ -205,7 +205,7 @@ func TestClaimShowsItsTest(t *testing.T) {
 	h := &ledger.Hypothesis{
 		Metric: "chat.tg", Expect: "+9%", Measured: verdict.Say("broken", "{error}",
 			verdict.Text("error", "+10.0%, n = 8 against 8 launches")), Outcome: "open",
-		Test: &ledger.Rule{Comparisons: []ledger.Comparison{{Test: &verdict.Test{
+		Test: &verdict.Rule{Comparisons: []verdict.Comparison{{Test: &verdict.Test{
 			Form: verdict.Ratio, Against: "baseline", Estimate: &estimate, Low: &low, High: &high, Looks: []stats.Look{{N: 3}},
 		}}}},
 	}
@@ -381,7 +381,7 @@ func TestDecidedOnTheTarget(t *testing.T) {
 			c.test.Estimate, c.test.Low, c.test.High, c.test.Looks = at(70), at(65), at(75), []stats.Look{{N: 4}}
 			s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{
 				Node: "phase.p", Kind: ledger.KindGate, Phase: "p", Attempt: 1, Verdict: verdict.Pass,
-				Rules: []ledger.Rule{{Name: "fast", Role: "rule", Decides: true, Verdict: verdict.Pass, Comparisons: []ledger.Comparison{{Text: "chat.tg > 60", Test: &c.test}}}},
+				Rules: []verdict.Rule{{Name: "fast", Role: "rule", Decides: true, Verdict: verdict.Pass, Comparisons: []verdict.Comparison{{Text: "chat.tg > 60", Test: &c.test}}}},
 			}})
 			s.measured("s-2", "baseline", set(), 60, 61, 60.5, 60.7)
 			all := Contests(s.st)
@@ -487,10 +487,10 @@ func (s *story) feature(name string, accepted bool, knobs map[string]string, par
 	d := &ledger.Decision{
 		Node: "feature." + name, Kind: "feature", Phase: "p", Feature: name, Attempt: s.seen[name], Verdict: v, Accepted: accepted, Variant: knobs,
 		Evidence: []gates.Feature{{Name: name, Candidate: gates.ArmOf(name, own...), Parent: gates.ArmOf(parent, base...)}},
-		Rules: []ledger.Rule{{
+		Rules: []verdict.Rule{{
 			Name: "decode", Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1",
-			Inputs:      []ledger.Input{{Path: "chat.tg.gain", Value: &gain, N: len(own), BaseN: len(base), PerLaunch: test.Values, BasePerLaunch: test.Base}},
-			Comparisons: []ledger.Comparison{{Text: "chat.tg.gain >= 0.1", Test: test}},
+			Inputs:      []verdict.Input{{Path: "chat.tg.gain", Value: &gain, N: len(own), BaseN: len(base), PerLaunch: test.Values, BasePerLaunch: test.Base}},
+			Comparisons: []verdict.Comparison{{Text: "chat.tg.gain >= 0.1", Test: test}},
 			Reasons: []verdict.Reason{verdict.New(code.AsWanted, verdict.Num("is", gain, "ratio"), verdict.Text("op", ">="), verdict.Num("wanted", 0.1, "ratio")).On("chat.tg.gain").Is(v).
 				From(verdict.Say("test.shown_against",
 					"{subject?{subject} }{at_least?lower bound {at_least~limit}}{at_least!{at_most?upper bound "+

@@ -92,7 +92,7 @@ func TestConfirmed(t *testing.T) {
 		{"not even open", "inconclusive", "", "", "inconclusive", "confirmation.not_tried embedded.wide inconclusive|confirmation.not_tried embedded.third inconclusive", false},
 	} {
 		outcomes := map[string]*ledger.Decision{
-			"feature.sized.first": {Node: "feature.sized.first", Verdict: c.first, Variant: map[string]string{"size": "large"}, Rules: []ledger.Rule{{Name: "c"}}, Reasons: []verdict.Reason{fact("it is so")}},
+			"feature.sized.first": {Node: "feature.sized.first", Verdict: c.first, Variant: map[string]string{"size": "large"}, Rules: []verdict.Rule{{Name: "c"}}, Reasons: []verdict.Reason{fact("it is so")}},
 		}
 		locked := map[string]verdict.Reason{}
 		for id, v := range map[string]verdict.Verdict{"feature.sized@wide": c.wide, "feature.sized@third": c.third} {

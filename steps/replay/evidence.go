@@ -180,7 +180,7 @@ func fromSamples(l *ledger.Launch) bool {
 // ledger holds before it, and compares it with the decision's floor: also if the decision
 // records none although earlier launches show how its rules' metrics vary. Without its
 // floor a test decides too soon.
-func (r *Replay) checkNoise(out *Replayed, d store.Decided, rules replayRules) {
+func (r *Replay) checkNoise(out *Replayed, d ledger.Decided, rules replayRules) {
 	for _, ev := range d.Evidence {
 		addresses := slices.Collect(maps.Keys(ev.Noise))
 		if ev.Broken == "" {
@@ -206,7 +206,7 @@ func (r *Replay) checkNoise(out *Replayed, d store.Decided, rules replayRules) {
 
 // checkTries recounts the earlier tries at a measurement from the ledger: a try that
 // counts as the first has a higher false pass rate.
-func (r *Replay) checkTries(out *Replayed, d store.Decided) {
+func (r *Replay) checkTries(out *Replayed, d ledger.Decided) {
 	if d.Statistics.Version != decide.Version {
 		return // others launchOf differently, or not at all
 	}
@@ -239,7 +239,7 @@ func (r *Replay) triesBefore(name, candidate, parent, session, work string) int 
 
 // reading returns the compiled rules that determined the noise of a piece of evidence:
 // those of a gate that read its feature, and all of a feature's own.
-func (rules replayRules) reading(d store.Decided, feature string) (out []*plans.Rule) {
+func (rules replayRules) reading(d ledger.Decided, feature string) (out []*plans.Rule) {
 	for _, part := range rules.parts {
 		for _, r := range part.rules {
 			if runtime.Kind(d.Kind) != runtime.KindGate || decide.Reads([]*plans.Rule{r}, feature) {

@@ -18,7 +18,6 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // recordedPlan is a plan as a run recorded it, compiled again.
@@ -285,7 +284,7 @@ type rulePart struct {
 	rules       []*plans.Rule
 }
 
-func (r *Replay) rulesOf(d store.Decided, ev *gates.Evidence) replayRules {
+func (r *Replay) rulesOf(d ledger.Decided, ev *gates.Evidence) replayRules {
 	plan := r.planOf(d.Run)
 	if plan.res == nil {
 		return replayRules{why: plan.why}

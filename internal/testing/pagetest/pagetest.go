@@ -142,7 +142,7 @@ func (s *State) feature(phase, name string, v verdict.Verdict, rounds int, base,
 		Levels:     []ledger.Level{{Name: "smoke", Verdict: verdict.Pass}, {Name: "kernels", Verdict: verdict.Pass}, {Name: "benchmark", Verdict: v}},
 		Launches:   append(arms[ledger.Baseline], arms[name]...),
 		Hypothesis: &ledger.Hypothesis{Metric: "chat.tg", Expect: "+20%", Because: "fewer bytes a token", Outcome: "confirmed"},
-		Rules:      []ledger.Rule{{Name: "decode", Role: verdict.RoleCriterion, Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1", Reasons: []verdict.Reason{reason}, Comparisons: []ledger.Comparison{{Text: "chat.tg.gain >= 0.1", Verdict: v, Test: test}}}, {Name: "first token", Verdict: v, Expr: "chat.ttft.max <= 1000", Comparisons: []ledger.Comparison{{Test: &verdict.Test{Form: verdict.Range, Metric: "chat.ttft", Stat: "max"}}}}},
+		Rules:      []verdict.Rule{{Name: "decode", Role: verdict.RoleCriterion, Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1", Reasons: []verdict.Reason{reason}, Comparisons: []verdict.Comparison{{Text: "chat.tg.gain >= 0.1", Verdict: v, Test: test}}}, {Name: "first token", Verdict: v, Expr: "chat.ttft.max <= 1000", Comparisons: []verdict.Comparison{{Test: &verdict.Test{Form: verdict.Range, Metric: "chat.ttft", Stat: "max"}}}}},
 		Evidence: []gates.Feature{{
 			Name: name, Parent: armOf(ledger.Baseline, arms[ledger.Baseline]), Candidate: armOf(name, arms[name]),
 		}},

@@ -83,7 +83,7 @@ func made(t *testing.T, features, launches int) (*plans.Plan, *store.Store) {
 			Node: "feature." + f.Name, Kind: ledger.KindFeature, Phase: "one", Feature: f.Name, Attempt: 1, Verdict: v, Session: session, Statistics: &gates.Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 4, Max: 8}, Launches: append(arms[ledger.Baseline], arms[f.Name]...),
 			Levels:   []ledger.Level{{Name: "smoke", Verdict: verdict.Pass}},
 			Evidence: []gates.Feature{{Name: f.Name, Candidate: gates.ArmOf(f.Name, arms[f.Name]...), Parent: gates.ArmOf(ledger.Baseline, arms[ledger.Baseline]...)}},
-			Rules: []ledger.Rule{{Name: "decode", Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1", Inputs: []ledger.Input{{
+			Rules: []verdict.Rule{{Name: "decode", Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1", Inputs: []verdict.Input{{
 				Path: "chat.tg.gain", Value: &gain, N: launches / 2, BaseN: launches / 2, PerLaunch: values[f.Name], BasePerLaunch: values[ledger.Baseline],
 			}}}},
 		}})

@@ -22,7 +22,6 @@ import (
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
-	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/ab"
 )
 
@@ -304,7 +303,7 @@ func TestFirstLookNotReached(t *testing.T) {
 
 // How the last run ended is a sentence, whatever ended it.
 func TestWork(t *testing.T) {
-	for want, last := range map[string]store.RunInfo{
+	for want, last := range map[string]ledger.RunInfo{
 		"last run r1 finished, exit status 4":                              {ID: "r1", Exit: 4, Reason: verdict.New(code.Finished)},
 		"last run r1 interrupted, exit status 130":                         {ID: "r1", Exit: 130, Reason: verdict.New(code.Interrupted)},
 		"last run r1 stopped, exit status 4: cannot record: no space left": {ID: "r1", Exit: 4, Reason: verdict.OfError(errors.New("cannot record: no space left"))},
