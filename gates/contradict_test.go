@@ -59,8 +59,8 @@ func (s stream) arm(name string, r *rand.Rand, n int, sd float64) Arm {
 }
 
 // beside is the evidence of two engines.
-func beside(r *rand.Rand, parent, candidate stream, n int, sd float64) *Evidence {
-	return &Evidence{Features: map[string]*Feature{"f": {Candidate: candidate.arm("f", r, n, sd), Parent: parent.arm("baseline", r, n, sd)}}}
+func beside(r *rand.Rand, parent, candidate stream, n int, sd float64) Evidence {
+	return Evidence{"f": {Candidate: candidate.arm("f", r, n, sd), Parent: parent.arm("baseline", r, n, sd)}}
 }
 
 // with is the changed stream.
@@ -163,7 +163,7 @@ func TestMemoryIsSeenByTheMachine(t *testing.T) {
 				return a
 			}
 			rules := compileAll(t, c.rules...)
-			ev := &Evidence{Features: map[string]*Feature{"f": {Candidate: arm("f", c.own, c.after), Parent: arm("baseline", engine, host)}}}
+			ev := Evidence{"f": {Candidate: arm("f", c.own, c.after), Parent: arm("baseline", engine, host)}}
 			if got := Decide(rules, ev, usual)[0]; got.Verdict != c.want {
 				t.Errorf("%s, want %s: %+v", got.Verdict, c.want, got.Reasons)
 			}
@@ -208,7 +208,7 @@ func TestGotWorse(t *testing.T) {
 		rules := []*plans.Rule{compiled(t, rule)}
 		ev := beside(rand.New(rand.NewPCG(1, 2)), plain, plain.with(change), 4, 0.002)
 		if more != nil {
-			more(ev.Features["f"])
+			more(ev["f"])
 		}
 		for _, r := range Findings(rules, Decide(rules, ev, usual), ev, usual) {
 			if r.Kind != "finding.worse" {
@@ -257,7 +257,7 @@ func TestGotWorse(t *testing.T) {
 // TestMoved: metrics that changed beyond doubt are listed in either direction, others are not.
 func TestMoved(t *testing.T) {
 	moved := func(change func(*stream), more func(*Feature)) (all []string) {
-		f := beside(rand.New(rand.NewPCG(1, 2)), plain, plain.with(change), 4, 0.002).Features["f"]
+		f := beside(rand.New(rand.NewPCG(1, 2)), plain, plain.with(change), 4, 0.002)["f"]
 		if more != nil {
 			more(f)
 		}
@@ -317,11 +317,11 @@ func TestFindingsOfHonestArms(t *testing.T) {
 			for i := range times {
 				r := rand.New(rand.NewPCG(uint64(i), 7))
 				n := []int{3, 4, 6, 8}[i%4]
-				ev := &Evidence{Features: map[string]*Feature{"f": {Candidate: arm(plain, "f", r, n), Parent: arm(plain, "baseline", r, n)}}}
+				ev := Evidence{"f": {Candidate: arm(plain, "f", r, n), Parent: arm(plain, "baseline", r, n)}}
 				if all := Findings(rule, Decide(rule, ev, usual), ev, usual); len(all) > 0 {
 					found++
 				}
-				ev.Features["f"].Candidate = arm(better, "f", r, n)
+				ev["f"].Candidate = arm(better, "f", r, n)
 				if got := Decide(gain, ev, usual)[0]; verdict.Holds(got.Reasons, "finding.promise_broken") || verdict.Holds(got.Reasons, "finding.tail_grew") {
 					refuted++
 				}

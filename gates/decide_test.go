@@ -205,9 +205,9 @@ func gate(b *testing.B) []*plans.Rule {
 }
 
 // evidence16 is 8 launches of each arm, close enough to each other that most rules are tested to the last look.
-func evidence16() *Evidence {
+func evidence16() Evidence {
 	ev := session(rand.New(rand.NewPCG(6, 4)), 8, 0.02, 0.02)
-	ev.Features["f"].Levels = full().Features["f"].Levels
+	ev["f"].Levels = full()["f"].Levels
 	return ev
 }
 
@@ -335,7 +335,7 @@ func TestShares(t *testing.T) {
 
 // session makes a session of n launches per arm at the boundary of "+5%" for tg, ttft and
 // pp, with this launch noise of base and candidate.
-func session(r *rand.Rand, n int, base, own float64) *Evidence {
+func session(r *rand.Rand, n int, base, own float64) Evidence {
 	a, b := medians("f", make([]float64, n)...), medians("baseline", make([]float64, n)...)
 	for i := range n {
 		for _, metric := range []string{"tg", "pp", "ttft"} {
@@ -351,7 +351,7 @@ func session(r *rand.Rand, n int, base, own float64) *Evidence {
 			put(&b.Launches[i], 40*math.Exp(base*r.NormFloat64()))
 		}
 	}
-	return &Evidence{Features: map[string]*Feature{"f": {Candidate: a, Parent: b, Root: b}}}
+	return Evidence{"f": {Candidate: a, Parent: b, Root: b}}
 }
 
 // TestFamilyWiseErrors: three criteria that are all just true fail together in at most 5% of sessions, and three that
@@ -603,11 +603,11 @@ func TestComparisons(t *testing.T) {
 // TestMeasured: the claim of a hypothesis is read like the input of a rule, and nothing
 // is reported if nothing can be read.
 func TestMeasured(t *testing.T) {
-	if got := Measured(nil, &Evidence{}); !got.IsZero() {
+	if got := Measured(nil, Evidence{}); !got.IsZero() {
 		t.Errorf("without a probe: %+v", got)
 	}
 	rule := compiled(t, "chat.tg.change > 0")
-	if got := Measured(rule, &Evidence{}); !got.IsZero() {
+	if got := Measured(rule, Evidence{}); !got.IsZero() {
 		t.Errorf("without evidence: %+v", got)
 	}
 	if got := Measured(rule, full()); got.Kind != "value.seen" || got.Values["value"].Unit != "ratio" || *got.Values["n"].Number != 4 || *got.Values["base_n"].Number != 4 || got.Values["interval"].To == nil {
@@ -645,7 +645,7 @@ func TestCrashBound(t *testing.T) {
 // TestTestsExplainThemselves: what a test says about itself is what was tested.
 func TestTestsExplainThemselves(t *testing.T) {
 	ev := knowing(noise{"chat.tg": {SD: 0.004, DF: 9}}, full())
-	ev.Features["f"].Candidate.Launches = append(ev.Features["f"].Candidate.Launches, medians("f", 1, 1, 1, 1, 38.5).Launches[4])
+	ev["f"].Candidate.Launches = append(ev["f"].Candidate.Launches, medians("f", 1, 1, 1, 1, 38.5).Launches[4])
 	got := Decide([]*plans.Rule{compiled(t, "chat.tg.gain >= 0.10"), compiled(t, "chat.tg.gain < 0.5")}, ev, usual)[0]
 	test := got.Comparisons[0].Test
 	if test.Metric != "chat.tg" || test.Stat != "median" || test.Unit != "tok/s" || test.Arm != "f" || test.Against != "baseline" || !test.More {

@@ -12,10 +12,8 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// Evidence is everything that rules of one phase may read.
-type Evidence struct {
-	Features map[string]*Feature
-}
+// Evidence is everything that rules of one phase may read, by the name by which they read it.
+type Evidence map[string]*Feature
 
 // Feature is what rules read of one feature. A decision records it: with the launches that
 // it names, the decision can be made again.

@@ -120,7 +120,7 @@ func TestWholeRanges(t *testing.T) {
 
 // TestDriftUndecides: drift makes only rules about one arm's own numbers inconclusive.
 func TestDriftUndecides(t *testing.T) {
-	drifting := func(drifts ...float64) *Evidence {
+	drifting := func(drifts ...float64) Evidence {
 		return with(func(f *Feature) {
 			for i, d := range drifts {
 				set(&f.Candidate, i, "chat.tg", "drift", d)
@@ -130,7 +130,7 @@ func TestDriftUndecides(t *testing.T) {
 	strong := []float64{0.02, 0.021, 0.019, 0.022}
 	for _, c := range []struct {
 		rule string
-		ev   *Evidence
+		ev   Evidence
 		want verdict.Verdict
 	}{
 		{"chat.tg >= 35", drifting(strong...), "inconclusive"},
@@ -351,7 +351,7 @@ func TestNoLaterLaunchChangesALook(t *testing.T) {
 }
 
 // counted is evidence whose launches crashed this often.
-func counted(own, base []float64) *Evidence {
+func counted(own, base []float64) Evidence {
 	return with(func(f *Feature) {
 		for _, a := range []struct {
 			arm    *Arm

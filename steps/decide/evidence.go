@@ -205,7 +205,7 @@ func (v *View) qualified(ev *gates.Feature, a Arms, f *plans.Feature) {
 // Read completes the evidence of recorded decisions with the launches that it names. A
 // launch that is not on record is an error: deciding without it would decide something
 // else.
-func Read(kept []gates.Feature, launch func(id string) (*ledger.Launch, bool)) (*gates.Evidence, error) {
+func Read(kept []gates.Feature, launch func(id string) (*ledger.Launch, bool)) (gates.Evidence, error) {
 	kept = slices.Clone(kept)
 	for i := range kept {
 		f := &kept[i]
@@ -228,6 +228,15 @@ func Read(kept []gates.Feature, launch func(id string) (*ledger.Launch, bool)) (
 		}
 	}
 	return evidence(kept...), nil
+}
+
+// evidence are the features of a decision as rules read them.
+func evidence(of ...gates.Feature) gates.Evidence {
+	out := gates.Evidence{}
+	for _, f := range of {
+		out[f.Name] = &f
+	}
+	return out
 }
 
 // LevelsRead returns the levels that a feature's evidence names, in no order.

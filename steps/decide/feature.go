@@ -23,15 +23,6 @@ type Alternative struct {
 	Gain *float64
 }
 
-// evidence are the features of a decision as rules read them.
-func evidence(of ...gates.Feature) *gates.Evidence {
-	out := &gates.Evidence{Features: map[string]*gates.Feature{}}
-	for _, f := range of {
-		out.Features[f.Name] = &f
-	}
-	return out
-}
-
 // Candidate decides the criteria of one candidate from its launches, and whether it
 // enters the stack. of is the feature that it is a candidate of.
 func Candidate(v *View, of, f *plans.Feature) (*Alternative, error) {
@@ -112,7 +103,7 @@ func Feature(v *View, f *plans.Feature) (*ledger.Decision, error) {
 
 // Rules decides rules: those that decide share one error budget, and each of the others
 // has its own.
-func Rules(rules []*plans.Rule, decides func(i int) bool, ev *gates.Evidence, s gates.Settings) []verdict.Rule {
+func Rules(rules []*plans.Rule, decides func(i int) bool, ev gates.Evidence, s gates.Settings) []verdict.Rule {
 	var deciding []*plans.Rule
 	for i, r := range rules {
 		if decides(i) {
@@ -132,7 +123,7 @@ func Rules(rules []*plans.Rule, decides func(i int) bool, ev *gates.Evidence, s 
 	return out
 }
 
-func criteria(p *plans.Plan, f *plans.Feature, all *gates.Evidence, out *ledger.Decision) {
+func criteria(p *plans.Plan, f *plans.Feature, all gates.Evidence, out *ledger.Decision) {
 	settings := Settings(p, f)
 	out.Statistics = &settings
 	admits := func(i int) bool { return slices.Contains(f.Accept, f.Criteria[i].Name) }
@@ -170,7 +161,7 @@ func admit(v *View, f *plans.Feature, out *ledger.Decision) {
 
 // Preferred is the gain in the metric by which a choice picks its winner, from the
 // evidence on one alternative; nil if that was not measured.
-func Preferred(c *plans.Choose, ev *gates.Evidence, s gates.Settings) *float64 {
+func Preferred(c *plans.Choose, ev gates.Evidence, s gates.Settings) *float64 {
 	if c == nil || c.Probe == nil {
 		return nil
 	}
@@ -314,7 +305,7 @@ func confirmed(v *View, f *plans.Feature) (*ledger.Decision, error) {
 }
 
 // claimed is the outcome of a feature's hypothesis; nil if it has none.
-func claimed(v *View, f *plans.Feature, all *gates.Evidence, rests *ledger.Decision) *ledger.Hypothesis {
+func claimed(v *View, f *plans.Feature, all gates.Evidence, rests *ledger.Decision) *ledger.Hypothesis {
 	h := f.Hypothesis
 	if h == nil {
 		return nil

@@ -219,16 +219,16 @@ func openRules(v *View, f *plans.Feature, ev gates.Feature) (open bool, asked []
 }
 
 // readOtherFeatures adds what a gate reads of other features, as far as they are decided.
-func (v *View) readOtherFeatures(all *gates.Evidence, ph *plans.Phase) error {
+func (v *View) readOtherFeatures(all gates.Evidence, ph *plans.Phase) error {
 	for _, other := range GateFeatures(v.Plan, ph) {
-		if all.Features[other.Name] != nil || v.Outcome(runtime.FeatureID(other.Name)) == nil {
+		if all[other.Name] != nil || v.Outcome(runtime.FeatureID(other.Name)) == nil {
 			continue
 		}
 		theirs, _, err := outcomeOf(v, other)
 		if err != nil {
 			return err
 		}
-		all.Features[other.Name] = &theirs
+		all[other.Name] = &theirs
 	}
 	for _, row := range RowsRead(ph) {
 		if v.Outcome(stepOf(row)) == nil {
@@ -238,7 +238,7 @@ func (v *View) readOtherFeatures(all *gates.Evidence, ph *plans.Phase) error {
 		if err != nil {
 			return err
 		}
-		all.Features[row.Key()] = &theirs
+		all[row.Key()] = &theirs
 	}
 	return nil
 }

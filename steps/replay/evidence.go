@@ -38,7 +38,7 @@ type replayedLaunch struct {
 // evidence is what the rules of a decision read, with metrics derived from raw data
 // again. Launches whose raw data disagree with the record are among the differences;
 // missing raw data are an error.
-func (r *Replay) evidence(out *Replayed, kept []gates.Feature) (*gates.Evidence, error) {
+func (r *Replay) evidence(out *Replayed, kept []gates.Feature) (gates.Evidence, error) {
 	var gone error
 	ev, err := decide.Read(kept, func(id string) (*ledger.Launch, bool) {
 		l, err := r.recomputeLaunch(out, id)

@@ -279,12 +279,12 @@ type replayRules struct {
 type rulePart struct {
 	// alternative is nil if the decision chose nothing.
 	alternative *ledger.Alternative
-	evidence    *gates.Evidence
+	evidence    gates.Evidence
 	recorded    []verdict.Rule
 	rules       []*plans.Rule
 }
 
-func (r *Replay) rulesOf(d ledger.Decided, ev *gates.Evidence) replayRules {
+func (r *Replay) rulesOf(d ledger.Decided, ev gates.Evidence) replayRules {
 	plan := r.planOf(d.Run)
 	if plan.res == nil {
 		return replayRules{why: plan.why}
@@ -300,7 +300,7 @@ func (r *Replay) rulesOf(d ledger.Decided, ev *gates.Evidence) replayRules {
 		for i := range d.Alternatives {
 			alt := &d.Alternatives[i]
 			// Its rules read it by the name of the feature that it may become.
-			own := &gates.Evidence{Features: map[string]*gates.Feature{d.Feature: ev.Features[alt.Name]}}
+			own := gates.Evidence{d.Feature: ev[alt.Name]}
 			out.parts = append(out.parts, rulePart{alternative: alt, evidence: own, recorded: alt.Rules})
 		}
 	}

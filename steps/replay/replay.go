@@ -232,7 +232,7 @@ func (r *Replay) decideRules(out *Replayed, d ledger.Decided, rules replayRules)
 		r.compareRules(out, part.recorded, replayed, d.Run)
 		levels := d.Levels
 		if part.alternative != nil {
-			levels = decide.LevelsRead(part.evidence.Features[d.Feature])
+			levels = decide.LevelsRead(part.evidence[d.Feature])
 		}
 		v := r.withholdRelaxed(out, d, part, decide.JoinVerdicts(d.Kind, levels, replayed))
 		verdicts = append(verdicts, v)

@@ -133,7 +133,7 @@ func Moved(st *store.Store, d *ledger.Decision) []gates.Movement {
 	if err != nil {
 		return nil // nothing is known of missing launches
 	}
-	return report.Decided(d, gates.ChangedMetrics(d.Feature, ev.Features[d.Feature], *d.Statistics))
+	return report.Decided(d, gates.ChangedMetrics(d.Feature, ev[d.Feature], *d.Statistics))
 }
 
 // rule is a decided rule of a feature, or of one of its alternatives.
