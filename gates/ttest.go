@@ -38,13 +38,12 @@ func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (*verdict.Test, 
 	}
 	q.test.Pass, q.test.Fail = design.Pass/float64(sh.pass), design.Fail/float64(sh.fail)
 	t := describe(c, r, q.pairs)
-	t.Theta, t.Pass, t.Fail, t.Share = q.test.Theta, q.test.Pass, q.test.Fail, sh.parts
-	t.Plan, t.First, t.Floor, t.FloorDF = design.Looks, design.First, q.noise.SD, q.noise.DF
-	t.Gap = q.scale.gap(q.pairs, stats.UsualGap)
+	gap := stats.UsualGap
 	if f != nil && q.noise.Gap > 0 && (t.Against == "" || t.Against == f.Parent.Name) {
-		t.Gap = q.scale.gap(q.pairs, q.noise.Gap)
+		gap = q.noise.Gap
 	}
-	q.test.FloorDF, q.test.Gap = q.noise.DF, t.Gap
+	q.test.FloorDF, q.test.Gap = q.noise.DF, q.scale.gap(q.pairs, gap)
+	t.Terms, t.Share, t.Plan, t.First = q.test.Terms, sh.parts, design.Looks, design.First
 	switch places := verdict.List("places", distinct(t.Places)); {
 	case t.Places == nil:
 	case c.Metric.Comparing():
@@ -120,8 +119,8 @@ func (d *decider) question(c *plans.Compare, own, base sample) (q question, err 
 		q.noise = verdict.Noise{Gap: n.Gap}
 	}
 	q.test = stats.Question{
-		Single: !c.Metric.Comparing(), Theta: q.scale.theta, Blocks: q.pairs.blocks(),
-		Floor: q.noise.SD, Ticks: q.scale.ticks(c.Metric, own.unit, q.pairs),
+		Single: !c.Metric.Comparing(), Blocks: q.pairs.blocks(), Ticks: q.scale.ticks(c.Metric, own.unit, q.pairs),
+		Terms: stats.Terms{Theta: q.scale.theta, Floor: q.noise.SD},
 	}
 	if q.scale.logs {
 		q.test.Screen = math.Log(0.75)

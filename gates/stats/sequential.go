@@ -29,6 +29,24 @@ func (d Design) Last() int {
 	return d.Looks[len(d.Looks)-1]
 }
 
+// Terms are what a question is decided by, as a test records it: on the scale of the test,
+// turned so that more is better.
+type Terms struct {
+	// Theta is the threshold.
+	Theta float64 `json:"theta,omitempty"`
+	// Pass and Fail are the levels of p at each look; if the error budget is shared they are
+	// less than the design's.
+	Pass float64 `json:"pass_level,omitempty"`
+	Fail float64 `json:"fail_level,omitempty"`
+	// Floor bounds the standard deviation of an arm from below: the stored launch noise. 0
+	// for none. FloorDF is its degrees of freedom, which only a look at two launches uses.
+	Floor   float64 `json:"floor,omitempty"`
+	FloorDF float64 `json:"floor_df,omitempty"`
+	// Gap is how far apart two speeds of an arm's starts may be, which keeps the first looks
+	// from deciding what is near the threshold: see Error.Margin. 0 if there is one.
+	Gap float64 `json:"gap,omitempty"`
+}
+
 // Question is one comparison, turned so that more is better: the claim is that the mean
 // of Candidate minus that of Base is at least Theta. All values are on the scale of the
 // test (logs, or as measured).
@@ -40,23 +58,11 @@ type Question struct {
 	// Blocks is where each round ran, such as on which of several devices; nil if all ran
 	// in one.
 	Blocks []int
-	Theta  float64
-	// Pass and Fail are the levels at each look; if the error budget is shared they are
-	// less than the design's.
-	Pass, Fail float64
-	// Floor bounds the standard deviation of an arm from below: the stored launch noise. 0
-	// for none.
-	Floor float64
-	// Ticks do so too, by the number of launches per arm that are looked at: what the
+	Terms
+	// Ticks bound the standard deviation too, by the number of launches per arm that are looked at: what the
 	// measurement resolves as the first, the first two and so on show it, since a later
 	// launch must not change an earlier look. nil for none.
 	Ticks []float64
-	// FloorDF is the degrees of freedom of the stored launch noise in Floor; 0 without
-	// such a record. Only a look at two launches uses it.
-	FloorDF float64
-	// Gap is how far apart two speeds of an arm's starts may be, on the scale of the test:
-	// see Error.Margin. 0 if there is one.
-	Gap float64
 	// Screen is how far below Theta one launch per arm must be to fail at once, on the
 	// scale of the test: ln 0.75 for ratios (the sign is ignored). 0 for never. Only a
 	// look at 1 uses it.

@@ -28,9 +28,8 @@ const (
 
 // Test is how a comparison was decided: everything to explain it and to decide it again.
 // Threshold, Estimate, Low and High are in the rule's own number, a metric or a relation
-// of two. Theta, Floor and the contents of Looks are on the scale of the test: logs for
-// Ratio and LogLevel, the metric's unit otherwise, turned so that more is what the rule
-// wants.
+// of two. Terms and the contents of Looks are on the scale of the test: logs for Ratio and
+// LogLevel, the metric's unit otherwise, turned so that more is what the rule wants.
 type Test struct {
 	Form Form `json:"form"`
 	// Metric is the address of the tested metric without statistic or relation, Stat the
@@ -49,23 +48,13 @@ type Test struct {
 	Relation string `json:"relation,omitempty"`
 	Saved    bool   `json:"saved,omitempty"`
 	Negated  bool   `json:"negated,omitempty"`
-	// Threshold is the rule's, in its own number (0.10 for +10%), Theta the same on the
-	// scale of the test.
+	// Threshold is the rule's, in its own number (0.10 for +10%), Theta in Terms the same on
+	// the scale of the test.
 	Threshold float64 `json:"threshold,omitempty"`
-	Theta     float64 `json:"theta,omitempty"`
-	// Pass and Fail are the levels of p at which a look decides, after the error budget
-	// was shared among the decision's comparisons; Share is how, from the whole decision
-	// down to this comparison.
-	Pass  float64 `json:"pass_level,omitempty"`
-	Fail  float64 `json:"fail_level,omitempty"`
+	stats.Terms
+	// Share is how the error budget was shared among the decision's comparisons, from the
+	// whole decision down to this one.
 	Share []Share `json:"share,omitempty"`
-	// Floor is the stored launch noise, the minimum for each arm's standard deviation,
-	// FloorDF its degrees of freedom; absent without such a record.
-	Floor   float64 `json:"floor,omitempty"`
-	FloorDF float64 `json:"floor_df,omitempty"`
-	// Gap is how far apart two speeds of an arm's starts may be, which keeps the first
-	// looks from deciding what is near the threshold.
-	Gap float64 `json:"gap,omitempty"`
 	// Plan lists the planned looks, in launches per arm; Looks those that were made, the
 	// last of which decided if any did.
 	Plan  []int        `json:"plan,omitempty"`

@@ -96,7 +96,7 @@ func launched(r *ab.Result, a, b []float64) {
 }
 
 func tested(r *ab.Result, q *ab.Question, stop stats.Outcome, look stats.Look, low, high float64) {
-	r.Test = &verdict.Test{Form: verdict.Ratio, Pass: 0.002, Fail: 0.015, Plan: []int{4, 6, 8}, Looks: []stats.Look{look}, Stop: stop}
+	r.Test = &verdict.Test{Form: verdict.Ratio, Terms: stats.Terms{Pass: 0.002, Fail: 0.015}, Plan: []int{4, 6, 8}, Looks: []stats.Look{look}, Stop: stop}
 	if stop != stats.Passed && stop != stats.Failed {
 		r.Test.Beside = verdict.Because(code.SettlesNever, verdict.Num("gap", 0.001, "share"), verdict.Num("spread", 0.007, "share"), verdict.Int("launches", 12))
 	}
