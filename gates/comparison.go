@@ -74,9 +74,9 @@ func (c *ruling) find(leaf *plans.Compare) (*finding, error) {
 		return nil, err
 	}
 	switch f.Test.Stop {
-	case verdict.StopPass:
+	case stats.Passed:
 		f.Verdict = verdict.Pass
-	case verdict.StopFail, verdict.StopScreen:
+	case stats.Failed, stats.Screened:
 		f.Verdict = verdict.Fail
 	}
 	f.Test.Negated = leaf.Negated
@@ -90,7 +90,7 @@ func (c *ruling) find(leaf *plans.Compare) (*finding, error) {
 // and says for which feature more launches could settle it.
 func (c *ruling) contest(f *finding, leaf *plans.Compare) {
 	in := leaf.Metric
-	if f.Test.Stop == verdict.StopOpen && !f.stale {
+	if f.Test.Stop == stats.Open && !f.stale {
 		f.open = []string{in.Feature}
 	}
 	if !in.Comparing() && leaf.Tested() {
@@ -208,9 +208,9 @@ func sides(leaf *plans.Compare, left, right any) (verdict.Value, verdict.Value) 
 
 // settle decides for good.
 func (f *finding) settle(leaf *plans.Compare, wanted bool) {
-	f.Verdict, f.Test.Stop, f.Holds = verdict.Fail, verdict.StopFail, leaf.Negated
+	f.Verdict, f.Test.Stop, f.Holds = verdict.Fail, stats.Failed, leaf.Negated
 	if wanted {
-		f.Verdict, f.Test.Stop, f.Holds = verdict.Pass, verdict.StopPass, !leaf.Negated
+		f.Verdict, f.Test.Stop, f.Holds = verdict.Pass, stats.Passed, !leaf.Negated
 	}
 }
 
@@ -271,7 +271,7 @@ type argument struct {
 	// n is the launches per arm that it counted, most the maximum, and last its last
 	// look.
 	n, most int
-	last    verdict.Look
+	last    stats.Look
 }
 
 // say returns a fact about the launches of a test.
@@ -287,7 +287,7 @@ func (a argument) say(c code.Fact, more ...verdict.Arg) verdict.Reason {
 func (a argument) ofTest(v verdict.Verdict) verdict.Reason {
 	t, last, perArm := a.test, a.last, a.perArm()
 	p, level := last.PPass, t.Pass
-	if t.Stop == verdict.StopFail {
+	if t.Stop == stats.Failed {
 		p, level = last.PFail, t.Fail
 	}
 	bound, args := a.bound()
@@ -298,30 +298,30 @@ func (a argument) ofTest(v verdict.Verdict) verdict.Reason {
 		return a.ofRange(v)
 	case t.Clear():
 		kind := code.Kind("test.clear")
-		if t.Stop == verdict.StopFail {
+		if t.Stop == stats.Failed {
 			kind = "test.clear_against"
 		}
 		args = append(args, verdict.Num("times", math.Abs(last.Estimate-t.Theta)/t.Floor, ""))
 		text := ", clear at " + perArm + ": {times:2} recorded standard deviations from the threshold"
 		return a.say(code.Of(kind, bound+text), args...)
-	case t.Stop == verdict.StopPass:
+	case t.Stop == stats.Passed:
 		return a.say(code.Of("test.shown", bound+", "+perArm), args...)
-	case t.Stop == verdict.StopFail:
+	case t.Stop == stats.Failed:
 		return a.say(code.Of("test.shown_against", bound+", "+perArm), args...)
-	case t.Stop == verdict.StopScreen:
+	case t.Stop == stats.Screened:
 		return a.say(code.Of("test.screened", perArm+": too far off, more would not help"))
-	case t.Stop == verdict.StopFutile:
+	case t.Stop == stats.Futile:
 		return a.say(code.Of("test.futile", bounds+", "+perArm+": undecided, more had a {chance:2} chance of deciding"),
 			append(both, verdict.Num("chance", last.Chance, shareUnit))...)
-	case t.Stop == verdict.StopEnd && a.n > 1 && last.DF == 0 && a.n < t.Sure():
+	case t.Stop == stats.Ended && a.n > 1 && last.DF == 0 && a.n < t.Sure():
 		takes := []verdict.Arg{verdict.Int("takes", t.Sure())}
 		if t.FloorDF == 0 {
 			takes = append(takes, verdict.Text("unrecorded", "yes"))
 		}
 		return a.say(code.VerdictTakes, takes...)
-	case t.Stop == verdict.StopEnd && last.DF == 0 && a.n > 1, a.n == 1:
+	case t.Stop == stats.Ended && last.DF == 0 && a.n > 1, a.n == 1:
 		return a.say(code.SaysNothing)
-	case t.Stop == verdict.StopEnd:
+	case t.Stop == stats.Ended:
 		return a.say(code.Of("test.could_not_tell", bounds+", "+perArm+": undecided"), both...)
 	case len(t.Looks) == 0 && len(t.Plan) > 0:
 		return a.say(code.Of("test.before_first_look", perArm+": undecided, first look at {first}"),
@@ -345,10 +345,10 @@ func (a argument) ofRange(v verdict.Verdict) verdict.Reason {
 		return a.say(code.Of("range.shown_against", bound+" at best, "+a.perArm()), args...)
 	case a.n == 1:
 		return a.say(code.SaysNothing)
-	case a.test.Stop == verdict.StopFutile:
+	case a.test.Stop == stats.Futile:
 		bounds, args := a.bounds()
 		return a.say(code.Of("range.straddles", bounds+all+a.perArm()+": undecided"), args...)
-	case a.test.Stop == verdict.StopEnd:
+	case a.test.Stop == stats.Ended:
 		return a.say(code.VerdictTakes, verdict.Int("takes", a.test.First))
 	}
 	return a.say(code.Of("range.goes_on", "{launches} of at least {takes} launches{against? per arm}: undecided"),
@@ -365,7 +365,7 @@ func (a argument) perArm() string {
 // bound is the text of the bound that decided, with it and the threshold that it clears.
 func (a argument) bound() (text string, args []verdict.Arg) {
 	text, side, edge := "upper bound {at_most~limit}", "at_most", a.test.High
-	if a.test.More != (a.test.Stop == verdict.StopFail) {
+	if a.test.More != (a.test.Stop == stats.Failed) {
 		text, side, edge = "lower bound {at_least~limit}", "at_least", a.test.Low
 	}
 	if edge == nil {

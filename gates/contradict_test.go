@@ -59,8 +59,8 @@ func (s stream) arm(name string, r *rand.Rand, n int, sd float64) Arm {
 }
 
 // beside is the evidence of two engines.
-func beside(r *rand.Rand, parent, candidate stream, n int, sd float64) *Evidence {
-	return &Evidence{Features: map[string]*Feature{"f": {Candidate: candidate.arm("f", r, n, sd), Parent: parent.arm("baseline", r, n, sd)}}}
+func beside(r *rand.Rand, parent, candidate stream, n int, sd float64) Evidence {
+	return Evidence{"f": {Candidate: candidate.arm("f", r, n, sd), Parent: parent.arm("baseline", r, n, sd)}}
 }
 
 // with is the changed stream.
@@ -163,7 +163,7 @@ func TestMemoryIsSeenByTheMachine(t *testing.T) {
 				return a
 			}
 			rules := compileAll(t, c.rules...)
-			ev := &Evidence{Features: map[string]*Feature{"f": {Candidate: arm("f", c.own, c.after), Parent: arm("baseline", engine, host)}}}
+			ev := Evidence{"f": {Candidate: arm("f", c.own, c.after), Parent: arm("baseline", engine, host)}}
 			if got := Decide(rules, ev, usual)[0]; got.Verdict != c.want {
 				t.Errorf("%s, want %s: %+v", got.Verdict, c.want, got.Reasons)
 			}
@@ -175,8 +175,7 @@ func TestMemoryIsSeenByTheMachine(t *testing.T) {
 // requested, and whatever is worse elsewhere is reported as unknown.
 func TestTwoLaunchesAreNotReliedOn(t *testing.T) {
 	faster := func(s *stream) { s.gap, s.worst, s.second, s.last = s.gap/2, s.worst/2, s.second/2, s.last/2 }
-	s := noiseless("chat.tg", "chat.e2e")
-	s.Noise["chat.tg"], s.Noise["chat.e2e"] = verdict.Noise{SD: 0.003, DF: 16}, verdict.Noise{SD: 0.003, DF: 16}
+	known := noise{"chat.tg": {SD: 0.003, DF: 16}, "chat.e2e": {SD: 0.003, DF: 16}}
 	for name, c := range map[string]struct {
 		change func(*stream)
 		n      int
@@ -190,9 +189,9 @@ func TestTwoLaunchesAreNotReliedOn(t *testing.T) {
 		"held back, with more":        {func(s *stream) { faster(s); s.first += s.last }, 6, verdict.Inconclusive, false, false},
 	} {
 		rules := compileAll(t, "chat.tg.gain >= 0.1")
-		ev := beside(rand.New(rand.NewPCG(1, 2)), plain, plain.with(c.change), c.n, 0.001)
-		got := Decide(rules, ev, s)
-		found := Findings(rules, got, ev, s)
+		ev := knowing(known, beside(rand.New(rand.NewPCG(1, 2)), plain, plain.with(c.change), c.n, 0.001))
+		got := Decide(rules, ev, usual)
+		found := Findings(rules, got, ev, usual)
 		if got[0].Verdict != c.want || (len(Open(got)) > 0) != c.open || !got[0].Comparisons[0].Test.Clear() {
 			t.Errorf("%s: %s, open %v: %+v", name, got[0].Verdict, Open(got), got[0].Reasons)
 		}
@@ -209,7 +208,7 @@ func TestGotWorse(t *testing.T) {
 		rules := []*plans.Rule{compiled(t, rule)}
 		ev := beside(rand.New(rand.NewPCG(1, 2)), plain, plain.with(change), 4, 0.002)
 		if more != nil {
-			more(ev.Features["f"])
+			more(ev["f"])
 		}
 		for _, r := range Findings(rules, Decide(rules, ev, usual), ev, usual) {
 			if r.Kind != "finding.worse" {
@@ -258,7 +257,7 @@ func TestGotWorse(t *testing.T) {
 // TestMoved: metrics that changed beyond doubt are listed in either direction, others are not.
 func TestMoved(t *testing.T) {
 	moved := func(change func(*stream), more func(*Feature)) (all []string) {
-		f := beside(rand.New(rand.NewPCG(1, 2)), plain, plain.with(change), 4, 0.002).Features["f"]
+		f := beside(rand.New(rand.NewPCG(1, 2)), plain, plain.with(change), 4, 0.002)["f"]
 		if more != nil {
 			more(f)
 		}
@@ -318,11 +317,11 @@ func TestFindingsOfHonestArms(t *testing.T) {
 			for i := range times {
 				r := rand.New(rand.NewPCG(uint64(i), 7))
 				n := []int{3, 4, 6, 8}[i%4]
-				ev := &Evidence{Features: map[string]*Feature{"f": {Candidate: arm(plain, "f", r, n), Parent: arm(plain, "baseline", r, n)}}}
+				ev := Evidence{"f": {Candidate: arm(plain, "f", r, n), Parent: arm(plain, "baseline", r, n)}}
 				if all := Findings(rule, Decide(rule, ev, usual), ev, usual); len(all) > 0 {
 					found++
 				}
-				ev.Features["f"].Candidate = arm(better, "f", r, n)
+				ev["f"].Candidate = arm(better, "f", r, n)
 				if got := Decide(gain, ev, usual)[0]; verdict.Holds(got.Reasons, "finding.promise_broken") || verdict.Holds(got.Reasons, "finding.tail_grew") {
 					refuted++
 				}

@@ -10,19 +10,19 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// Settings are how a set of rules is decided.
+// Settings are how a set of rules is decided. A decision records them.
 type Settings struct {
-	// FalsePass, FalseFail, Min and Max are the plan's decision settings; Max is less if
-	// a benchmark makes fewer launches.
-	FalsePass, FalseFail float64
-	Min, Max             int
+	// FalsePass, FalseFail, Min and Max (launches per arm) are the plan's decision
+	// settings; Max is less if a benchmark makes fewer launches.
+	FalsePass float64 `json:"false_pass"`
+	FalseFail float64 `json:"false_fail"`
+	Min       int     `json:"min"`
+	Max       int     `json:"max"`
 	// Alternatives is how many candidates compete for one place (choose): each gets an
 	// equal part of the false pass rate. 0 and 1 are the same.
-	Alternatives int
-	// Noise is the stored launch noise by metric address ("chat.tg", and
-	// "chat.ttft.p99" for a statistic that is not the median): the standard deviation
-	// of the logs of launches.
-	Noise map[string]verdict.Noise
+	Alternatives int `json:"alternatives,omitempty"`
+	// Version is that of deciding (decide.Version).
+	Version string `json:"version,omitempty"`
 }
 
 // Decide decides rules that must all hold, each from the launches there are. The error
@@ -30,14 +30,11 @@ type Settings struct {
 //
 // Every input is checked to be present, finite and from enough samples before anything is
 // compared: expr-lang calls !(NaN < 0.95) true, so nothing missing may reach it.
-func Decide(rules []*plans.Rule, ev *Evidence, s Settings) []verdict.Rule {
-	if ev == nil {
-		ev = &Evidence{}
-	}
+func Decide(rules []*plans.Rule, ev Evidence, s Settings) []verdict.Rule {
 	return decide(rules, ev, s, shares(rules, s.Alternatives))
 }
 
-func decide(rules []*plans.Rule, ev *Evidence, s Settings, by map[*plans.Compare]share) []verdict.Rule {
+func decide(rules []*plans.Rule, ev Evidence, s Settings, by map[*plans.Compare]share) []verdict.Rule {
 	d := &decider{rules: rules, ev: ev, settings: s, shares: by}
 	out := make([]verdict.Rule, len(rules))
 	for i, rule := range rules {
@@ -48,14 +45,14 @@ func decide(rules []*plans.Rule, ev *Evidence, s Settings, by map[*plans.Compare
 
 type decider struct {
 	rules    []*plans.Rule
-	ev       *Evidence
+	ev       Evidence
 	settings Settings
 	shares   map[*plans.Compare]share
 	// shifts holds the comparisons of a cell that several rules ask for.
 	shifts map[string]*shift
 }
 
-func (d *decider) feature(in *plans.Input) *Feature { return d.ev.Features[in.Feature] }
+func (d *decider) feature(in *plans.Input) *Feature { return d.ev[in.Feature] }
 
 // most is the maximum of launches per arm in the benchmark behind an input.
 func (d *decider) most(in *plans.Input) int {
@@ -320,10 +317,7 @@ const (
 // same launches would have two bounds. The hypothesis of the best of several alternatives
 // has one chance per alternative to be confirmed by luck. What was not measured refutes
 // nothing.
-func Claimed(rule *plans.Rule, criteria []*plans.Rule, ev *Evidence, s Settings) (outcome string, decided verdict.Rule) {
-	if ev == nil {
-		ev = &Evidence{}
-	}
+func Claimed(rule *plans.Rule, criteria []*plans.Rule, ev Evidence, s Settings) (outcome string, decided verdict.Rule) {
 	by, beside := shares([]*plans.Rule{rule}, s.Alternatives), shares(criteria, s.Alternatives)
 	for _, claim := range rule.Compares() {
 		for _, criterion := range criteria {

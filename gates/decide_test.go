@@ -12,21 +12,12 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 )
-
-// noiseless is launch noise that is recorded but too small to matter, so the first look is at 3 launches.
-func noiseless(addresses ...string) Settings {
-	s := usual
-	s.Noise = map[string]verdict.Noise{}
-	for _, a := range addresses {
-		s.Noise[a] = verdict.Noise{SD: 1e-9, DF: 8, Gap: 1e-9}
-	}
-	return s
-}
 
 // TestWorkedCases decides the worked cases of the statistics end to end, as a gain and
 // as the saving that it is in time.
@@ -53,10 +44,10 @@ func TestWorkedCases(t *testing.T) {
 			fmt.Sprintf("chat.tg.gain >= %v", c.Threshold):           gain,
 			fmt.Sprintf("chat.ttft.gain >= %v", 1-1/(1+c.Threshold)): saving,
 		} {
-			ev := with(func(f *Feature) {
+			ev := knowing(noiseless("chat.tg", "chat.ttft"), with(func(f *Feature) {
 				f.Candidate, f.Parent = medians("f", c.Candidate...), medians("baseline", c.Baseline...)
-			})
-			s := noiseless("chat.tg", "chat.ttft")
+			}))
+			s := usual
 			s.Min = len(c.Baseline) // whose only look before the last is there
 			got := Decide(compileAll(t, rule), ev, s)[0]
 			test := got.Comparisons[0].Test
@@ -161,27 +152,23 @@ func TestSettingsAreRefused(t *testing.T) {
 	}
 }
 
-// TestNoiseIsAFloor: it widens and never narrows, is taken from the feature's session
-// before the settings, and needs at least 8 degrees of freedom.
+// TestNoiseIsAFloor: it widens and never narrows, and needs at least 8 degrees of freedom.
 func TestNoiseIsAFloor(t *testing.T) {
 	rule := compiled(t, "chat.tg.gain >= 0.10")
 	for _, c := range []struct {
-		settings, feature map[string]verdict.Noise
-		floor             float64
-		first             int
+		noise noise
+		floor float64
+		first int
 	}{
-		{nil, nil, 0, 4},
-		{map[string]verdict.Noise{"chat.tg": {SD: 0.02, DF: 8}}, nil, 0.02, 2},
-		{map[string]verdict.Noise{"chat.tg": {SD: 0.02, DF: 7.9}}, nil, 0, 4},
-		{map[string]verdict.Noise{"chat.tg": {SD: math.NaN(), DF: 9}}, nil, 0, 4},
-		{map[string]verdict.Noise{"chat.tg": {SD: 0.02, DF: math.NaN()}}, nil, 0, 4},
-		{map[string]verdict.Noise{"chat.ttft": {SD: 0.02, DF: 9}}, nil, 0, 4},
-		{map[string]verdict.Noise{"chat.tg": {SD: 0.02, DF: 9}}, map[string]verdict.Noise{"chat.tg": {SD: 0.03, DF: 12}}, 0.03, 2},
-		{map[string]verdict.Noise{"chat.tg": {SD: 0.02, DF: 9}}, map[string]verdict.Noise{}, 0, 4},
+		{nil, 0, 4},
+		{noise{}, 0, 4},
+		{noise{"chat.tg": {SD: 0.02, DF: 8}}, 0.02, 2},
+		{noise{"chat.tg": {SD: 0.02, DF: 7.9}}, 0, 4},
+		{noise{"chat.tg": {SD: math.NaN(), DF: 9}}, 0, 4},
+		{noise{"chat.tg": {SD: 0.02, DF: math.NaN()}}, 0, 4},
+		{noise{"chat.ttft": {SD: 0.02, DF: 9}}, 0, 4},
 	} {
-		s := usual
-		s.Noise = c.settings
-		got := Decide([]*plans.Rule{rule}, with(func(f *Feature) { f.Noise = c.feature }), s)[0]
+		got := decided(rule, knowing(c.noise, full()))
 		test := got.Comparisons[0].Test
 		if test.Floor != c.floor || test.First != c.first || test.Plan[0] != c.first {
 			t.Errorf("%+v: %+v", c, test)
@@ -192,10 +179,9 @@ func TestNoiseIsAFloor(t *testing.T) {
 		}
 	}
 	// No noise is kept for differences and for other statistics.
-	s := usual
-	s.Noise = map[string]verdict.Noise{"chat.tg": {SD: 0.02, DF: 9}}
+	ev := knowing(noise{"chat.tg": {SD: 0.02, DF: 9}}, full())
 	for _, text := range []string{"chat.tg.delta > 1", "chat.tg.max > 1", "chat.tg.cv < 1"} {
-		if test := Decide(compileAll(t, text), full(), s)[0].Comparisons[0].Test; test.Floor != 0 || test.First != 4 {
+		if test := decided(compiled(t, text), ev).Comparisons[0].Test; test.Floor != 0 || test.First != 4 {
 			t.Errorf("%s: %+v", text, test)
 		}
 	}
@@ -219,9 +205,9 @@ func gate(b *testing.B) []*plans.Rule {
 }
 
 // evidence16 is 8 launches of each arm, close enough to each other that most rules are tested to the last look.
-func evidence16() *Evidence {
+func evidence16() Evidence {
 	ev := session(rand.New(rand.NewPCG(6, 4)), 8, 0.02, 0.02)
-	ev.Features["f"].Levels = full().Features["f"].Levels
+	ev["f"].Levels = full()["f"].Levels
 	return ev
 }
 
@@ -291,12 +277,11 @@ func TestClaimed(t *testing.T) {
 
 // TestAlternatives: each of several candidates for one place gets its share of the chance of a false pass.
 func TestAlternatives(t *testing.T) {
-	s := noiseless("chat.tg")
-	s.Noise["chat.tg"] = verdict.Noise{Gap: 1e-9} // of starts that are known to be alike
-	one := s
+	ev := knowing(noise{"chat.tg": {Gap: 1e-9}}, full()) // of starts that are known to be alike
+	s := usual
 	s.Alternatives = 4
 	rule := compiled(t, "chat.tg >= 38")
-	alone, among := Decide([]*plans.Rule{rule}, full(), one)[0], Decide([]*plans.Rule{rule}, full(), s)[0]
+	alone, among := decided(rule, ev), Decide([]*plans.Rule{rule}, ev, s)[0]
 	if test := among.Comparisons[0].Test; test.Pass != 0.0005 || test.Fail != 0.015 || !slices.Equal(test.Share, []verdict.Share{{Of: verdict.ShareAlternatives, N: 4}}) {
 		t.Errorf("%+v", test)
 	}
@@ -350,7 +335,7 @@ func TestShares(t *testing.T) {
 
 // session makes a session of n launches per arm at the boundary of "+5%" for tg, ttft and
 // pp, with this launch noise of base and candidate.
-func session(r *rand.Rand, n int, base, own float64) *Evidence {
+func session(r *rand.Rand, n int, base, own float64) Evidence {
 	a, b := medians("f", make([]float64, n)...), medians("baseline", make([]float64, n)...)
 	for i := range n {
 		for _, metric := range []string{"tg", "pp", "ttft"} {
@@ -366,7 +351,7 @@ func session(r *rand.Rand, n int, base, own float64) *Evidence {
 			put(&b.Launches[i], 40*math.Exp(base*r.NormFloat64()))
 		}
 	}
-	return &Evidence{Features: map[string]*Feature{"f": {Candidate: a, Parent: b, Root: &b}}}
+	return Evidence{"f": {Candidate: a, Parent: b, Root: b}}
 }
 
 // TestFamilyWiseErrors: three criteria that are all just true fail together in at most 5% of sessions, and three that
@@ -549,7 +534,7 @@ func TestStaleLaunchesDecideNothing(t *testing.T) {
 		{"chat.tg.gain >= 1.0", both, verdict.Inconclusive, "fail by the numbers, but launches of f were"},
 		{"chat.tg.gain >= 0.10", func(f *Feature) { last(&f.Parent) }, verdict.Inconclusive, "launches of baseline were"},
 		{"chat.tg >= 35", func(f *Feature) { last(&f.Candidate) }, verdict.Inconclusive, "launches of f were"},
-		{"chat.tg >= 35 and chat.tg.root.change > 0", func(f *Feature) { last(&f.Candidate); last(f.Root) }, verdict.Inconclusive, "launches of f were"},
+		{"chat.tg >= 35 and chat.tg.root.change > 0", func(f *Feature) { last(&f.Candidate); last(&f.Root) }, verdict.Inconclusive, "launches of f were"},
 		{"levels.kernels == 'pass'", both, verdict.Pass, ""},
 	} {
 		got := decided(compiled(t, c.rule), with(c.change))
@@ -618,11 +603,11 @@ func TestComparisons(t *testing.T) {
 // TestMeasured: the claim of a hypothesis is read like the input of a rule, and nothing
 // is reported if nothing can be read.
 func TestMeasured(t *testing.T) {
-	if got := Measured(nil, &Evidence{}); !got.IsZero() {
+	if got := Measured(nil, Evidence{}); !got.IsZero() {
 		t.Errorf("without a probe: %+v", got)
 	}
 	rule := compiled(t, "chat.tg.change > 0")
-	if got := Measured(rule, &Evidence{}); !got.IsZero() {
+	if got := Measured(rule, Evidence{}); !got.IsZero() {
 		t.Errorf("without evidence: %+v", got)
 	}
 	if got := Measured(rule, full()); got.Kind != "value.seen" || got.Values["value"].Unit != "ratio" || *got.Values["n"].Number != 4 || *got.Values["base_n"].Number != 4 || got.Values["interval"].To == nil {
@@ -659,11 +644,9 @@ func TestCrashBound(t *testing.T) {
 
 // TestTestsExplainThemselves: what a test says about itself is what was tested.
 func TestTestsExplainThemselves(t *testing.T) {
-	s := noiseless("chat.tg")
-	s.Noise["chat.tg"] = verdict.Noise{SD: 0.004, DF: 9}
-	ev := full()
-	ev.Features["f"].Candidate.Launches = append(ev.Features["f"].Candidate.Launches, medians("f", 1, 1, 1, 1, 38.5).Launches[4])
-	got := Decide([]*plans.Rule{compiled(t, "chat.tg.gain >= 0.10"), compiled(t, "chat.tg.gain < 0.5")}, ev, s)[0]
+	ev := knowing(noise{"chat.tg": {SD: 0.004, DF: 9}}, full())
+	ev["f"].Candidate.Launches = append(ev["f"].Candidate.Launches, medians("f", 1, 1, 1, 1, 38.5).Launches[4])
+	got := Decide([]*plans.Rule{compiled(t, "chat.tg.gain >= 0.10"), compiled(t, "chat.tg.gain < 0.5")}, ev, usual)[0]
 	test := got.Comparisons[0].Test
 	if test.Metric != "chat.tg" || test.Stat != "median" || test.Unit != "tok/s" || test.Arm != "f" || test.Against != "baseline" || !test.More {
 		t.Errorf("%+v", test)
@@ -671,7 +654,7 @@ func TestTestsExplainThemselves(t *testing.T) {
 	if test.Threshold != 0.10 || math.Abs(test.Theta-math.Log(1.1)) > 1e-15 || test.Pass != 0.002 || test.Fail != 0.0075 || !slices.Equal(test.Share, []verdict.Share{{Of: verdict.ShareAll, N: 2}}) || test.Relation != "gain" || test.Saved || test.Negated {
 		t.Errorf("%+v", test)
 	}
-	if test.Floor != 0.004 || test.FloorDF != 9 || fmt.Sprint(test.Plan) != "[2 3 4 6 8]" || test.First != 2 || test.Stop != verdict.StopPass || len(test.Looks) != 2 {
+	if test.Floor != 0.004 || test.FloorDF != 9 || fmt.Sprint(test.Plan) != "[2 3 4 6 8]" || test.First != 2 || test.Stop != stats.Passed || len(test.Looks) != 2 {
 		t.Errorf("%+v", test)
 	}
 	if len(test.Values) != 4 || len(test.Base) != 4 || fmt.Sprint(test.Launches, test.BaseLaunches, test.Rounds, test.Unpaired) != "[f.1 f.2 f.3 f.4] [baseline.1 baseline.2 baseline.3 baseline.4] [1 2 3 4] [f.5]" {
@@ -690,11 +673,14 @@ func TestTestsExplainThemselves(t *testing.T) {
 
 // TestHowTestsEnd covers every way in which a test ends, with its sentence and whether more launches are requested.
 func TestHowTestsEnd(t *testing.T) {
-	recorded, quick, two := noiseless("chat.tg"), usual, usual
+	type settings struct {
+		Settings
+		noise noise
+	}
+	usual, quick, two := settings{usual, nil}, settings{usual, nil}, settings{usual, nil}
+	recorded, known := settings{usual.Settings, noiseless("chat.tg")}, settings{usual.Settings, noise{"chat.tg": {SD: 0.004, DF: 16}}}
 	quick.Min, quick.Max = 1, 1
 	two.Max = 2
-	known := usual
-	known.Noise = map[string]verdict.Noise{"chat.tg": {SD: 0.004, DF: 16}}
 	knownTwo, knownThree := known, known
 	knownTwo.Max, knownThree.Min = 2, 3
 	steady := []float64{31, 31.6, 30.7, 31.2, 31.5, 30.8, 31.3, 31.1}
@@ -702,9 +688,9 @@ func TestHowTestsEnd(t *testing.T) {
 		name      string
 		rule      string
 		own, base []float64
-		s         Settings
+		s         settings
 		want      verdict.Verdict
-		stop      verdict.Stop
+		stop      stats.Outcome
 		open      bool
 		says      string
 	}{
@@ -726,13 +712,13 @@ func TestHowTestsEnd(t *testing.T) {
 		{"two launches that differ, and no more", "chat.tg.gain >= 0.10", []float64{48.4, 49.6}, []float64{31.58, 31.82}, knownTwo, "inconclusive", "ended", false, "2 launches per arm: a verdict needs 3"},
 		{"two launches of one arm", "chat.tg >= 10", []float64{48.4, 48.5}, []float64{31.58, 31.82}, known, "inconclusive", "open", true, "2 launches: undecided, first look at 3"},
 		{"two launches, and the plan wants three", "chat.tg.gain >= 0.10", []float64{48.4, 48.6}, []float64{31.58, 31.82}, knownThree, "inconclusive", "open", true, "first look at 3"},
-		{"three launches, no record", "chat.tg.gain >= 0.10", []float64{38.4, 38.6, 38.5}, []float64{31.58, 31.82, 31.63}, Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 3}, "inconclusive", "ended", false, "a verdict needs 4 where no launch-to-launch variance is recorded"},
+		{"three launches, no record", "chat.tg.gain >= 0.10", []float64{38.4, 38.6, 38.5}, []float64{31.58, 31.82, 31.63}, settings{Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 3}, nil}, "inconclusive", "ended", false, "a verdict needs 4 where no launch-to-launch variance is recorded"},
 		{"all values equal", "chat.tg.gain >= 0.10", []float64{38, 38, 38, 38}, []float64{31, 31, 31, 31}, usual, "pass", "passed", false, "lower bound +14.8%"},
 		{"all values equal at the limit", "chat.tg.gain >= 0", []float64{31, 31, 31, 31}, []float64{31, 31, 31, 31}, usual, "inconclusive", "futile", false, "4 launches per arm"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ev := with(func(f *Feature) { f.Candidate, f.Parent = medians("f", c.own...), medians("baseline", c.base...) })
-			got := Decide(compileAll(t, c.rule), ev, c.s)[0]
+			got := Decide(compileAll(t, c.rule), knowing(c.s.noise, ev), c.s.Settings)[0]
 			test := got.Comparisons[0].Test
 			if got.Verdict != c.want || test.Stop != c.stop || !strings.Contains(got.Reasons[0].String(), c.says) || len(got.Reasons) != 1 {
 				t.Errorf("%s, %s: %q", got.Verdict, test.Stop, verdict.Lines(got.Reasons))

@@ -4,6 +4,7 @@
 package gates
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -11,63 +12,86 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// Evidence is everything that rules of one phase may read.
-type Evidence struct {
-	Features map[string]*Feature
-}
+// Evidence is everything that rules of one phase may read, by the name by which they read it.
+type Evidence map[string]*Feature
 
+// Feature is what rules read of one feature. A decision records it: with the launches that
+// it names, the decision can be made again.
 type Feature struct {
-	// Candidate is the variant under test, Parent what it builds on.
-	Candidate, Parent Arm
-	// Root is the plan's baseline, nil if it is not known. Arms of the same variant share
-	// launches.
-	Root *Arm
+	// Name is the name by which rules read it.
+	Name string `json:"feature"`
+	// Candidate is the variant under test, Parent what it builds on, Root the plan's
+	// baseline, without a name if it is not known. Arms of the same variant share launches.
+	Candidate Arm `json:"candidate"`
+	Parent    Arm `json:"parent"`
+	Root      Arm `json:"root"`
 	// Levels are the verdicts of the protocol's levels; a level that was not
 	// run is absent.
-	Levels map[string]verdict.Verdict
-	Knobs  map[string]string
+	Levels map[string]verdict.Verdict `json:"levels,omitempty"`
+	Knobs  map[string]string          `json:"knobs,omitempty"`
 	// Outcome is the feature's own verdict, once decided.
-	Outcome  verdict.Verdict
-	Accepted bool
+	Outcome  verdict.Verdict `json:"outcome,omitempty"`
+	Accepted bool            `json:"accepted,omitempty"`
 	// Broken is set if there is no measurement to read: the verdict that rules on
 	// measurements take over, and why.
-	Broken verdict.Verdict
-	Cause  verdict.Reason
-	// Noise is the launch noise recorded before its session, by metric address, and Max
-	// the maximum of launches per arm of its benchmark: if set, they replace those of
-	// Settings.
-	Noise map[string]verdict.Noise
-	Max   int
+	Broken verdict.Verdict `json:"broken,omitempty"`
+	Cause  verdict.Reason  `json:"cause,omitzero"`
+	// Session is the session of the launches, and Max the maximum of launches per arm of
+	// its benchmark, in place of that of Settings; 0 if that holds.
+	Session string `json:"session,omitempty"`
+	Max     int    `json:"max,omitempty"`
+	// Noise is the launch noise recorded before the session, by metric address ("chat.tg",
+	// and "chat.ttft.p99" for a statistic that is not the median): the minimum for the
+	// standard deviation of the logs of launches.
+	Noise map[string]verdict.Noise `json:"noise,omitempty"`
 	// Try counts the tries at measuring it against its parent until it passes, this one
 	// included: each has a lower false pass rate than the one before. 0 and 1 are the
 	// same.
-	Try int
+	Try int `json:"try,omitempty"`
 	// Answers is what its protocol declares of them.
-	Answers plans.Answers
+	Answers plans.Answers `json:"answers,omitzero"`
 }
 
 // base is the arm that a candidate is compared with.
 func (f *Feature) base(against plans.Against) Arm {
-	switch {
-	case against == plans.Parent:
+	if against == plans.Parent {
 		return f.Parent
-	case f.Root != nil:
-		return *f.Root
 	}
-	return Arm{Name: string(against)}
+	root := f.Root
+	root.Name = cmp.Or(root.Name, string(against))
+	return root
 }
 
+// Arm is a variant and its launches, in the order of their rounds.
 type Arm struct {
-	Name     string
-	Launches []Launch
+	Name     string   `json:"name"`
+	Launches []Launch `json:"launches,omitempty"`
+	// Qualified is the launch in which levels found its numbers; none if they found none.
+	Qualified Launch `json:"qualified,omitzero"`
 	// Lost is why the baseline has no launches and gets none: it did not start, or is not
 	// comparable.
-	Lost verdict.Reason
-	// Qualified is the launch that qualified it, if its levels found numbers; nil if none
-	// did.
-	Qualified *Launch
+	Lost verdict.Reason `json:"lost,omitzero"`
 }
 
+// ArmOf is an arm of which nothing but the IDs of its launches is known.
+func ArmOf(name string, ids ...string) Arm {
+	a := Arm{Name: name}
+	for _, id := range ids {
+		a.Launches = append(a.Launches, Launch{ID: id})
+	}
+	return a
+}
+
+// IDs are those of its launches.
+func (a Arm) IDs() (ids []string) {
+	for _, l := range a.Launches {
+		ids = append(ids, l.ID)
+	}
+	return ids
+}
+
+// Launch is what rules read of a launch. In a record it is its ID alone, as the launch has a
+// record of its own.
 type Launch struct {
 	ID string
 	// Round counts interleaved launches of each arm from 1: launches of one round ran
@@ -91,6 +115,13 @@ type Launch struct {
 	Unobserved map[string]verdict.Reason
 	// Unread lists workloads whose answers the plan declares not to be text.
 	Unread []string
+}
+
+func (l Launch) MarshalText() ([]byte, error) { return []byte(l.ID), nil }
+
+func (l *Launch) UnmarshalText(id []byte) error {
+	*l = Launch{ID: string(id)}
+	return nil
 }
 
 // stale is the arm's name if one of its launches was not a fresh start, else empty.

@@ -42,7 +42,7 @@ func (c *ruling) exact(f *finding, leaf *plans.Compare) (err error) {
 		if !few && (grown || !in.Counts() || n >= c.most(in)) {
 			continue
 		}
-		f.Verdict, f.Test.Stop = verdict.Inconclusive, verdict.StopEnd
+		f.Verdict, f.Test.Stop = verdict.Inconclusive, stats.Ended
 		if f.Test.Note = verdict.Say("count.may_be_more", "up to {most} allowed: undecided",
 			verdict.Int("most", c.most(in))); few {
 			a := argument{test: &verdict.Test{}, n: n}
@@ -52,7 +52,7 @@ func (c *ruling) exact(f *finding, leaf *plans.Compare) (err error) {
 			f.Test.Note = a.say(code.SaysNothing)
 		}
 		if n < c.most(in) && r.stale == "" {
-			f.Test.Stop = verdict.StopOpen
+			f.Test.Stop = stats.Open
 			f.open = union(f.open, in.Feature)
 		}
 		f.reason = f.reason.Is(f.Verdict).From(append(why, f.Test.Note)...)
@@ -183,7 +183,7 @@ func (c *ruling) counted(f *finding, leaf *plans.Compare) (why []verdict.Reason,
 	if len(left) > 1 && len(right) > 1 || slices.ContainsFunc(leaf.Inputs(), (*plans.Input).Comparing) {
 		f.Test.Each = "pair"
 		if off > 0 && off < n {
-			f.Verdict, f.Test.Stop = verdict.Inconclusive, verdict.StopFutile
+			f.Verdict, f.Test.Stop = verdict.Inconclusive, stats.Futile
 			f.Test.Note = verdict.Say("count.some_pairs", "undecided: true for some launches, false for others")
 		}
 	}

@@ -86,22 +86,41 @@ func launchSummary(v float64, unit string) measure.Summary {
 }
 
 // full is evidence that lacks nothing.
-func full() *Evidence {
-	return &Evidence{Features: map[string]*Feature{"f": {
+func full() Evidence {
+	return Evidence{"f": {
 		Candidate: medians("f", 38.4, 38.6, 38.5, 38.5),
 		Parent:    medians("baseline", 31.58, 31.82, 31.63, 31.7),
-		Root:      armOf(medians("root", 20, 20.5, 19.5, 20)),
+		Root:      medians("root", 20, 20.5, 19.5, 20),
 		Levels:    map[string]verdict.Verdict{"smoke": verdict.Pass, "kernels": verdict.Pass, "benchmark": verdict.Pass},
 		Knobs:     map[string]string{"moe": "routed"},
 		Outcome:   verdict.Pass,
 		Accepted:  true,
-	}}}
+	}}
 }
 
 // with is full evidence, changed.
-func with(change func(f *Feature)) *Evidence {
+func with(change func(f *Feature)) Evidence {
 	ev := full()
-	change(ev.Features["f"])
+	change(ev["f"])
+	return ev
+}
+
+type noise = map[string]verdict.Noise
+
+// noiseless is launch noise that is recorded but too small to matter, so the first look is at 3 launches.
+func noiseless(addresses ...string) noise {
+	out := noise{}
+	for _, a := range addresses {
+		out[a] = verdict.Noise{SD: 1e-9, DF: 8, Gap: 1e-9}
+	}
+	return out
+}
+
+// knowing is evidence with launch noise on record.
+func knowing(n noise, ev Evidence) Evidence {
+	for _, f := range ev {
+		f.Noise = n
+	}
 	return ev
 }
 
@@ -113,7 +132,7 @@ func set(a *Arm, launch int, metric, stat string, v float64) {
 func drop(a *Arm, launch int, metric string) { delete(a.Launches[launch].Metrics, metric) }
 
 // giving is full evidence whose launches have one more metric: that of arm "f" or "baseline", launch i from 0.
-func giving(metric string, of func(arm string, i int) measure.Summary) *Evidence {
+func giving(metric string, of func(arm string, i int) measure.Summary) Evidence {
 	return with(func(f *Feature) {
 		for _, a := range []*Arm{&f.Candidate, &f.Parent} {
 			for i, l := range a.Launches {
@@ -137,8 +156,6 @@ func died(text string) verdict.Reason {
 }
 
 // decided is one rule by itself.
-func decided(rule *plans.Rule, ev *Evidence) verdict.Rule {
+func decided(rule *plans.Rule, ev Evidence) verdict.Rule {
 	return Decide([]*plans.Rule{rule}, ev, usual)[0]
 }
-
-func armOf(a Arm) *Arm { return &a }

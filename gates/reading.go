@@ -76,7 +76,7 @@ func (r *reading) value(in *plans.Input) any {
 // read looks an input up in the evidence. Whatever the evidence claims, an absence never
 // unlocks, nor is it a fail, which needs evidence too, such as a candidate that crashed
 // where its parent did not.
-func read(in *plans.Input, ev *Evidence) *reading {
+func read(in *plans.Input, ev Evidence) *reading {
 	r := &reading{Input: verdict.Input{Path: in.Path, Unit: in.UnitWord()}}
 	why := r.lookUp(in, ev)
 	if why == nil {
@@ -98,7 +98,7 @@ func read(in *plans.Input, ev *Evidence) *reading {
 	return r
 }
 
-func (r *reading) lookUp(in *plans.Input, ev *Evidence) *absence {
+func (r *reading) lookUp(in *plans.Input, ev Evidence) *absence {
 	if in.Invalid != "" {
 		return unknown(verdict.Say("missing.marked_invalid", "the file of {subject} marks itself as no result: {why}",
 			verdict.Text("why", in.Invalid)).On(in.Block + "." + in.Name))
@@ -106,7 +106,7 @@ func (r *reading) lookUp(in *plans.Input, ev *Evidence) *absence {
 	if in.Kind == plans.InputTarget {
 		return r.number(in.Number)
 	}
-	f := ev.Features[in.Feature]
+	f := ev[in.Feature]
 	if f == nil {
 		return invalid(verdict.New(code.FeatureNotRun).On(in.Feature)).asPending()
 	}
@@ -173,7 +173,7 @@ func (r *reading) levelResult(in *plans.Input, f *Feature) *absence {
 	for i, a := range arms {
 		address := in.LaunchAddress()
 		why := verdict.New(code.Unqualified, verdict.Text("metric", address)).On(a.Name)
-		if q := a.Qualified; q != nil {
+		if q := a.Qualified; q.ID != "" {
 			v, ok := q.Metrics[address].Stats["median"]
 			if ok {
 				values[i] = v
@@ -322,10 +322,10 @@ func saving(in *plans.Input) bool {
 func (r *reading) observed(in *plans.Input, f *Feature) *absence {
 	launches := f.Candidate.Launches
 	if in.Words != "" {
-		if launches = nil; f.Candidate.Qualified == nil {
+		if launches = nil; f.Candidate.Qualified.ID == "" {
 			return invalid(verdict.New(code.Unqualified, verdict.Text("metric", in.Name)).On(f.Candidate.Name))
 		}
-		launches = []Launch{*f.Candidate.Qualified}
+		launches = []Launch{f.Candidate.Qualified}
 	}
 	if len(launches) == 0 {
 		return &absence{verdict: verdict.Inconclusive, reason: verdict.New(code.Unmeasured).On(f.Candidate.Name), unmeasured: true}
@@ -378,7 +378,7 @@ func literal(value any) string {
 
 // Measured is the measured value that a rule reads, with its evidence; no fact if it
 // cannot be given.
-func Measured(rule *plans.Rule, ev *Evidence) verdict.Reason {
+func Measured(rule *plans.Rule, ev Evidence) verdict.Reason {
 	inputs := rule.Inputs()
 	if len(inputs) != 1 {
 		return verdict.Reason{}

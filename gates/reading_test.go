@@ -31,7 +31,7 @@ func TestAbsence(t *testing.T) {
 	}{
 		{"one launch of the parent", "chat.tg.gain > 0", func(f *Feature) { f.Parent.Launches = f.Parent.Launches[:1] }, "inconclusive", "1 launch per arm: launch-to-launch variance unknown): not paired with a launch of the other arm, so not counted: f.2, f.3 and f.4"},
 		{"no launch of the root", "chat.tg.root.gain > 0", func(f *Feature) { f.Root.Launches = nil }, "inconclusive", "no launch of root"},
-		{"no root", "chat.tg.root.gain > 0", func(f *Feature) { f.Root = nil }, "inconclusive", "no launch of root"},
+		{"no root", "chat.tg.root.gain > 0", func(f *Feature) { f.Root = Arm{} }, "inconclusive", "no launch of root"},
 		{"a root that dropped out", "chat.tg.root.gain > 0", func(f *Feature) {
 			f.Root.Lost = verdict.New(code.ReferenceLost).On("root").From(verdict.New(code.EngineDied))
 		}, "inconclusive", "root was not measured"},
@@ -138,7 +138,7 @@ func TestCrashedFailsRules(t *testing.T) {
 
 func TestEvidenceOfNothing(t *testing.T) {
 	rule := compiled(t, "chat.tg > 1")
-	for _, ev := range []*Evidence{nil, {}, {Features: map[string]*Feature{"f": nil}}, {Features: map[string]*Feature{"g": {}}}} {
+	for _, ev := range []Evidence{nil, {}, {"f": nil}, {"g": {}}} {
 		if got := decided(rule, ev); got.Verdict != verdict.Invalid || !strings.Contains(got.Reasons[0].String(), "was not run") {
 			t.Errorf("%+v", got)
 		}
@@ -233,7 +233,7 @@ func TestWhyNot(t *testing.T) {
 }
 
 // saying is full evidence whose candidate's launches observed these values; nil is a launch that did not.
-func saying(name string, values ...any) *Evidence {
+func saying(name string, values ...any) Evidence {
 	return with(func(f *Feature) {
 		f.Candidate.Launches = f.Candidate.Launches[:len(values)]
 		for i, v := range values {
@@ -251,7 +251,7 @@ func saying(name string, values ...any) *Evidence {
 func TestObserved(t *testing.T) {
 	for _, c := range []struct {
 		rule string
-		ev   *Evidence
+		ev   Evidence
 		want verdict.Verdict
 		why  string
 	}{
@@ -295,7 +295,7 @@ func TestObservedNumber(t *testing.T) {
 			t.Errorf("%s: %s %q, want %s", rule, got.Verdict, verdict.Lines(got.Reasons), want)
 		}
 	}
-	delete(ev.Features["f"].Candidate.Launches[1].Metrics, "engine.observed.capacity")
+	delete(ev["f"].Candidate.Launches[1].Metrics, "engine.observed.capacity")
 	if got := decided(compiled(t, "engine.observed.capacity < 950"), ev); got.Verdict != verdict.Inconclusive {
 		t.Errorf("a launch without it: %s %q", got.Verdict, verdict.Lines(got.Reasons))
 	}
@@ -304,7 +304,7 @@ func TestObservedNumber(t *testing.T) {
 // TestPercentilesOfLaunches: a percentile is one value per launch, tested over launches as medians are, against a
 // number and against its base; a p99 takes 300 requests in every launch.
 func TestPercentilesOfLaunches(t *testing.T) {
-	of := func(n int) *Evidence {
+	of := func(n int) Evidence {
 		return giving("chat.ttft", func(arm string, i int) measure.Summary {
 			scale := map[string]float64{"f": 90, "baseline": 100}[arm] + float64(i)/10
 			return measure.Summary{Unit: "ms", N: n, Requests: n, Stats: map[string]float64{"median": scale / 2, "p95": scale * 0.9, "p99": scale}}
@@ -393,7 +393,7 @@ func TestOneValueALaunchIsRead(t *testing.T) {
 	total := giving("chat.tg_total", always(100, "tok/s"))
 	for _, c := range []struct {
 		rule string
-		ev   *Evidence
+		ev   Evidence
 		want verdict.Verdict
 	}{
 		{"gpu.power_w < 400", power, "pass"},
@@ -525,7 +525,7 @@ var damages = map[string]func(f *Feature, in *plans.Input){
 	},
 }
 
-func arms(f *Feature) []*Arm { return []*Arm{&f.Candidate, &f.Parent, f.Root} }
+func arms(f *Feature) []*Arm { return []*Arm{&f.Candidate, &f.Parent, &f.Root} }
 
 func damageStats(f *Feature, in *plans.Input, change func(measure.Summary)) {
 	if in.Kind != plans.InputMetric {
@@ -552,7 +552,7 @@ func damageWord(f *Feature, in *plans.Input) {
 // checkFailsClosed damages each input of a rule in turn: the rule must not pass.
 func checkFailsClosed(t *testing.T, rule *plans.Rule) {
 	t.Helper()
-	for _, ev := range []*Evidence{nil, {}, {Features: map[string]*Feature{"f": {}}}} {
+	for _, ev := range []Evidence{nil, {}, {"f": {}}} {
 		if got := decided(rule, ev); got.Verdict.Unlocks() || !got.Verdict.Known() {
 			t.Errorf("%s is %s without evidence", rule.Expr, got.Verdict)
 		}

@@ -123,7 +123,7 @@ func (d *decider) shift(feature, cell, metric, stat string, better measure.Bette
 	if in.Path = in.LaunchAddress(); stat != "median" {
 		in.Path += "." + stat
 	}
-	own, why := collect(d.ev.Features[feature].Candidate, in)
+	own, why := collect(d.ev[feature].Candidate, in)
 	if why != nil {
 		return nil
 	}
@@ -203,7 +203,7 @@ func (s *shift) direction(of int) int {
 // allShifts compares all metrics of a feature with its parent, cell by cell; none of a
 // server that was already running.
 func (d *decider) allShifts(feature string) (all []*shift) {
-	f := d.ev.Features[feature]
+	f := d.ev[feature]
 	if f == nil || f.Broken != "" || len(f.Candidate.Launches) == 0 || f.Candidate.stale() != "" || f.Parent.stale() != "" {
 		return nil
 	}
@@ -546,7 +546,7 @@ func (c *ruling) requiredGain(claim *plans.Compare) float64 {
 // features that rules read, the metrics that got demonstrably worse, worst first. Of those
 // that tell the same it is the first in the catalogue, unless another got far worse, and
 // none where a rule reads one. They change no verdict.
-func Findings(rules []*plans.Rule, decided []verdict.Rule, ev *Evidence, s Settings) (found []verdict.Reason) {
+func Findings(rules []*plans.Rule, decided []verdict.Rule, ev Evidence, s Settings) (found []verdict.Reason) {
 	d := &decider{rules: rules, ev: ev, settings: s}
 	var features []string
 	for _, r := range rules {
@@ -604,8 +604,8 @@ func Findings(rules []*plans.Rule, decided []verdict.Rule, ev *Evidence, s Setti
 			"other metrics not compared: that takes 3 launches per arm, and 2 were enough to decide"))
 	}
 	// Of workloads whose answers a plan declares not to be text, only the speed is known.
-	for _, name := range slices.Sorted(maps.Keys(ev.Features)) {
-		for _, l := range ev.Features[name].Candidate.Launches {
+	for _, name := range slices.Sorted(maps.Keys(ev)) {
+		for _, l := range ev[name].Candidate.Launches {
 			for _, w := range l.Unread {
 				if r := verdict.New(code.Unlooked).On(w); !slices.ContainsFunc(found, r.Equal) {
 					found = append(found, r)
@@ -641,7 +641,7 @@ func (s *shift) metricChange() Movement {
 // ChangedMetrics returns all workload metrics in which a feature's candidate demonstrably differs
 // from its parent, for better or worse, whether rules read them or not.
 func ChangedMetrics(name string, f *Feature, s Settings) (list []Movement) {
-	d := &decider{ev: &Evidence{Features: map[string]*Feature{name: f}}, settings: s}
+	d := &decider{ev: Evidence{name: f}, settings: s}
 	all := d.allShifts(name)
 	for _, s := range all {
 		if s.direction(len(all)) != 0 {

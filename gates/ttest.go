@@ -38,13 +38,12 @@ func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (*verdict.Test, 
 	}
 	q.test.Pass, q.test.Fail = design.Pass/float64(sh.pass), design.Fail/float64(sh.fail)
 	t := describe(c, r, q.pairs)
-	t.Theta, t.Pass, t.Fail, t.Share = q.test.Theta, q.test.Pass, q.test.Fail, sh.parts
-	t.Plan, t.First, t.Floor, t.FloorDF = design.Looks, design.First, q.noise.SD, q.noise.DF
-	t.Gap = q.scale.gap(q.pairs, stats.UsualGap)
+	gap := stats.UsualGap
 	if f != nil && q.noise.Gap > 0 && (t.Against == "" || t.Against == f.Parent.Name) {
-		t.Gap = q.scale.gap(q.pairs, q.noise.Gap)
+		gap = q.noise.Gap
 	}
-	q.test.FloorDF, q.test.Gap = q.noise.DF, t.Gap
+	q.test.FloorDF, q.test.Gap = q.noise.DF, q.scale.gap(q.pairs, gap)
+	t.Terms, t.Share, t.Plan, t.First = q.test.Terms, sh.parts, design.Looks, design.First
 	switch places := verdict.List("places", distinct(t.Places)); {
 	case t.Places == nil:
 	case c.Metric.Comparing():
@@ -61,17 +60,13 @@ func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (*verdict.Test, 
 	if err != nil {
 		return nil, err
 	}
-	t.Stop = verdict.Stop(outcome)
-	for _, l := range looks {
-		margin := l.Above
-		if l.Estimate < t.Theta {
-			margin = l.Below
-		}
-		t.Estimate = q.scale.finite(l.Estimate) // and bounds of the last
-		t.Low, t.High = q.scale.finite(l.Low), q.scale.finite(l.High)
-		t.Looks = append(t.Looks, verdict.Look{
-			N: l.N, Estimate: l.Estimate, Own: t.Estimate, SE: l.SE, DF: l.DF, T: l.T, PPass: l.PPass, PFail: l.PFail, Chance: l.Chance, Margin: margin,
-		})
+	t.Stop, t.Looks = outcome, looks
+	for i := range looks {
+		looks[i].Own = q.scale.finite(looks[i].Estimate)
+	}
+	if n := len(looks); n > 0 {
+		low, high := q.test.Bounds(looks[n-1], design)
+		t.Estimate, t.Low, t.High = looks[n-1].Own, q.scale.finite(low), q.scale.finite(high)
 	}
 	if q.scale.falls {
 		t.Low, t.High = t.High, t.Low
@@ -115,8 +110,7 @@ func (d *decider) question(c *plans.Compare, own, base sample) (q question, err 
 	if q.pairs, err = pairUp(own, base, !c.Metric.Comparing()); err != nil {
 		return q, err
 	}
-	q.noise = d.settings.Noise[NoiseKey(c.Metric)]
-	if f := d.feature(c.Metric); f != nil && f.Noise != nil {
+	if f := d.feature(c.Metric); f != nil {
 		q.noise = f.Noise[NoiseKey(c.Metric)]
 	}
 	n := q.noise
@@ -125,8 +119,8 @@ func (d *decider) question(c *plans.Compare, own, base sample) (q question, err 
 		q.noise = verdict.Noise{Gap: n.Gap}
 	}
 	q.test = stats.Question{
-		Single: !c.Metric.Comparing(), Theta: q.scale.theta, Blocks: q.pairs.blocks(),
-		Floor: q.noise.SD, Ticks: q.scale.ticks(c.Metric, own.unit, q.pairs),
+		Single: !c.Metric.Comparing(), Blocks: q.pairs.blocks(), Ticks: q.scale.ticks(c.Metric, own.unit, q.pairs),
+		Terms: stats.Terms{Theta: q.scale.theta, Floor: q.noise.SD},
 	}
 	if q.scale.logs {
 		q.test.Screen = math.Log(0.75)
@@ -142,7 +136,7 @@ func (d *decider) question(c *plans.Compare, own, base sample) (q question, err 
 // undecided one how many launches likely decide it, taking the estimate and standard
 // deviation of the last look as the true ones.
 func foresee(t *verdict.Test, row *plans.Row, sc scale, d stats.Design) {
-	if len(t.Looks) == 0 || t.Stop == verdict.StopPass {
+	if len(t.Looks) == 0 || t.Stop == stats.Passed {
 		return
 	}
 	l := t.Looks[len(t.Looks)-1]
@@ -151,7 +145,7 @@ func foresee(t *verdict.Test, row *plans.Row, sc scale, d stats.Design) {
 	}
 	e := stats.Error{Rate: d.FalsePass, Level: t.Pass}
 	t.Needed = sc.finite(t.Theta + stats.Reach(t.Pass, l.SE, l.DF, e.Margin(l.N, t.Gap)))
-	if t.Stop == verdict.StopFail || t.Stop == verdict.StopScreen {
+	if t.Stop == stats.Failed || t.Stop == stats.Screened {
 		return
 	}
 	single, arms := t.Against == "", 2.0
@@ -190,7 +184,7 @@ func describe(c *plans.Compare, r *reading, p pairs) *verdict.Test {
 	t := &verdict.Test{
 		Relation: string(c.Metric.Relation), Saved: saving(c.Metric),
 		Form: c.Form, Metric: c.Metric.LaunchAddress(), Stat: c.Metric.Stat, Unit: r.own.unit, Arm: r.own.arm.Name, Against: r.base.arm.Name,
-		Threshold: c.Threshold, More: c.AtLeast, Estimate: r.Value, Stop: verdict.StopOpen,
+		Threshold: c.Threshold, More: c.AtLeast, Estimate: r.Value, Stop: stats.Open,
 		Values: p.own, Base: p.base, Launches: p.ownIDs, BaseLaunches: p.baseIDs, Rounds: p.rounds, Unpaired: p.left,
 	}
 	if p.blocks() != nil {
@@ -247,11 +241,11 @@ func (d *decider) wholeRange(c *plans.Compare, r *reading) (*verdict.Test, error
 	t.First = max(rangeLaunches, min(d.settings.Min, most))
 	switch {
 	case outcome == stats.Open:
-		t.Stop = verdict.StopFutile
+		t.Stop = stats.Futile
 	case n < t.First && t.First > most:
-		t.Stop = verdict.StopEnd
+		t.Stop = stats.Ended
 	case n >= t.First:
-		t.Stop = verdict.Stop(outcome)
+		t.Stop = outcome
 	}
 	return t, nil
 }

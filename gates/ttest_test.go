@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
@@ -119,7 +120,7 @@ func TestWholeRanges(t *testing.T) {
 
 // TestDriftUndecides: drift makes only rules about one arm's own numbers inconclusive.
 func TestDriftUndecides(t *testing.T) {
-	drifting := func(drifts ...float64) *Evidence {
+	drifting := func(drifts ...float64) Evidence {
 		return with(func(f *Feature) {
 			for i, d := range drifts {
 				set(&f.Candidate, i, "chat.tg", "drift", d)
@@ -129,7 +130,7 @@ func TestDriftUndecides(t *testing.T) {
 	strong := []float64{0.02, 0.021, 0.019, 0.022}
 	for _, c := range []struct {
 		rule string
-		ev   *Evidence
+		ev   Evidence
 		want verdict.Verdict
 	}{
 		{"chat.tg >= 35", drifting(strong...), "inconclusive"},
@@ -284,7 +285,7 @@ func TestNoLaterLaunchChangesALook(t *testing.T) {
 			rules = append(rules, rule)
 		}
 	}
-	stopped := map[verdict.Stop]int{}
+	stopped := map[stats.Outcome]int{}
 	for range 60 {
 		const most = 8
 		spread := math.Pow(10, -4*rng.Float64())
@@ -307,13 +308,14 @@ func TestNoLaterLaunchChangesALook(t *testing.T) {
 		for i := range on {
 			on[i] = fmt.Sprint("gpu ", rng.IntN(places))
 		}
-		settings := usual
+		var known noise
 		if rng.IntN(2) == 0 {
-			settings.Noise = map[string]verdict.Noise{"chat.tg": {SD: spread / 5, DF: 9, Gap: 0.01}}
+			known = noise{"chat.tg": {SD: spread / 5, DF: 9, Gap: 0.01}}
 		}
 		for _, rule := range rules {
 			at := func(n int) *verdict.Test {
-				got := Decide([]*plans.Rule{rule}, with(func(f *Feature) {
+				got := decided(rule, with(func(f *Feature) {
+					f.Noise = known
 					f.Candidate, f.Parent = medians("f", own[:n]...), medians("baseline", base[:n]...)
 					for _, arm := range []Arm{f.Candidate, f.Parent} {
 						for i := range arm.Launches {
@@ -324,7 +326,7 @@ func TestNoLaterLaunchChangesALook(t *testing.T) {
 							}
 						}
 					}
-				}), settings)[0]
+				}))
 				if len(got.Comparisons) != 1 || got.Comparisons[0].Test == nil {
 					t.Fatalf("%s at %d: %q", rule.Name, n, verdict.Lines(got.Reasons))
 				}
@@ -334,22 +336,22 @@ func TestNoLaterLaunchChangesALook(t *testing.T) {
 			stopped[whole.Stop]++
 			for n := 1; n < most; n++ {
 				part := at(n)
-				if len(part.Looks) > len(whole.Looks) || !slices.EqualFunc(part.Looks, whole.Looks[:len(part.Looks)], func(a, b verdict.Look) bool { return reflect.DeepEqual(a, b) }) {
+				if len(part.Looks) > len(whole.Looks) || !slices.EqualFunc(part.Looks, whole.Looks[:len(part.Looks)], func(a, b stats.Look) bool { return reflect.DeepEqual(a, b) }) {
 					t.Fatalf("%s of %v against %v on %v: at %d\n%+v, at all\n%+v", rule.Name, own, base, on, n, part.Looks, whole.Looks)
 				}
-				if part.Stop != verdict.StopOpen && part.Stop != whole.Stop {
+				if part.Stop != stats.Open && part.Stop != whole.Stop {
 					t.Fatalf("%s of %v against %v: %s at %d, %s at all", rule.Name, own, base, part.Stop, n, whole.Stop)
 				}
 			}
 		}
 	}
-	if stopped[verdict.StopPass] < 30 || stopped[verdict.StopFail] < 10 || stopped[verdict.StopFutile] < 30 {
+	if stopped[stats.Passed] < 30 || stopped[stats.Failed] < 10 || stopped[stats.Futile] < 30 {
 		t.Errorf("not all kinds of ends were seen: %v", stopped)
 	}
 }
 
 // counted is evidence whose launches crashed this often.
-func counted(own, base []float64) *Evidence {
+func counted(own, base []float64) Evidence {
 	return with(func(f *Feature) {
 		for _, a := range []struct {
 			arm    *Arm

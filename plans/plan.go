@@ -323,20 +323,31 @@ func (p *Plan) nameOf(path string) string {
 }
 
 // Inputs are what a load took from outside the plan's own files: with them, the same
-// files give the same plan again.
+// files give the same plan again. A run records them.
 type Inputs struct {
-	// Suite is the suite chosen on the command line.
-	Suite string
-	// Question is asked in place of the plan's own baseline and phases; empty if none is.
-	Question string
-	// Launches replaces what benchmarks set, unless it is 0.
-	Launches int
-	// Variables are the values given to variables, as a plan would write them, and Env
-	// what env() found in the environment.
-	Variables, Env map[string]string
-	// Private names, as "var.key", "env.TOKEN" or "file.key.pem", the inputs that are
-	// sensitive or part of something sensitive: they belong in no record.
-	Private map[string]bool
+	// Suite is the suite of workloads chosen on the command line.
+	Suite string `json:"suite,omitempty"`
+	// Question is HCL that is asked in place of the plan's own baseline and phases; empty
+	// if none is.
+	Question string `json:"question,omitempty"`
+	// Launches is the maximum per arm in place of what benchmarks set, unless it is 0.
+	Launches int `json:"launches,omitempty"`
+	// Variables are the values given to variables, by --var, a variable file or the
+	// environment, as a plan would write them; others had their default. Env is what env()
+	// found in the environment.
+	Variables map[string]string `json:"variables,omitempty"`
+	Env       map[string]string `json:"env,omitempty"`
+	// Sealed are, as "var.key" and "env.TOKEN", the inputs that are sensitive or part of
+	// something sensitive. A record has none of their values, but marks made with a key
+	// that does not leave the state directory, which distinguish values without revealing
+	// them. A load has no marks.
+	Sealed map[string]string `json:"sealed,omitempty"`
+}
+
+// Private reports whether an input belongs in no record.
+func (in *Inputs) Private(name string) bool {
+	_, private := in.Sealed[name]
+	return private
 }
 
 // Pos is a position in a source file; lines and columns count from 1, bytes

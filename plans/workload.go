@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
 )
 
 // Workload describes the requests that are sent. Each combination of its list-valued
@@ -139,13 +141,7 @@ const (
 // and addressed as one thing.
 type Cell struct {
 	Workload string
-	// Prompt, Output and Depth are tokens; 0 if the length is drawn.
-	Prompt, Output, Depth int
-	// Concurrency is how many requests a closed loop keeps in flight, at least 1; in an
-	// open loop it is the cap, 0 for none. Rate is an open loop's requests per second, 0
-	// in a closed loop.
-	Concurrency int
-	Rate        float64
+	measure.Dimensions
 	// Requests are measured, Warmup requests go before them. With a duration,
 	// Requests is the upper bound.
 	Requests, Warmup int
@@ -170,8 +166,11 @@ func (w *Workload) Cells() []Cell {
 		for _, o := range orOne(w.OutputTokens) {
 			for _, d := range orOne(w.Depth) {
 				for _, c := range orOne(concurrency) {
+					if !w.Open() {
+						c = max(1, c)
+					}
 					for _, r := range orOne(w.Rate) {
-						cells = append(cells, w.cell(p, o, d, c, r))
+						cells = append(cells, w.cell(measure.Dimensions{Prompt: p, Output: o, Depth: d, Concurrency: c, Rate: r}))
 					}
 				}
 			}
@@ -188,39 +187,36 @@ func orOne[T any](values []T) []T {
 	return values
 }
 
-func (w *Workload) cell(p, o, d, c int, r float64) Cell {
-	if !w.Open() {
-		c = max(1, c)
-	}
+func (w *Workload) cell(d measure.Dimensions) Cell {
 	address := w.Name
 	element := func(list bool, letter, value string) {
 		if list {
 			address += "." + letter + value
 		}
 	}
-	element(w.PromptList, "p", strconv.Itoa(p))
-	element(w.OutputList, "o", strconv.Itoa(o))
-	element(w.DepthList, "d", strconv.Itoa(d))
-	element(w.ConcurrencyList && !w.Open(), "c", strconv.Itoa(c))
-	element(w.RateList, "r", strings.ReplaceAll(strconv.FormatFloat(r, 'f', -1, 64), ".", "_"))
+	element(w.PromptList, "p", strconv.Itoa(d.Prompt))
+	element(w.OutputList, "o", strconv.Itoa(d.Output))
+	element(w.DepthList, "d", strconv.Itoa(d.Depth))
+	element(w.ConcurrencyList && !w.Open(), "c", strconv.Itoa(d.Concurrency))
+	element(w.RateList, "r", strings.ReplaceAll(strconv.FormatFloat(d.Rate, 'f', -1, 64), ".", "_"))
 	return Cell{
-		Workload: w.Name, Prompt: p, Output: o, Depth: d, Concurrency: c, Rate: r,
-		Requests: w.requestsOf(c, r), Warmup: w.warmupOf(c), Address: address, Label: w.label(p, o, d, c, r),
+		Workload: w.Name, Dimensions: d, Requests: w.requestsOf(d.Concurrency, d.Rate), Warmup: w.warmupOf(d.Concurrency),
+		Address: address, Label: w.label(d),
 	}
 }
 
 // label names a cell as the field does. Anything at its usual value in all cells is left
 // out.
-func (w *Workload) label(p, o, d, c int, r float64) string {
-	text := lengthLabel("pp", p, w.PromptLengths) + " " + lengthLabel("tg", o, w.OutputLengths)
-	if d > 0 {
-		text += fmt.Sprintf(" @ d%d", d)
+func (w *Workload) label(d measure.Dimensions) string {
+	text := lengthLabel("pp", d.Prompt, w.PromptLengths) + " " + lengthLabel("tg", d.Output, w.OutputLengths)
+	if d.Depth > 0 {
+		text += fmt.Sprintf(" @ d%d", d.Depth)
 	}
 	switch {
-	case r > 0:
-		text += fmt.Sprintf(", %g req/s", r)
-	case c > 1 || len(w.Concurrency) > 1:
-		text += fmt.Sprintf(", c%d", c)
+	case d.Rate > 0:
+		text += fmt.Sprintf(", %g req/s", d.Rate)
+	case d.Concurrency > 1 || len(w.Concurrency) > 1:
+		text += fmt.Sprintf(", c%d", d.Concurrency)
 	}
 	return text
 }

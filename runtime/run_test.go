@@ -337,10 +337,10 @@ func TestEventsCarryReasons(t *testing.T) {
 	kernels := ledger.Level{Name: "kernels", Verdict: verdict.Fail, Reasons: []verdict.Reason{verdict.Say("broken",
 		"{error}",
 		verdict.Text("error", "312 of 400 are wrong"))}}
-	in := ledger.Input{Path: "gemm.tg.gain", Missing: kernels.Reason()}
-	slow := ledger.Rule{Name: "slow", Role: verdict.RoleCriterion, Verdict: verdict.Invalid, Inputs: []ledger.Input{in}, Reasons: []verdict.Reason{in.Absence()}}
+	in := verdict.Input{Path: "gemm.tg.gain", Missing: kernels.Reason()}
+	slow := verdict.Rule{Name: "slow", Role: verdict.RoleCriterion, Verdict: verdict.Invalid, Inputs: []verdict.Input{in}, Reasons: []verdict.Reason{in.Absence()}}
 	decisions := map[string]ledger.Decision{
-		"other":  {Verdict: verdict.Invalid, Levels: []ledger.Level{kernels}, Rules: []ledger.Rule{slow}, Reasons: []verdict.Reason{kernels.WithoutCauses()}},
+		"other":  {Verdict: verdict.Invalid, Levels: []ledger.Level{kernels}, Rules: []verdict.Rule{slow}, Reasons: []verdict.Reason{kernels.WithoutCauses()}},
 		"joined": {Verdict: verdict.Invalid, Reasons: []verdict.Reason{verdict.New(code.NotConfirmed).On("vllm.prod").Is(verdict.Invalid).From(slow.Reason())}},
 		"plain":  {Verdict: verdict.Pass},
 	}

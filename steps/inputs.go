@@ -10,21 +10,20 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
-	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // InputsOf is the record of a plan's inputs. Sensitive values are left out, and so are
 // those that may be: by their name, by the name of the environment variable that they end
 // up in, or because they contain a secret or are part of one. For those, seal makes a
 // mark.
-func InputsOf(loaded *load.Result, seal func(text string) (string, error)) (*ledger.Inputs, error) {
+func InputsOf(loaded *load.Result, seal func(text string) (string, error)) (*plans.Inputs, error) {
 	in := loaded.Inputs()
 	secret := append(loaded.Plan.Secrets(), secretlyNamed(loaded.Plan)...)
-	out := &ledger.Inputs{Suite: in.Suite, Question: in.Question, Launches: in.Launches}
+	sealed := map[string]string{}
 	sort := func(prefix string, values map[string]string) (map[string]string, error) {
 		kept := map[string]string{}
 		for name, text := range sorted.All(values) {
-			if !in.Private[prefix+name] && !redact.SecretName(name) && !partOf(text, secret) {
+			if !in.Private(prefix+name) && !redact.SecretName(name) && !partOf(text, secret) {
 				kept[name] = text
 				continue
 			}
@@ -32,19 +31,17 @@ func InputsOf(loaded *load.Result, seal func(text string) (string, error)) (*led
 			if err != nil {
 				return nil, err
 			}
-			if out.Sealed == nil {
-				out.Sealed = map[string]string{}
-			}
-			out.Sealed[prefix+name] = mark
+			sealed[prefix+name] = mark
 		}
 		return kept, nil
 	}
 	var err error
-	if out.Variables, err = sort("var.", in.Variables); err != nil {
+	if in.Variables, err = sort("var.", in.Variables); err != nil {
 		return nil, err
 	}
-	out.Env, err = sort("env.", in.Env)
-	return out, err
+	in.Env, err = sort("env.", in.Env)
+	in.Sealed = sealed
+	return &in, err
 }
 
 // partOf reports whether a value holds one of the secrets, in whichever spelling,

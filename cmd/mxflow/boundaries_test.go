@@ -65,7 +65,7 @@ func TestBoundaries(t *testing.T) {
 		}
 		for title, c := range cases {
 			f := res.Plan.Feature(c.Feature)
-			evidence := &gates.Evidence{Features: map[string]*gates.Feature{f.Name: c.evidence(t, res.Plan, f)}}
+			evidence := gates.Evidence{f.Name: c.evidence(t, res.Plan, f)}
 			admits := func(i int) bool { return slices.Contains(f.Accept, f.Criteria[i].Name) }
 			rules := decide.Rules(f.Criteria, admits, evidence, decide.Settings(res.Plan, f))
 			if v := decide.JoinVerdicts(string(runtime.KindFeature), nil, rules); v != c.Expect {

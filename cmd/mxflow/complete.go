@@ -13,16 +13,16 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
-	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/ab"
 )
 
 // values are what can stand for what a command or a flag takes, by its placeholder: of a plan and
 // its record, which may be empty.
-func values(p *plans.Plan, nodes []string, runs []store.RunInfo) map[string][]string {
+func values(p *plans.Plan, nodes []string, runs []ledger.RunInfo) map[string][]string {
 	features := plans.Names(p.Features(), func(f *plans.Feature) string { return f.Name })
 	phases := plans.Names(p.Phases, func(ph *plans.Phase) string { return ph.Name })
-	ids := plans.Names(runs, func(r store.RunInfo) string { return r.ID })
+	ids := plans.Names(runs, func(r ledger.RunInfo) string { return r.ID })
 	all := map[string][]string{
 		"NODE": slices.Concat([]string{"baseline"}, features, phases, nodes), "FEATURE": features, "GATE": phases,
 		"A": slices.Concat([]string{"baseline"}, features, ids), "B": slices.Concat(features, ids), "RUN": append([]string{"latest"}, ids...),
@@ -77,7 +77,7 @@ func (a *app) complete(c *cobra.Command, args []string, takes, begun string) (fo
 	case "DIR":
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}
-	plan, nodes, runs := &plans.Plan{}, []string(nil), []store.RunInfo(nil)
+	plan, nodes, runs := &plans.Plan{}, []string(nil), []ledger.RunInfo(nil)
 	if at := planAt(c); at < 0 || at >= len(args) {
 		args = nil
 	} else {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -172,7 +173,7 @@ func beside(d *ledger.Decision) {
 	open := d.Rules[0]
 	open.Comparisons = slices.Clone(open.Comparisons)
 	t := *open.Comparisons[0].Test
-	t.Stop = verdict.StopOpen
+	t.Stop = stats.Open
 	open.Comparisons[0].Test = &t
 	d.Hypothesis = &ledger.Hypothesis{Metric: "chat.tg", Expect: "+10%", Because: "fewer experts", Outcome: "open", Test: &open}
 	other := d.Rules[0]
@@ -180,7 +181,7 @@ func beside(d *ledger.Decision) {
 	says := []verdict.Reason{fact("it is not enough")}
 	d.Alternatives = []ledger.Alternative{
 		{Name: "spec[short]", Set: map[string]string{"moe": "routed"}, Verdict: d.Rules[0].Verdict, Reasons: says, Rules: d.Rules},
-		{Name: "spec[long]", Set: map[string]string{"moe": "routed"}, Verdict: d.Rules[0].Verdict, Reasons: says, Rules: []ledger.Rule{other}},
+		{Name: "spec[long]", Set: map[string]string{"moe": "routed"}, Verdict: d.Rules[0].Verdict, Reasons: says, Rules: []verdict.Rule{other}},
 	}
 }
 

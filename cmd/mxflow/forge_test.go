@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -425,9 +426,9 @@ func (f *forgery) everywhere(id string, change func([]string) []string) {
 		}
 		d.Launches = change(d.Launches)
 		for i := range d.Evidence {
-			for _, arm := range []*ledger.Arm{&d.Evidence[i].Candidate, &d.Evidence[i].Parent, &d.Evidence[i].Root} {
-				if slices.Contains(arm.Launches, id) {
-					arm.Launches = change(arm.Launches)
+			for _, arm := range []*gates.Arm{&d.Evidence[i].Candidate, &d.Evidence[i].Parent, &d.Evidence[i].Root} {
+				if ids := arm.IDs(); slices.Contains(ids, id) {
+					arm.Launches = gates.ArmOf("", change(ids)...).Launches
 				}
 			}
 		}

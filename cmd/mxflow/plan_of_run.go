@@ -65,7 +65,7 @@ func (a *app) comparePlan(st *store.Store, args []string) planNow {
 	switch {
 	case res.OK() && res.Plan.Digest() == view.Start.PlanDigest:
 		now.State = asApplied
-	case res.OK() && len(now.kept.ChangedInputs(now.run, res)) > 0, !res.OK() && len(as.Private) > 0:
+	case res.OK() && len(now.kept.ChangedInputs(now.run, res)) > 0, !res.OK() && len(as.Sealed) > 0:
 	default:
 		now.State = changed
 	}

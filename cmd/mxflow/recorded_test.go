@@ -118,9 +118,9 @@ func (s *recordedState) apply(src string, vars map[string]string) {
 	sum, err := s.st.Put([]byte(src))
 	must.Do(s.t, err)
 	s.plan, s.run = res.Plan, s.run+1
-	inputs := &ledger.Inputs{Variables: vars}
+	inputs := &plans.Inputs{Variables: vars}
 	if s.sealed {
-		inputs = &ledger.Inputs{Sealed: map[string]string{}}
+		inputs = &plans.Inputs{Sealed: map[string]string{}}
 		key, err := store.SecretKey(s.dir)
 		must.Do(s.t, err)
 		for name, value := range vars {
@@ -202,10 +202,10 @@ func (s *recordedState) broken(session, arm string, round, order int) {
 }
 
 // evidence is what a decision on a session rests on.
-func (s *recordedState) evidence(session string) ledger.Evidence {
-	ev := ledger.Evidence{
-		Feature: "routed", Session: session, Max: 8, Knobs: map[string]string{"moe": "routed"},
-		Candidate: ledger.Arm{Name: "routed"}, Parent: ledger.Arm{Name: "baseline"}, Root: ledger.Arm{Name: "baseline"},
+func (s *recordedState) evidence(session string) gates.Feature {
+	ev := gates.Feature{
+		Name: "routed", Session: session, Max: 8, Knobs: map[string]string{"moe": "routed"},
+		Candidate: gates.Arm{Name: "routed"}, Parent: gates.Arm{Name: "baseline"}, Root: gates.Arm{Name: "baseline"},
 		Levels: map[string]verdict.Verdict{"smoke": verdict.Pass, "kernels": verdict.Pass, "benchmark": verdict.Pass},
 	}
 	for _, l := range s.st.Launches(store.LaunchFilter{Session: session}) {
@@ -213,9 +213,9 @@ func (s *recordedState) evidence(session string) ledger.Evidence {
 			continue
 		}
 		if l.Variant == "routed" {
-			ev.Candidate.Launches = append(ev.Candidate.Launches, l.ID)
+			ev.Candidate.Launches = append(ev.Candidate.Launches, gates.Launch{ID: l.ID})
 		} else {
-			ev.Parent.Launches = append(ev.Parent.Launches, l.ID)
+			ev.Parent.Launches = append(ev.Parent.Launches, gates.Launch{ID: l.ID})
 		}
 	}
 	ev.Root.Launches = ev.Parent.Launches
@@ -234,20 +234,20 @@ func (s *recordedState) evidence(session string) ledger.Evidence {
 func (s *recordedState) decide(session string) {
 	s.t.Helper()
 	ev := s.evidence(session)
-	statistics := &ledger.Statistics{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8, Version: decide.Version}
-	record := func(node, kind string, rules []*plans.Rule, ev ledger.Evidence, levels []ledger.Level) *ledger.Decision {
-		all, err := decide.Assemble([]ledger.Evidence{ev}, s.st.LaunchByID)
+	statistics := &gates.Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8, Version: decide.Version}
+	record := func(node, kind string, rules []*plans.Rule, ev gates.Feature, levels []ledger.Level) *ledger.Decision {
+		all, err := decide.Read([]gates.Feature{ev}, s.st.LaunchByID)
 		must.Do(s.t, err)
 		d := &ledger.Decision{
 			Node: node, Kind: kind, Phase: "experts", MeasureKey: "m-" + session, DecisionKey: "d", Levels: levels,
-			Session: session, Statistics: statistics, Evidence: []ledger.Evidence{ev}, Because: verdict.Say("first",
+			Session: session, Statistics: statistics, Evidence: []gates.Feature{ev}, Because: verdict.Say("first",
 				"first"),
 		}
 		var joined []verdict.Verdict
 		for _, l := range levels {
 			joined = append(joined, l.Verdict)
 		}
-		for _, r := range gates.Decide(rules, all, decide.RecordedSettings(statistics)) {
+		for _, r := range gates.Decide(rules, all, *statistics) {
 			r.Role = map[string]string{"gate": "rule", "feature": "criterion"}[kind]
 			d.Rules = append(d.Rules, r)
 			joined = append(joined, r.Verdict)
@@ -257,7 +257,7 @@ func (s *recordedState) decide(session string) {
 			d.Notes = append(d.Notes, gates.TryNote("routed", ev.Try, statistics.FalsePass))
 		}
 		if kind == "feature" {
-			d.Findings = gates.Findings(rules, d.Rules, all, decide.RecordedSettings(statistics))
+			d.Findings = gates.Findings(rules, d.Rules, all, *statistics)
 		}
 		if s.node[node]++; s.node[node] > 1 {
 			d.Because, d.Supersedes = verdict.Say("rerun", "--rerun"), true

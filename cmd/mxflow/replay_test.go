@@ -13,6 +13,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -136,7 +137,7 @@ func TestAuditReplay(t *testing.T) {
 		},
 		{
 			name: "a launch that the ledger has not", exit: 4, want: []string{"evidence missing", "launch s-9.routed.1"},
-			tamper: gate(func(d *ledger.Decision) { d.Evidence[0].Candidate.Launches[0] = "s-9.routed.1" }),
+			tamper: gate(func(d *ledger.Decision) { d.Evidence[0].Candidate.Launches[0] = gates.Launch{ID: "s-9.routed.1"} }),
 		},
 		{name: "the last bit of a metric", change: lastBit, exit: 2, want: []string{"chat.ttft mean"}},
 		{name: "the last bit of a metric, from another architecture", arch: other, change: lastBit, want: []string{other}},
@@ -328,9 +329,9 @@ func TestAuditSaysEachDecisionWhole(t *testing.T) {
 			Node: "phase.p", Kind: ledger.KindPhase, Phase: "p", Attempt: attempt, Verdict: verdict.Fail, Reasons: reasons,
 		}})
 		s.append(&ledger.Record{Type: "decision", Run: "r", Decision: &ledger.Decision{
-			Node: "phase.q", Kind: ledger.KindGate, Phase: "q", Attempt: attempt, Verdict: verdict.Invalid, Rules: []ledger.Rule{
-				{Name: "a", Role: "rule", Verdict: verdict.Invalid, Inputs: []ledger.Input{{Path: "chat.tg", Missing: cause}}},
-				{Name: "b", Role: "rule", Verdict: verdict.Invalid, Inputs: []ledger.Input{{Path: "chat.tg", Missing: cause}}},
+			Node: "phase.q", Kind: ledger.KindGate, Phase: "q", Attempt: attempt, Verdict: verdict.Invalid, Rules: []verdict.Rule{
+				{Name: "a", Role: "rule", Verdict: verdict.Invalid, Inputs: []verdict.Input{{Path: "chat.tg", Missing: cause}}},
+				{Name: "b", Role: "rule", Verdict: verdict.Invalid, Inputs: []verdict.Input{{Path: "chat.tg", Missing: cause}}},
 			},
 		}})
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
-	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/launch"
 )
 
@@ -49,7 +48,7 @@ identified it: the files, packages, folders and trees that it ran, by content.`,
 			}
 			if a.json {
 				a.printJSON(struct {
-					*store.RunView
+					*ledger.RunView
 					Reward *runtime.Reward `json:"reward,omitempty"`
 				}{v, report.RewardOf(st, v.ID)})
 				return nil

@@ -127,7 +127,7 @@ func (o *waiveOptions) record(a *app, args []string) error {
 }
 
 // waiver covers one decision about a gate, or revokes the old one, if there is one.
-func (o *waiveOptions) waiver(st *store.Store, gate string, now time.Time) (w *ledger.Waiver, d store.Decided, old *ledger.Waiver, err error) {
+func (o *waiveOptions) waiver(st *store.Store, gate string, now time.Time) (w *ledger.Waiver, d ledger.Decided, old *ledger.Waiver, err error) {
 	w = &ledger.Waiver{Reason: o.reason, By: o.by, Expires: now, Revoked: o.revoke}
 	if !o.revoke {
 		if w.Expires, err = override.Expiry(o.expires, now); err != nil {

@@ -27,7 +27,7 @@ func invented() Recording {
 	var out Recording
 	for i, cell := range []string{"chat.c4", "chat.c16"} {
 		run := CellRun{
-			Cell: cell, From: clock, Concurrency: 4 << (2 * i), ExactOutput: true, UniqueContext: true,
+			Cell: cell, From: clock, Dimensions: Dimensions{Concurrency: 4 << (2 * i)}, ExactOutput: true, UniqueContext: true,
 			SLO:   map[string]float64{"ttft": 120, "tpot": 15, "itl": 60},
 			Limit: &Limit{BandwidthGBs: 273, StepGB: 3.5, Requests: 1, LeastGB: 1, PromptGFLOP: 9, Bits: 16, TFLOPs: 125, MostTFLOPs: 500, Room: 1.2},
 		}

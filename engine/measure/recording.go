@@ -50,6 +50,19 @@ func union(all []Window) (out []Window) {
 	return out
 }
 
+// Dimensions are what tells the cells of a workload apart.
+type Dimensions struct {
+	// Prompt, Output and Depth are the requested tokens; 0 if lengths are drawn.
+	Prompt int `json:"prompt,omitempty"`
+	Output int `json:"output,omitempty"`
+	Depth  int `json:"depth,omitempty"`
+	// Concurrency is how many requests a closed loop keeps in flight, at least 1; in an
+	// open loop it is the cap, 0 for none. Rate is an open loop's requests per second, 0
+	// in a closed loop.
+	Concurrency int     `json:"concurrency,omitempty"`
+	Rate        float64 `json:"rate,omitempty"`
+}
+
 // CellRun is one cell as sent within one launch: what was requested, and the time in
 // which it was measured, on the recording's monotonic clock.
 type CellRun struct {
@@ -58,14 +71,7 @@ type CellRun struct {
 	// ended.
 	From time.Duration `json:"from_ns"`
 	To   time.Duration `json:"to_ns"`
-	// Prompt, Output and Depth are the requested tokens; 0 if lengths differ.
-	Prompt int `json:"prompt,omitempty"`
-	Output int `json:"output,omitempty"`
-	Depth  int `json:"depth,omitempty"`
-	// Concurrency is how many requests a closed loop kept in flight; for an open loop it
-	// is the cap, 0 for none, and Rate its requests per second.
-	Concurrency int     `json:"concurrency,omitempty"`
-	Rate        float64 `json:"rate,omitempty"`
+	Dimensions
 	// SLO are the limits in ms for a good request, by metric.
 	SLO map[string]float64 `json:"slo,omitempty"`
 	// ExactOutput is set if the length of answers was enforced.

@@ -81,9 +81,9 @@ func extremes(all []block) (low, high block) {
 	return low, high
 }
 
-// boundInBlocks adds the bounds of a look at one arm: the pass bound of its worst block,
-// and the fail bound of its best.
-func (q *Question) boundInBlocks(l *Look) {
+// boundsInBlocks are the bounds of a look at one arm: the pass bound of its worst block, and
+// the fail bound of its best.
+func (q *Question) boundsInBlocks(l Look, above, below float64) (pass, fail float64) {
 	blocks, _ := q.blocks(l.N)
 	low, high := extremes(blocks)
 	next := low
@@ -91,6 +91,6 @@ func (q *Question) boundInBlocks(l *Look) {
 		next = high
 	}
 	sd := l.SE * math.Sqrt(next.n)
-	l.Low = low.mean - Reach(q.Pass, sd/math.Sqrt(low.n), l.DF, l.Above)
-	l.High = high.mean + Reach(q.Fail, sd/math.Sqrt(high.n), l.DF, l.Below)
+	return low.mean - Reach(q.Pass, sd/math.Sqrt(low.n), l.DF, above),
+		high.mean + Reach(q.Fail, sd/math.Sqrt(high.n), l.DF, below)
 }

@@ -479,7 +479,7 @@ func (s scenario) draw(q *Question, rng *rand.Rand) {
 func (s scenario) question(d Design) Question {
 	return Question{
 		Candidate: make([]float64, d.Last()), Base: make([]float64, d.Last()), Single: s.single,
-		Pass: d.Pass, Fail: d.Fail, Floor: s.floor, Gap: s.modes,
+		Terms: Terms{Pass: d.Pass, Fail: d.Fail, Floor: s.floor, Gap: s.modes},
 	}
 }
 
@@ -541,7 +541,7 @@ type devices struct {
 }
 
 func (d devices) question(of Design) Question {
-	q := Question{Candidate: make([]float64, of.Last()), Blocks: make([]int, of.Last()), Single: d.single, Pass: of.Pass, Fail: of.Fail}
+	q := Question{Candidate: make([]float64, of.Last()), Blocks: make([]int, of.Last()), Single: d.single, Terms: Terms{Pass: of.Pass, Fail: of.Fail}}
 	if !d.single {
 		q.Base = make([]float64, of.Last())
 	}
@@ -612,7 +612,7 @@ func TestRatesInBlocks(t *testing.T) {
 func TestPowerInBlocks(t *testing.T) {
 	d := mustOffer(t, 3, 8, false)
 	power := func(apart, gap float64, blocks bool) float64 {
-		q := Question{Candidate: make([]float64, 8), Base: make([]float64, 8), Pass: d.Pass, Fail: d.Fail}
+		q := Question{Candidate: make([]float64, 8), Base: make([]float64, 8), Terms: Terms{Pass: d.Pass, Fail: d.Fail}}
 		rng, passed := rand.New(rand.NewPCG(1, 9)), 0.0
 		for range times() {
 			q.Blocks = make([]int, 8)
@@ -651,9 +651,9 @@ func TestLookInBlocks(t *testing.T) {
 	}{
 		{"what devices differ by cancels", Question{Candidate: plus(1, 1.01, 0.99, 1), Base: base, Blocks: two}, Passed},
 		{"an effect on one of two devices is none", Question{Candidate: plus(2, 0), Base: base, Blocks: two}, Futile},
-		{"a level that holds on both", Question{Candidate: base, Single: true, Blocks: two, Theta: 9}, Passed},
-		{"a level that holds on one", Question{Candidate: base, Single: true, Blocks: two, Theta: 15}, Ended},
-		{"a level that holds on neither", Question{Candidate: base, Single: true, Blocks: two, Theta: 22}, Failed},
+		{"a level that holds on both", Question{Candidate: base, Single: true, Blocks: two, Terms: Terms{Theta: 9}}, Passed},
+		{"a level that holds on one", Question{Candidate: base, Single: true, Blocks: two, Terms: Terms{Theta: 15}}, Ended},
+		{"a level that holds on neither", Question{Candidate: base, Single: true, Blocks: two, Terms: Terms{Theta: 22}}, Failed},
 	} {
 		c.q.Pass, c.q.Fail = d.Pass, d.Fail
 		got, looks, err := Sequential(c.q, d)
@@ -661,10 +661,10 @@ func TestLookInBlocks(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %s (%+v)", c.name, got, err, c.want, looks)
 		}
 	}
-	if _, _, err := Sequential(Question{Candidate: base, Base: base, Blocks: two[:5], Pass: 0.1, Fail: 0.1}, d); err == nil {
+	if _, _, err := Sequential(Question{Candidate: base, Base: base, Blocks: two[:5], Terms: Terms{Pass: 0.1, Fail: 0.1}}, d); err == nil {
 		t.Error("rounds without a block are no error")
 	}
-	_, looks, _ := Sequential(Question{Candidate: base, Single: true, Blocks: two, Theta: 15, Pass: 0.002, Fail: 0.015}, d)
+	_, looks, _ := Sequential(Question{Candidate: base, Single: true, Blocks: two, Terms: Terms{Theta: 15, Pass: 0.002, Fail: 0.015}}, d)
 	must.Equal(t, "a level between two devices has p", fmt.Sprint(looks[0].PPass, looks[0].PFail), "1 1")
 }
 
@@ -673,7 +673,7 @@ func TestLookInBlocks(t *testing.T) {
 func TestBlocksAlike(t *testing.T) {
 	q := Question{
 		Candidate: []float64{0, 0, 0, 0, 0, 0}, Single: true, Blocks: []int{0, 1, 1, 2, 2, 2},
-		Theta: -1, Pass: 0.002, Fail: 0.015, Floor: 0.1,
+		Terms: Terms{Theta: -1, Pass: 0.002, Fail: 0.015, Floor: 0.1},
 	}
 	d := Design{Pass: 0.002, Fail: 0.015, Looks: []int{6}, First: 6}
 	for range 20 {
@@ -681,8 +681,9 @@ func TestBlocksAlike(t *testing.T) {
 		if err != nil || len(looks) != 1 {
 			t.Fatal(looks, err)
 		}
-		if l := looks[0]; l.SE != 0.1 || l.Low != -0.1*Quantile(0.002, 3) || l.High != 0.1*Quantile(0.015, 3) {
-			t.Fatalf("%+v", l)
+		low, high := q.Bounds(looks[0], d)
+		if looks[0].SE != 0.1 || low != -0.1*Quantile(0.002, 3) || high != 0.1*Quantile(0.015, 3) {
+			t.Fatalf("%+v between %v and %v", looks[0], low, high)
 		}
 	}
 }

@@ -29,6 +29,24 @@ func (d Design) Last() int {
 	return d.Looks[len(d.Looks)-1]
 }
 
+// Terms are what a question is decided by, as a test records it: on the scale of the test,
+// turned so that more is better.
+type Terms struct {
+	// Theta is the threshold.
+	Theta float64 `json:"theta,omitempty"`
+	// Pass and Fail are the levels of p at each look; if the error budget is shared they are
+	// less than the design's.
+	Pass float64 `json:"pass_level,omitempty"`
+	Fail float64 `json:"fail_level,omitempty"`
+	// Floor bounds the standard deviation of an arm from below: the stored launch noise. 0
+	// for none. FloorDF is its degrees of freedom, which only a look at two launches uses.
+	Floor   float64 `json:"floor,omitempty"`
+	FloorDF float64 `json:"floor_df,omitempty"`
+	// Gap is how far apart two speeds of an arm's starts may be, which keeps the first looks
+	// from deciding what is near the threshold: see Error.Margin. 0 if there is one.
+	Gap float64 `json:"gap,omitempty"`
+}
+
 // Question is one comparison, turned so that more is better: the claim is that the mean
 // of Candidate minus that of Base is at least Theta. All values are on the scale of the
 // test (logs, or as measured).
@@ -40,54 +58,53 @@ type Question struct {
 	// Blocks is where each round ran, such as on which of several devices; nil if all ran
 	// in one.
 	Blocks []int
-	Theta  float64
-	// Pass and Fail are the levels at each look; if the error budget is shared they are
-	// less than the design's.
-	Pass, Fail float64
-	// Floor bounds the standard deviation of an arm from below: the stored launch noise. 0
-	// for none.
-	Floor float64
-	// Ticks do so too, by the number of launches per arm that are looked at: what the
+	Terms
+	// Ticks bound the standard deviation too, by the number of launches per arm that are looked at: what the
 	// measurement resolves as the first, the first two and so on show it, since a later
 	// launch must not change an earlier look. nil for none.
 	Ticks []float64
-	// FloorDF is the degrees of freedom of the stored launch noise in Floor; 0 without
-	// such a record. Only a look at two launches uses it.
-	FloorDF float64
-	// Gap is how far apart two speeds of an arm's starts may be, on the scale of the test:
-	// see Error.Margin. 0 if there is one.
-	Gap float64
 	// Screen is how far below Theta one launch per arm must be to fail at once, on the
 	// scale of the test: ln 0.75 for ratios (the sign is ignored). 0 for never. Only a
 	// look at 1 uses it.
 	Screen float64
 }
 
-// Look is one look at the data: see verdict.Look. If nothing varies, at looks before the
-// design's first, and at two launches that do not decide, there are no p values: then SE,
+// Look is one look at the data, and how a test records it. If nothing varies, at looks before
+// the design's first, and at two launches that do not decide, there are no p values: then SE,
 // DF and T are 0 and both p are 1, which decides nothing. (Real ones sum to 1.)
 type Look struct {
-	N                                 int
-	Estimate, SE, DF, T, PPass, PFail float64
-	Chance                            float64
-	// Above and Below are how far from Theta the estimate must lie for a pass and a fail,
-	// whatever p is.
-	Above, Below float64
-	// Low is the largest Theta that this look would pass, High the smallest that it would
-	// fail; ±Inf if there is none.
-	Low, High float64
+	N        int     `json:"n"`
+	Estimate float64 `json:"estimate"`
+	// Own is the estimate in the rule's own number, if who asked has one.
+	Own   *float64 `json:"own,omitempty"`
+	SE    float64  `json:"se"`
+	DF    float64  `json:"df"`
+	T     float64  `json:"t"`
+	PPass float64  `json:"p_pass"`
+	PFail float64  `json:"p_fail"`
+	// Chance is the projected chance of any verdict by the last look; 0 if this look
+	// decided or is the last.
+	Chance float64 `json:"chance,omitempty"`
+	// Margin is how far from Theta the estimate must lie, on its side, for this look to
+	// decide, whatever p is; 0 if any distance will do.
+	Margin float64 `json:"margin,omitempty"`
 }
 
+// Outcome is why a test ended, or that it has not.
 type Outcome string
 
-// Outcomes of a sequential test: see verdict.Stop.
 const (
-	Passed   Outcome = "passed"
-	Failed   Outcome = "failed"
+	// Passed and Failed: a look decided.
+	Passed Outcome = "passed"
+	Failed Outcome = "failed"
+	// Screened: one launch per arm was so far off that more are not worth it.
 	Screened Outcome = "screened"
-	Futile   Outcome = "futile"
-	Ended    Outcome = "ended"
-	Open     Outcome = "open"
+	// Futile: a verdict has less than 5% chance left.
+	Futile Outcome = "futile"
+	// Ended: all launches were made.
+	Ended Outcome = "ended"
+	// Open: more launches follow.
+	Open Outcome = "open"
 )
 
 // futileBelow is the chance of a verdict below which more launches are futile.
@@ -97,7 +114,7 @@ const futileBelow = 0.05
 // looks it tests the first n launches of each arm. The first look that decides latches,
 // whatever came after; so does one that finds more launches futile, without which the
 // error rates would be higher. With fewer launches than the last look and no decision it
-// is Open. Only the last look has bounds, which are the most expensive part.
+// is Open.
 //
 // It returns an error for an arm without launches, values that are not finite and levels
 // or looks that make no sense, and never a decision with it.
@@ -109,14 +126,10 @@ func Sequential(q Question, d Design) (Outcome, []Look, error) {
 	if err != nil {
 		return Open, nil, err
 	}
-	if n := len(looks); n > 0 {
-		q.bound(&looks[n-1])
-	}
 	return outcome, looks, nil
 }
 
-// At is one look at the first n launches of each arm, which decides nothing: it has no
-// bounds, the most expensive part.
+// At is one look at the first n launches of each arm, which decides nothing.
 func (q *Question) At(n int) (Look, error) {
 	if err := q.check(Design{Looks: []int{n}}); err != nil {
 		return Look{}, err
@@ -124,7 +137,7 @@ func (q *Question) At(n int) (Look, error) {
 	return q.look(n, n >= Clear, Design{})
 }
 
-// run appends the looks, without bounds, the most expensive part.
+// run appends the looks.
 func (q *Question) run(d Design, looks []Look) (Outcome, []Look, error) {
 	have := len(q.Candidate)
 	if !q.Single {
@@ -151,9 +164,9 @@ func (q *Question) run(d Design, looks []Look) (Outcome, []Look, error) {
 // caller.
 func (q *Question) decide(l *Look, n int, d Design) Outcome {
 	switch {
-	case l.DF > 0 && l.PPass <= q.Pass && l.Estimate-q.Theta >= l.Above:
+	case l.DF > 0 && l.PPass <= q.Pass && l.Estimate-q.Theta >= l.Margin:
 		return Passed
-	case l.DF > 0 && l.PFail <= q.Fail && q.Theta-l.Estimate >= l.Below:
+	case l.DF > 0 && l.PFail <= q.Fail && q.Theta-l.Estimate >= l.Margin:
 		return Failed
 	case n == 1 && q.screens(l.Estimate):
 		return Screened
@@ -231,8 +244,7 @@ var errSpread = errors.New("the launches lie too far apart to compute their spre
 // look computes the statistic of the first n launches of each arm, with p values if
 // tested is set and anything varies.
 func (q *Question) look(n int, tested bool, d Design) (Look, error) {
-	l := Look{N: n, PPass: 1, PFail: 1, Low: math.Inf(-1), High: math.Inf(1)}
-	l.Above, l.Below = q.margins(n, d)
+	l := Look{N: n, PPass: 1, PFail: 1}
 	l.Estimate = mean(q.Candidate[:n])
 	if !q.Single {
 		l.Estimate -= mean(q.Base[:n])
@@ -240,6 +252,7 @@ func (q *Question) look(n int, tested bool, d Design) (Look, error) {
 	if math.IsInf(l.Estimate, 0) || math.IsNaN(l.Estimate) {
 		return l, errSpread
 	}
+	l.Margin = q.margin(l, d)
 	if !tested {
 		return l, nil
 	}
@@ -248,7 +261,9 @@ func (q *Question) look(n int, tested bool, d Design) (Look, error) {
 		return l, nil
 	}
 	if q.blocked(n) {
-		return l, q.lookInBlocks(&l, n)
+		err := q.lookInBlocks(&l, n)
+		l.Margin = q.margin(l, d) // of one arm, the estimate is another
+		return l, err
 	}
 	raw, floor := q.variances(n), q.floor(n)
 	se := math.Sqrt((max(raw[0], floor*floor) + max(raw[1], floor*floor)) / float64(n))
@@ -292,15 +307,17 @@ func (q *Question) variances(n int) (v [2]float64) {
 	return v
 }
 
-// bound adds the largest Theta the look would pass and the smallest it would fail.
-func (q *Question) bound(l *Look) {
+// Bounds are the largest Theta that a look would pass and the smallest that it would fail;
+// ±Inf if there is none. They are the most expensive part of a test.
+func (q *Question) Bounds(l Look, d Design) (low, high float64) {
+	above, below := q.margins(l.N, d)
 	switch {
 	case l.DF > 0 && q.Single && q.blocked(l.N):
-		q.boundInBlocks(l)
+		return q.boundsInBlocks(l, above, below)
 	case l.DF > 0:
-		l.Low = l.Estimate - Reach(q.Pass, l.SE, l.DF, l.Above)
-		l.High = l.Estimate + Reach(q.Fail, l.SE, l.DF, l.Below)
+		return l.Estimate - Reach(q.Pass, l.SE, l.DF, above), l.Estimate + Reach(q.Fail, l.SE, l.DF, below)
 	}
+	return math.Inf(-1), math.Inf(1)
 }
 
 // Reach is how far from the threshold an estimate must lie for a look to decide at this
@@ -310,6 +327,15 @@ func Reach(level, se, df, margin float64) float64 { return max(Quantile(level, d
 // margins returns the margins of a look at n launches per arm, for a pass and a fail.
 func (q *Question) margins(n int, d Design) (above, below float64) {
 	return Error{Rate: d.FalsePass}.Margin(n, q.Gap), Error{Rate: d.FalseFail}.Margin(n, q.Gap)
+}
+
+// margin is that of a look on the side of Theta on which its estimate lies.
+func (q *Question) margin(l Look, d Design) float64 {
+	above, below := q.margins(l.N, d)
+	if l.Estimate < q.Theta {
+		return below
+	}
+	return above
 }
 
 // project is the chance of a pass and of a fail by one look at n launches per arm, judged
@@ -372,13 +398,13 @@ func (q *Question) clear(l *Look) {
 	if q.Single || q.blocked(l.N) || !(q.FloorDF > 0) || !(floor > 0) {
 		return
 	}
-	gap, level, least := l.Estimate-q.Theta, q.Pass, l.Above
+	gap, level := l.Estimate-q.Theta, q.Pass
 	if gap < 0 {
-		level, least = q.Fail, l.Below
+		level = q.Fail
 	}
 	v := q.variances(l.N)
 	se := clearError(floor)
-	if math.Sqrt(max(v[0], v[1])) > clearSpread*floor || math.Abs(gap) < Reach(level, se, q.FloorDF, least) {
+	if math.Sqrt(max(v[0], v[1])) > clearSpread*floor || math.Abs(gap) < Reach(level, se, q.FloorDF, l.Margin) {
 		return
 	}
 	l.SE, l.T, l.DF = se, gap/se, q.FloorDF

@@ -51,20 +51,20 @@ func TestWhenItStops(t *testing.T) {
 		{"one launch never passes", Question{Candidate: []float64{99}, Base: []float64{0}, Screen: math.Log(0.75)}, quick, Open, 1},
 		{"one launch far off is screened", Question{Candidate: []float64{-0.3}, Base: []float64{0}, Screen: math.Log(0.75)}, quick, Screened, 1},
 		{"a screen latches too", Question{Candidate: append([]float64{-0.3}, around(1, 7)...), Base: around(0, 8), Screen: math.Log(0.75)}, quick, Screened, 1},
-		{"not far enough for the noise", Question{Candidate: []float64{-0.5}, Base: []float64{0}, Screen: math.Log(0.75), Floor: 0.1}, quick, Open, 1},
+		{"not far enough for the noise", Question{Candidate: []float64{-0.5}, Base: []float64{0}, Screen: math.Log(0.75), Terms: Terms{Floor: 0.1}}, quick, Open, 1},
 		{"no look at 1, no screen", Question{Candidate: []float64{-9}, Base: []float64{0}, Screen: math.Log(0.75)}, usual, Open, 0},
-		{"two launches pass what is clear", Question{Candidate: around(1, 2), Base: around(0, 2), Floor: 0.01, FloorDF: 8}, clear, Passed, 1},
-		{"two launches pass nothing less clear", Question{Candidate: around(0.5, 2), Base: around(0, 2), Floor: 0.01, FloorDF: 8}, clear, Open, 1},
-		{"two launches need 9% whatever the record", Question{Candidate: []float64{0.085, 0.085}, Base: []float64{0, 0}, Floor: 1e-5, FloorDF: 8, Gap: UsualGap}, clear, Open, 1},
-		{"of two speeds four launches show one", Question{Candidate: around(0.06, 4), Base: around(0, 4), Gap: UsualGap}, mustOffer(t, 4, 8, false), Open, 1},
-		{"and eight show both", Question{Candidate: around(0.05, 8), Base: around(0, 8), Gap: UsualGap}, mustOffer(t, 4, 8, false), Passed, 3},
-		{"what is farther off is no speed of theirs", Question{Candidate: around(0.07, 4), Base: around(0, 4), Gap: UsualGap}, mustOffer(t, 4, 8, false), Passed, 1},
-		{"four that end leave it open", Question{Candidate: around(0.06, 4), Base: around(0, 4), Gap: UsualGap}, mustOffer(t, 4, 4, false), Ended, 1},
-		{"six will not tell either", Question{Candidate: around(0.03, 4), Base: around(0, 4), Gap: UsualGap}, mustOffer(t, 4, 6, false), Futile, 1},
-		{"two launches that differ go on", Question{Candidate: []float64{1, 1.04}, Base: around(0, 2), Floor: 0.01, FloorDF: 8}, clear, Open, 1},
-		{"two launches without a record", Question{Candidate: around(1, 2), Base: around(0, 2), Floor: 0.01}, clear, Open, 1},
-		{"two launches of one arm", Question{Candidate: around(1, 2), Single: true, Floor: 0.01, FloorDF: 8}, clear, Open, 1},
-		{"two launches never give up", Question{Candidate: around(0, 2), Base: around(0, 2), Floor: 0.01, FloorDF: 8}, clear, Open, 1},
+		{"two launches pass what is clear", Question{Candidate: around(1, 2), Base: around(0, 2), Terms: Terms{Floor: 0.01, FloorDF: 8}}, clear, Passed, 1},
+		{"two launches pass nothing less clear", Question{Candidate: around(0.5, 2), Base: around(0, 2), Terms: Terms{Floor: 0.01, FloorDF: 8}}, clear, Open, 1},
+		{"two launches need 9% whatever the record", Question{Candidate: []float64{0.085, 0.085}, Base: []float64{0, 0}, Terms: Terms{Floor: 1e-5, FloorDF: 8, Gap: UsualGap}}, clear, Open, 1},
+		{"of two speeds four launches show one", Question{Candidate: around(0.06, 4), Base: around(0, 4), Terms: Terms{Gap: UsualGap}}, mustOffer(t, 4, 8, false), Open, 1},
+		{"and eight show both", Question{Candidate: around(0.05, 8), Base: around(0, 8), Terms: Terms{Gap: UsualGap}}, mustOffer(t, 4, 8, false), Passed, 3},
+		{"what is farther off is no speed of theirs", Question{Candidate: around(0.07, 4), Base: around(0, 4), Terms: Terms{Gap: UsualGap}}, mustOffer(t, 4, 8, false), Passed, 1},
+		{"four that end leave it open", Question{Candidate: around(0.06, 4), Base: around(0, 4), Terms: Terms{Gap: UsualGap}}, mustOffer(t, 4, 4, false), Ended, 1},
+		{"six will not tell either", Question{Candidate: around(0.03, 4), Base: around(0, 4), Terms: Terms{Gap: UsualGap}}, mustOffer(t, 4, 6, false), Futile, 1},
+		{"two launches that differ go on", Question{Candidate: []float64{1, 1.04}, Base: around(0, 2), Terms: Terms{Floor: 0.01, FloorDF: 8}}, clear, Open, 1},
+		{"two launches without a record", Question{Candidate: around(1, 2), Base: around(0, 2), Terms: Terms{Floor: 0.01}}, clear, Open, 1},
+		{"two launches of one arm", Question{Candidate: around(1, 2), Single: true, Terms: Terms{Floor: 0.01, FloorDF: 8}}, clear, Open, 1},
+		{"two launches never give up", Question{Candidate: around(0, 2), Base: around(0, 2), Terms: Terms{Floor: 0.01, FloorDF: 8}}, clear, Open, 1},
 		{"one arm passes", Question{Candidate: around(1, 3), Single: true}, usual, Passed, 1},
 		{"one arm is screened", Question{Candidate: []float64{-0.3}, Single: true, Screen: 0.2877}, quick, Screened, 1},
 	} {
@@ -84,19 +84,21 @@ func TestTies(t *testing.T) {
 	d := mustOffer(t, 3, 8, true)
 	same := func(x float64, n int) []float64 { return slices.Repeat([]float64{x}, n) }
 	for n, want := range map[int]Outcome{3: Open, 8: Ended} {
-		outcome, looks, err := Sequential(asked(Question{Candidate: same(1, n), Base: same(0, n)}), d)
+		q := asked(Question{Candidate: same(1, n), Base: same(0, n)})
+		outcome, looks, err := Sequential(q, d)
 		if err != nil || outcome != want {
 			t.Fatal(outcome, err)
 		}
 		for _, l := range looks {
-			if l.PPass != 1 || l.PFail != 1 || l.DF != 0 || !math.IsInf(l.Low, -1) || !math.IsInf(l.High, 1) || l.Estimate != 1 {
-				t.Errorf("ties have %+v", l)
+			low, high := q.Bounds(l, d)
+			if l.PPass != 1 || l.PFail != 1 || l.DF != 0 || !math.IsInf(low, -1) || !math.IsInf(high, 1) || l.Estimate != 1 {
+				t.Errorf("ties have %+v between %v and %v", l, low, high)
 			}
 		}
 	}
 	for x, want := range map[float64]Outcome{1: Passed, -1: Failed} {
 		for _, single := range []bool{false, true} {
-			q := asked(Question{Candidate: same(x, 3), Base: same(0, 3), Single: single, Floor: 0.01})
+			q := asked(Question{Candidate: same(x, 3), Base: same(0, 3), Single: single, Terms: Terms{Floor: 0.01}})
 			if outcome, looks, err := Sequential(q, d); outcome != want || err != nil || looks[0].DF != 2 {
 				t.Errorf("with a floor %v is %s %+v %v", x, outcome, looks, err)
 			}
@@ -125,7 +127,11 @@ func TestFloorOnlyWidens(t *testing.T) {
 			t.Fatal(err, again)
 		}
 		a, b := free[0], floored[0]
-		if b.SE < a.SE || b.DF != a.DF || b.Low > a.Low || b.High < a.High || math.Abs(b.T) > math.Abs(a.T) || b.Estimate != a.Estimate {
+		low, high := q.Bounds(b, d)
+		if freeLow, freeHigh := q.Bounds(a, d); low > freeLow || high < freeHigh {
+			t.Fatalf("the floor %v narrows the bounds %v and %v to %v and %v", q.Floor, freeLow, freeHigh, low, high)
+		}
+		if b.SE < a.SE || b.DF != a.DF || math.Abs(b.T) > math.Abs(a.T) || b.Estimate != a.Estimate {
 			t.Fatalf("the floor %v narrows %+v to %+v", q.Floor, a, b)
 		}
 	}
@@ -136,10 +142,10 @@ func TestBounds(t *testing.T) {
 	cases := []Question{
 		{Candidate: []float64{1, 1.3, 0.9, 1.2}, Base: []float64{0, 0.1, 0.05, 0.02}},
 		{Candidate: []float64{1, 1.3, 0.9, 1.2}, Single: true},
-		{Candidate: []float64{1, 1.3, 0.9, 1.2}, Base: []float64{0, 0.1, 0.05, 0.02}, Gap: 2},
-		{Candidate: []float64{1, 1.3, 0.9, 1.2}, Single: true, Gap: 2},
-		{Candidate: []float64{1, 1.001}, Base: []float64{0, 0.001}, Floor: 0.001, FloorDF: 8, Gap: UsualGap},
-		{Candidate: []float64{1, 1.01}, Base: []float64{0, 0.01}, Floor: 0.01, FloorDF: 8},
+		{Candidate: []float64{1, 1.3, 0.9, 1.2}, Base: []float64{0, 0.1, 0.05, 0.02}, Terms: Terms{Gap: 2}},
+		{Candidate: []float64{1, 1.3, 0.9, 1.2}, Single: true, Terms: Terms{Gap: 2}},
+		{Candidate: []float64{1, 1.001}, Base: []float64{0, 0.001}, Terms: Terms{Floor: 0.001, FloorDF: 8, Gap: UsualGap}},
+		{Candidate: []float64{1, 1.01}, Base: []float64{0, 0.01}, Terms: Terms{Floor: 0.01, FloorDF: 8}},
 	}
 	for _, q := range cases {
 		q = asked(q)
@@ -151,9 +157,8 @@ func TestBounds(t *testing.T) {
 		if l, err := q.At(len(q.Candidate)); err != nil || l.Estimate != looks[0].Estimate || l.SE != looks[0].SE || l.DF != looks[0].DF || l.T != looks[0].T {
 			t.Errorf("one look is %+v, %v, want that of the test, %+v", l, err, looks[0])
 		}
-		for theta, want := range map[float64]Outcome{
-			looks[0].Low - 1e-9: Passed, looks[0].Low + 1e-9: Ended, looks[0].High - 1e-9: Ended, looks[0].High + 1e-9: Failed,
-		} {
+		low, high := q.Bounds(looks[0], d)
+		for theta, want := range map[float64]Outcome{low - 1e-9: Passed, low + 1e-9: Ended, high - 1e-9: Ended, high + 1e-9: Failed} {
 			q.Theta = theta
 			if got, _, _ := Sequential(q, d); got != want {
 				t.Errorf("at %v it %s, want %s", theta, got, want)
@@ -164,7 +169,7 @@ func TestBounds(t *testing.T) {
 
 // A single look is refused like a test with one look.
 func TestAt(t *testing.T) {
-	if l, err := (&Question{Candidate: []float64{1, math.NaN()}, Base: []float64{1, 2}, Pass: 0.01, Fail: 0.01}).At(2); err == nil || l.DF != 0 {
+	if l, err := (&Question{Candidate: []float64{1, math.NaN()}, Base: []float64{1, 2}, Terms: Terms{Pass: 0.01, Fail: 0.01}}).At(2); err == nil || l.DF != 0 {
 		t.Errorf("a value that is not finite is looked at: %+v", l)
 	}
 }
@@ -173,7 +178,7 @@ func TestAt(t *testing.T) {
 func TestScale(t *testing.T) {
 	d := mustOffer(t, 3, 8, true)
 	for _, scale := range []float64{1e-150, 1e-9, 1e9, 1e150} {
-		q := asked(Question{Candidate: around(1, 3), Base: around(0, 3), Theta: 0.5 * scale})
+		q := asked(Question{Candidate: around(1, 3), Base: around(0, 3), Terms: Terms{Theta: 0.5 * scale}})
 		for i := range q.Candidate {
 			q.Candidate[i] *= scale
 			q.Base[i] *= scale
@@ -264,17 +269,17 @@ func TestSequentialAgainstWorkedCases(t *testing.T) {
 			d := mustOffer(t, 3, 8, true)
 			d.Looks = []int{len(c.Baseline), 8}
 			q := Question{
-				Candidate: logs(c.Candidate), Base: logs(c.Baseline), Theta: math.Log1p(c.Threshold),
-				Pass: d.Pass, Fail: d.Fail,
+				Candidate: logs(c.Candidate), Base: logs(c.Baseline), Terms: Terms{Theta: math.Log1p(c.Threshold), Pass: d.Pass, Fail: d.Fail},
 			}
 			outcome, looks, err := Sequential(q, d)
 			if err != nil || len(looks) != 1 {
 				t.Fatal(outcome, looks, err)
 			}
 			l := looks[0]
+			low, high := q.Bounds(l, d)
 			near(t, "estimate", 100*math.Expm1(l.Estimate), c.Est, 1e-9)
-			near(t, "low", 100*math.Expm1(l.Low), c.Lower, 1e-7)
-			near(t, "high", 100*math.Expm1(l.High), c.Upper, 1e-7)
+			near(t, "low", 100*math.Expm1(low), c.Lower, 1e-7)
+			near(t, "high", 100*math.Expm1(high), c.Upper, 1e-7)
 			near(t, "standard error", l.SE, c.SE, 1e-12)
 			near(t, "degrees of freedom", l.DF, c.DF, 1e-9)
 			near(t, "p of pass", l.PPass, c.PPass, 1e-9*c.PPass)

@@ -28,9 +28,8 @@ const (
 
 // Test is how a comparison was decided: everything to explain it and to decide it again.
 // Threshold, Estimate, Low and High are in the rule's own number, a metric or a relation
-// of two. Theta, Floor and the contents of Looks are on the scale of the test: logs for
-// Ratio and LogLevel, the metric's unit otherwise, turned so that more is what the rule
-// wants.
+// of two. Terms and the contents of Looks are on the scale of the test: logs for Ratio and
+// LogLevel, the metric's unit otherwise, turned so that more is what the rule wants.
 type Test struct {
 	Form Form `json:"form"`
 	// Metric is the address of the tested metric without statistic or relation, Stat the
@@ -49,33 +48,23 @@ type Test struct {
 	Relation string `json:"relation,omitempty"`
 	Saved    bool   `json:"saved,omitempty"`
 	Negated  bool   `json:"negated,omitempty"`
-	// Threshold is the rule's, in its own number (0.10 for +10%), Theta the same on the
-	// scale of the test.
+	// Threshold is the rule's, in its own number (0.10 for +10%), Theta in Terms the same on
+	// the scale of the test.
 	Threshold float64 `json:"threshold,omitempty"`
-	Theta     float64 `json:"theta,omitempty"`
-	// Pass and Fail are the levels of p at which a look decides, after the error budget
-	// was shared among the decision's comparisons; Share is how, from the whole decision
-	// down to this comparison.
-	Pass  float64 `json:"pass_level,omitempty"`
-	Fail  float64 `json:"fail_level,omitempty"`
+	stats.Terms
+	// Share is how the error budget was shared among the decision's comparisons, from the
+	// whole decision down to this one.
 	Share []Share `json:"share,omitempty"`
-	// Floor is the stored launch noise, the minimum for each arm's standard deviation,
-	// FloorDF its degrees of freedom; absent without such a record.
-	Floor   float64 `json:"floor,omitempty"`
-	FloorDF float64 `json:"floor_df,omitempty"`
-	// Gap is how far apart two speeds of an arm's starts may be, which keeps the first
-	// looks from deciding what is near the threshold.
-	Gap float64 `json:"gap,omitempty"`
 	// Plan lists the planned looks, in launches per arm; Looks those that were made, the
 	// last of which decided if any did.
-	Plan  []int  `json:"plan,omitempty"`
-	Looks []Look `json:"looks,omitempty"`
+	Plan  []int        `json:"plan,omitempty"`
+	Looks []stats.Look `json:"looks,omitempty"`
 	// First is the fewest launches per arm at which a look decides by its p values: two
 	// decide only what is clear by recorded noise, and without a record it is later.
 	First int `json:"first,omitempty"`
-	// Stop is why it ended: see the Stop constants. A flagged steady check (Note)
+	// Stop is why it ended. A flagged steady check (Note)
 	// withdraws the verdict, but does not change how the test ended.
-	Stop Stop `json:"stop"`
+	Stop stats.Outcome `json:"stop"`
 	// Values and Base are the launches of the two arms that ran side by side, by round,
 	// in the metric's unit; Launches and BaseLaunches their IDs. A look at n uses the
 	// first n. Unpaired are launches without one beside them, which no look counts.
@@ -117,7 +106,7 @@ func (t *Test) Clear() bool {
 
 // Near reports whether a look's p values would decide, but its estimate is too near the
 // threshold for so few launches.
-func (t *Test) Near(l Look) bool {
+func (t *Test) Near(l stats.Look) bool {
 	return l.DF > 0 && min(l.PPass-t.Pass, l.PFail-t.Fail) <= 0 && math.Abs(l.Estimate-t.Theta) < l.Margin
 }
 
@@ -235,37 +224,3 @@ const (
 	// ShareTry: the N-th try, whose pass level is lower than that of the one before.
 	ShareTry ShareOf = "try"
 )
-
-type Stop string
-
-const (
-	// StopPass and StopFail: a look decided.
-	StopPass Stop = "passed"
-	StopFail Stop = "failed"
-	// StopScreen: one launch per arm was so far off that more are not worth it.
-	StopScreen Stop = "screened"
-	// StopFutile: a verdict has less than 5% chance left.
-	StopFutile Stop = "futile"
-	// StopEnd: all launches were made.
-	StopEnd Stop = "ended"
-	// StopOpen: more launches follow.
-	StopOpen Stop = "open"
-)
-
-type Look struct {
-	N        int     `json:"n"`
-	Estimate float64 `json:"estimate"`
-	// Own is the estimate in the rule's own number.
-	Own   *float64 `json:"own,omitempty"`
-	SE    float64  `json:"se"`
-	DF    float64  `json:"df"`
-	T     float64  `json:"t"`
-	PPass float64  `json:"p_pass"`
-	PFail float64  `json:"p_fail"`
-	// Chance is the projected chance of any verdict by the last look; 0 if this look
-	// decided or is the last.
-	Chance float64 `json:"chance,omitempty"`
-	// Margin is how far from Theta the estimate must lie for this look to decide, whatever
-	// p is; 0 if any distance will do.
-	Margin float64 `json:"margin,omitempty"`
-}

@@ -161,12 +161,16 @@ func (l *loader) variableValueOf(in *input, g *variableValue) (cty.Value, bool) 
 // Inputs are the inputs of this load, including private ones.
 func (r *Result) Inputs() plans.Inputs {
 	l := r.loaded
-	in := plans.Inputs{Suite: l.plan.Suite, Question: l.opts.Question, Launches: l.opts.Launches, Variables: l.Inputs.Variables, Env: l.Inputs.Env, Private: map[string]bool{}}
-	for name := range l.Inputs.Variables {
-		in.Private[eval.OfVariable+name] = l.Inputs.IsPrivate(eval.OfVariable + name)
+	in := plans.Inputs{
+		Suite: l.plan.Suite, Question: l.opts.Question, Launches: l.opts.Launches,
+		Variables: l.Inputs.Variables, Env: l.Inputs.Env, Sealed: map[string]string{},
 	}
-	for name := range l.Inputs.Env {
-		in.Private[eval.OfEnvironment+name] = l.Inputs.IsPrivate(eval.OfEnvironment + name)
+	for prefix, values := range map[string]map[string]string{eval.OfVariable: in.Variables, eval.OfEnvironment: in.Env} {
+		for name := range values {
+			if l.Inputs.IsPrivate(prefix + name) {
+				in.Sealed[prefix+name] = ""
+			}
+		}
 	}
 	return in
 }
@@ -191,7 +195,7 @@ func (l *loader) environment(name string) (string, bool) {
 			return text, true
 		}
 		variable, isVariable := strings.CutPrefix(name, varPrefix)
-		if !as.Private[eval.OfEnvironment+name] && !(isVariable && as.Private[eval.OfVariable+variable]) {
+		if !as.Private(eval.OfEnvironment+name) && !(isVariable && as.Private(eval.OfVariable+variable)) {
 			return "", false
 		}
 	}
@@ -207,7 +211,7 @@ func (l *loader) useRecordedValues() {
 	const from = "the record of the run"
 	for _, name := range lang.KeysOf(l.declared) {
 		in := l.declared[name]
-		if !l.opts.As.Private[eval.OfVariable+name] {
+		if !l.opts.As.Private(eval.OfVariable + name) {
 			in.given = nil
 		}
 		text, recorded := l.opts.As.Variables[name]

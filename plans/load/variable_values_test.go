@@ -41,14 +41,7 @@ func TestInputsArePrivateWhereTheyMeetASecret(t *testing.T) {
 			continue
 		}
 		in := res.Inputs()
-		var private []string
-		for name, is := range in.Private {
-			if is {
-				private = append(private, name)
-			}
-		}
-		slices.Sort(private)
-		must.Equal(t, expr, strings.Join(private, " "), want)
+		must.Equal(t, expr, strings.Join(slices.Sorted(maps.Keys(in.Sealed)), " "), want)
 		if in.Variables["user"] != `"kim"` || in.Variables["unused"] != "" {
 			t.Errorf("%s: %v", expr, in.Variables)
 		}
@@ -70,7 +63,7 @@ func TestALoadComesOutAsAnother(t *testing.T) {
 		{Var: `sizes=[1, 0.1, 12345678901234567890.123456789]`}, {Var: `maybe={ x = { a = 1 }, "y z" = { a = 2, b = "q" } }`},
 	}})
 	in := first.Inputs()
-	as := &plans.Inputs{Variables: maps.Clone(in.Variables), Env: in.Env, Private: in.Private}
+	as := &plans.Inputs{Variables: maps.Clone(in.Variables), Env: in.Env, Sealed: in.Sealed}
 	delete(as.Variables, "key")
 	now := map[string]string{"MXFLOW_VAR_key": "correct horse", "MXFLOW_VAR_text": "other", "MXFLOW_VAR_unused": "7", "HOST": "node8", "LATER": "set"}
 	again := load(Options{As: as, Env: fakeEnv(now), Inputs: []Given{{Var: "sizes=[9]"}, {Var: "later=1"}}})
@@ -78,15 +71,15 @@ func TestALoadComesOutAsAnother(t *testing.T) {
 		t.Errorf("%v\n%v", first.Plan.Engines[0].Env, again.Plan.Engines[0].Env)
 	}
 	must.Equal(t, "the key is", again.Plan.Engines[0].Env["K"], "correct horse")
-	other := load(Options{As: &plans.Inputs{Private: map[string]bool{"var.key": true}}, Env: fakeEnv(now)})
+	other := load(Options{As: &plans.Inputs{Sealed: map[string]string{"var.key": ""}}, Env: fakeEnv(now)})
 	if got := other.Plan.Engines[0].Env; got["A"] != `[[],null,1,""]` || got["B"] != "none" {
 		t.Errorf("defaults that were defaults: %v", got)
 	}
 	suites := "workload \"w\" {\n  prompt_tokens = 8\n  output_tokens = 8\n}\nsuite \"quick\" { workloads = [workload.w] }\n"
-	if res := Bytes("plan.hcl", []byte(src+suites), planstest.Registry(), Options{As: &plans.Inputs{Suite: "quick", Private: in.Private}, Suite: "none", Env: fakeEnv(now)}); res.Plan.Suite != "quick" || res.Inputs().Suite != "quick" {
+	if res := Bytes("plan.hcl", []byte(src+suites), planstest.Registry(), Options{As: &plans.Inputs{Suite: "quick", Sealed: in.Sealed}, Suite: "none", Env: fakeEnv(now)}); res.Plan.Suite != "quick" || res.Inputs().Suite != "quick" {
 		t.Errorf("the suite is %q: %s", res.Plan.Suite, planstest.Text(&res.Findings))
 	}
-	broken := Bytes("plan.hcl", []byte(src), planstest.Registry(), Options{As: &plans.Inputs{Variables: map[string]string{"sizes": "[max(1, 2)]"}, Private: as.Private}, Env: fakeEnv(now)})
+	broken := Bytes("plan.hcl", []byte(src), planstest.Registry(), Options{As: &plans.Inputs{Variables: map[string]string{"sizes": "[max(1, 2)]"}, Sealed: as.Sealed}, Env: fakeEnv(now)})
 	if broken.OK() || !strings.Contains(planstest.Text(&broken.Findings), "the record of the run") {
 		t.Errorf("a record that holds more than values: %s", planstest.Text(&broken.Findings))
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -26,7 +27,7 @@ func recorded(t *testing.T) *store.Store {
 	} {
 		l.Session, l.Purpose, l.Block, l.Started = "s-1", ledger.ForBenchmark, "vllm.x", at
 		l.Knobs = map[string]string{"cache": "on"}
-		l.Cells = []measure.CellRun{{Cell: "chat", Prompt: 8, Output: 8, Concurrency: 1}}
+		l.Cells = []measure.CellRun{{Cell: "chat", Dimensions: measure.Dimensions{Prompt: 8, Output: 8, Concurrency: 1}}}
 		l.Metrics = map[string]measure.Summary{
 			"chat.tg":          {Unit: "tok/s", Better: measure.Higher, Stats: map[string]float64{"median": float64(10 + i)}},
 			"chat.itl":         {Unit: "ms", Better: measure.Lower, Stats: map[string]float64{"p99": 0.1}},
@@ -37,7 +38,7 @@ func recorded(t *testing.T) *store.Store {
 	delete(records[2].Launch.Metrics, "chat.itl")
 	records = append(records, &ledger.Record{Type: "decision", Decision: &ledger.Decision{
 		Node: "feature.cache", Kind: ledger.KindFeature, Feature: "cache", Attempt: 1, Verdict: verdict.Fail, Session: "s-1",
-		Evidence: []ledger.Evidence{{Feature: "cache", Parent: ledger.Arm{Name: "baseline", Launches: []string{"l1"}}, Candidate: ledger.Arm{Name: "cache on", Launches: []string{"l2", "l3"}}}},
+		Evidence: []gates.Feature{{Name: "cache", Parent: gates.ArmOf("baseline", "l1"), Candidate: gates.ArmOf("cache on", "l2", "l3")}},
 	}})
 	for _, r := range records {
 		r.Run, r.Time = "r1", at

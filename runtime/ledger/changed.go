@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
@@ -29,7 +30,7 @@ func (d *Decision) Changed(p *Decision) verdict.Reason {
 	}
 	evidence := d.MeasureKey != p.MeasureKey || d.Session != p.Session || !slices.Equal(d.Launches, p.Launches)
 	rules := !same(reflect.ValueOf(d.Statistics), reflect.ValueOf(p.Statistics)) ||
-		!slices.EqualFunc(d.Rules, p.Rules, func(a, b Rule) bool { return a.Name == b.Name && a.Expr == b.Expr && a.Decides == b.Decides })
+		!slices.EqualFunc(d.Rules, p.Rules, func(a, b verdict.Rule) bool { return a.Name == b.Name && a.Expr == b.Expr && a.Decides == b.Decides })
 	switch {
 	case evidence && rules:
 		return verdict.Say("rules_and_evidence_changed", "rules and evidence changed")
@@ -39,14 +40,17 @@ func (d *Decision) Changed(p *Decision) verdict.Reason {
 	return verdict.Say("rules_changed", "rules changed")
 }
 
-var reason = reflect.TypeFor[verdict.Reason]()
+var reason, launched = reflect.TypeFor[verdict.Reason](), reflect.TypeFor[gates.Launch]()
 
 // same compares as records are compared that were written and read: an empty list is none,
-// a reason is its kind, subject, verdict and causes; durations, and where in its file a rule
-// stands, are left out.
+// a launch is its ID, a reason its kind, subject, verdict and causes; durations, and where in
+// its file a rule stands, are left out.
 func same(a, b reflect.Value) bool {
-	if a.Type() == reason {
+	switch a.Type() {
+	case reason:
 		return a.Interface().(verdict.Reason).Key() == b.Interface().(verdict.Reason).Key()
+	case launched:
+		return a.Interface().(gates.Launch).ID == b.Interface().(gates.Launch).ID
 	}
 	switch a.Kind() {
 	case reflect.Pointer, reflect.Interface:

@@ -51,7 +51,7 @@ func readCheckpoint(path string) (*checkpoint, error) {
 		}
 	}
 	if err != nil {
-		return nil, &DamageError{Path: at, Problem: "the checkpoint " + err.Error(), Hint: "Without it, removed records go unnoticed; if you know that the ledger is complete, remove the checkpoint file, and the next append rewrites it"}
+		return nil, &DamageError{Path: at, Problem: "the checkpoint " + err.Error(), Hint: hint(err, hintCheckpoint)}
 	}
 	return cp, nil
 }

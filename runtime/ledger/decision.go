@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/plans"
 )
 
 // Decision is one decided outcome of a node of the graph.
@@ -30,8 +30,8 @@ type Decision struct {
 	Reasons []verdict.Reason `json:"reasons,omitempty"`
 	Notes   []verdict.Reason `json:"notes,omitempty"`
 	// Levels, Rules: what the verdict was joined from.
-	Levels []Level `json:"levels,omitempty"`
-	Rules  []Rule  `json:"rules,omitempty"`
+	Levels []Level        `json:"levels,omitempty"`
+	Rules  []verdict.Rule `json:"rules,omitempty"`
 	// Rows are the table of a comparison of engines. Effects are what knob values do to
 	// the metrics of Rows, for a matrix.
 	Effects []verdict.Effect `json:"effects,omitempty"`
@@ -48,8 +48,8 @@ type Decision struct {
 	// baseline, for people and for `env`.
 	Variant map[string]string `json:"variant,omitempty"`
 	// Statistics and Evidence are how rules were decided and what they read.
-	Statistics *Statistics `json:"statistics,omitempty"`
-	Evidence   []Evidence  `json:"evidence,omitempty"`
+	Statistics *gates.Settings `json:"statistics,omitempty"`
+	Evidence   []gates.Feature `json:"evidence,omitempty"`
 	// Alternatives are the candidates of a feature that chooses.
 	Alternatives []Alternative `json:"alternatives,omitempty"`
 	// Confirmations are the results of other engines for a feature.
@@ -75,7 +75,7 @@ type Decision struct {
 // Why is what the verdict follows from: the reasons, those of the rules, and the notes.
 func (d *Decision) Why() []verdict.Reason { return why(d.Reasons, d.Rules, d.Notes) }
 
-func why(reasons []verdict.Reason, rules []Rule, notes []verdict.Reason) []verdict.Reason {
+func why(reasons []verdict.Reason, rules []verdict.Rule, notes []verdict.Reason) []verdict.Reason {
 	all := slices.Clone(reasons)
 	for _, r := range rules {
 		all = append(all, r.Reason())
@@ -100,9 +100,9 @@ type Hypothesis struct {
 	Measured verdict.Reason `json:"measured,omitzero"`
 	// Outcome is "confirmed", "refuted" or "open", and Test the rule that decided it.
 	// PostHoc is set if the claim was made after the launches.
-	Outcome string `json:"outcome,omitempty"`
-	PostHoc bool   `json:"post_hoc,omitempty"`
-	Test    *Rule  `json:"test,omitempty"`
+	Outcome string        `json:"outcome,omitempty"`
+	PostHoc bool          `json:"post_hoc,omitempty"`
+	Test    *verdict.Rule `json:"test,omitempty"`
 }
 
 type Level struct {
@@ -130,13 +130,6 @@ func (l Level) WithoutCauses() verdict.Reason {
 	return verdict.New(code.Level).On(cmp.Or(l.Of, l.Name)).Is(l.Verdict)
 }
 
-// Rule, Comparison and Input are decided rules as gates made them.
-type (
-	Rule       = verdict.Rule
-	Comparison = verdict.Comparison
-	Input      = verdict.Input
-)
-
 // Alternative is one candidate of a feature that chooses among several.
 type Alternative struct {
 	// Name is the feature's with the value: "spec[short]"; Set the knobs it sets.
@@ -145,7 +138,7 @@ type Alternative struct {
 	Verdict verdict.Verdict   `json:"verdict"`
 	Chosen  bool              `json:"chosen,omitempty"`
 	Reasons []verdict.Reason  `json:"reasons,omitempty"`
-	Rules   []Rule            `json:"rules,omitempty"`
+	Rules   []verdict.Rule    `json:"rules,omitempty"`
 	Notes   []verdict.Reason  `json:"notes,omitempty"`
 }
 
@@ -160,56 +153,6 @@ type Confirmation struct {
 	// Verdict is absent if it was not tried because the feature did not pass without it.
 	Verdict verdict.Verdict `json:"verdict,omitempty"`
 	Reason  verdict.Reason  `json:"reason,omitzero"`
-}
-
-// Statistics are the settings by which the rules of a decision were decided.
-type Statistics struct {
-	FalsePass float64 `json:"false_pass"`
-	FalseFail float64 `json:"false_fail"`
-	// Min and Max are launches per arm.
-	Min int `json:"min"`
-	Max int `json:"max"`
-	// Alternatives competed for one place; absent for one.
-	Alternatives int `json:"alternatives,omitempty"`
-	// Version is decide.Version.
-	Version string `json:"version,omitempty"`
-}
-
-// Evidence is what the rules of a decision read about one feature. With the
-// launches that it names, the decision can be made again.
-type Evidence struct {
-	Feature   string `json:"feature"`
-	Candidate Arm    `json:"candidate"`
-	Parent    Arm    `json:"parent"`
-	Root      Arm    `json:"root"`
-	// Levels, Knobs, Outcome, Accepted, Broken and Cause are as in gates.Feature.
-	Levels   map[string]verdict.Verdict `json:"levels,omitempty"`
-	Knobs    map[string]string          `json:"knobs,omitempty"`
-	Outcome  verdict.Verdict            `json:"outcome,omitempty"`
-	Accepted bool                       `json:"accepted,omitempty"`
-	Broken   verdict.Verdict            `json:"broken,omitempty"`
-	Cause    verdict.Reason             `json:"cause,omitzero"`
-	// Session is the session of the launches, Max the maximum of launches per arm of its
-	// benchmark, and Noise the launch noise recorded before the session started, by
-	// metric address: the minimum for the standard deviation of launches.
-	Session string                   `json:"session,omitempty"`
-	Max     int                      `json:"max,omitempty"`
-	Noise   map[string]verdict.Noise `json:"noise,omitempty"`
-	// Try counts the tries at measuring the feature against its parent until it passes,
-	// this one included; absent for the first.
-	Try int `json:"try,omitempty"`
-	// Answers is what the protocol declares of answers.
-	Answers plans.Answers `json:"answers,omitzero"`
-}
-
-// Arm is a variant and the IDs of its launches, in the order of their rounds.
-type Arm struct {
-	Name     string   `json:"name"`
-	Launches []string `json:"launches,omitempty"`
-	// Qualified is the launch in which levels found its numbers.
-	Qualified string `json:"qualified,omitempty"`
-	// Lost is why it has no launches and got no more.
-	Lost verdict.Reason `json:"lost,omitzero"`
 }
 
 // Marks are caveats for readers of a verdict: that rules were relaxed after its launches

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -44,9 +45,9 @@ func TestChanged(t *testing.T) {
 	decided := func() *Decision {
 		return &Decision{
 			Node: "feature.x", Kind: KindFeature, MeasureKey: "m", Verdict: verdict.Pass, Launches: []string{"s-1.x.1"}, Attempt: 2,
-			Statistics: &Statistics{FalsePass: 0.05}, Hypothesis: &Hypothesis{Metric: "chat.tg", Expect: "+10%"},
-			Rules:   []Rule{{Name: "decode", Expr: "chat.tg.gain >= 0.1", Verdict: verdict.Pass, Inputs: []Input{{Value: new(float64)}}}},
-			Reasons: []verdict.Reason{verdict.Say("kept", "kept as {n}", verdict.Int("n", 1))}, Evidence: []Evidence{{Feature: "x", Max: 4}},
+			Statistics: &gates.Settings{FalsePass: 0.05}, Hypothesis: &Hypothesis{Metric: "chat.tg", Expect: "+10%"},
+			Rules:   []verdict.Rule{{Name: "decode", Expr: "chat.tg.gain >= 0.1", Verdict: verdict.Pass, Inputs: []verdict.Input{{Value: new(float64)}}}},
+			Reasons: []verdict.Reason{verdict.Say("kept", "kept as {n}", verdict.Int("n", 1))}, Evidence: []gates.Feature{{Name: "x", Max: 4, Candidate: gates.Arm{Launches: []gates.Launch{{ID: "s-1.x.1", Round: 1}}}}},
 		}
 	}
 	line := must.Get(json.Marshal(decided()))(t)

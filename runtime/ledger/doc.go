@@ -10,7 +10,7 @@
 //
 //	<leaf> TAB <root> LF
 //
-// The first line's leaf is the header, the text "mxflow-ledger/4". Every other
+// The first line's leaf is the header, the text "mxflow-ledger/5". Every other
 // leaf is one Record as canonical JSON. The root is the hash, in standard
 // base64 with padding, of the Merkle tree (RFC 6962, as golang.org/x/mod's tlog
 // computes it) over the leaves of this line and of all lines above it; the
@@ -50,7 +50,7 @@
 // Beside the ledger lies <path>.checkpoint, three lines in the form that
 // transparency logs sign:
 //
-//	mxflow-ledger/4
+//	mxflow-ledger/5
 //	<number of leaves, header included, decimal>
 //	<root, base64>
 //
@@ -67,9 +67,9 @@
 //
 // # How it may evolve
 //
-// Fields may be added to Record within version 2 if they are left out when
+// Fields may be added to Record within a version if they are left out when
 // empty (omitempty), so old lines stay canonical; an older mxflow then
 // refuses the new lines by name of the field. Renaming or removing a field,
-// reordering fields, or giving one another meaning needs mxflow-ledger/5.
-// Version 1 kept reasons as sentences and was never released; nothing reads it.
+// reordering fields, or giving one another meaning needs mxflow-ledger/6.
+// Versions before 5 were never released; nothing reads them.
 package ledger

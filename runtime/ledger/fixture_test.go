@@ -33,7 +33,7 @@ func decision(run, node string, attempt int) *Record {
 		Node: node, Kind: "feature", MeasureKey: "m", DecisionKey: "d", Attempt: attempt, Verdict: verdict.Pass,
 		Reasons: []verdict.Reason{verdict.Say("broken", "{error}",
 			verdict.Text("error", "chat.tg.gain 12% >= 10% <script> &"))},
-		Rules:    []Rule{{Name: "decode", Role: "criterion", Expr: "chat.tg.gain >= 0.10", Source: "p.hcl:3:5", Verdict: verdict.Pass, Decides: true, Inputs: []Input{{Path: "chat.tg.gain", Value: &v, N: 5, BaseN: 5, Low: &low, High: &high}}}},
+		Rules:    []verdict.Rule{{Name: "decode", Role: "criterion", Expr: "chat.tg.gain >= 0.10", Source: "p.hcl:3:5", Verdict: verdict.Pass, Decides: true, Inputs: []verdict.Input{{Path: "chat.tg.gain", Value: &v, N: 5, BaseN: 5, Low: &low, High: &high}}}},
 		Launches: []string{"l1"},
 	}}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // header is leaf 0 and the origin line of checkpoints.
-const header = "mxflow-ledger/4"
+const header = "mxflow-ledger/5"
 
 // headerName is the part of the header that stays the same in every version.
 const headerName = "mxflow-ledger/"
@@ -29,13 +29,28 @@ func formatLine(leaf []byte, root tlog.Hash) []byte {
 	return append(line, '\n')
 }
 
+// otherFormat is the error for the header of another version.
+type otherFormat string
+
+func (f otherFormat) Error() string {
+	return fmt.Sprintf("has format %q, but this mxflow reads only %q", string(f), header)
+}
+
+// hint is the remedy for a problem: the usual one, unless the format is another.
+func hint(problem error, usual string) string {
+	if _, other := errors.AsType[otherFormat](problem); other {
+		return "Nothing was changed. Read it with the mxflow that wrote it, and keep a new record in another folder, with --state"
+	}
+	return usual
+}
+
 // parseHeader checks leaf 0.
 func parseHeader(leaf []byte) error {
 	switch s := string(leaf); {
 	case s == header:
 		return nil
 	case strings.HasPrefix(s, headerName) && len(s) < 64:
-		return fmt.Errorf("has format %q, but this mxflow only reads %q: use the mxflow that wrote it, or a newer one", s, header)
+		return otherFormat(s)
 	default:
 		return fmt.Errorf("does not start with %q: this file is not a ledger", header)
 	}

@@ -94,7 +94,7 @@ func scan(r io.Reader, path string, cp *checkpoint) (*scanned, error) {
 		if problem != nil {
 			err := s.tree.cut(n)
 			if err == nil && !s.torn {
-				err = s.damage(path, problem.Error())
+				err = s.damage(path, problem)
 			}
 			return s, err
 		}
@@ -103,7 +103,7 @@ func scan(r io.Reader, path string, cp *checkpoint) (*scanned, error) {
 	}
 	switch err := in.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return s, s.damage(path, fmt.Sprintf("has more than %d bytes", maxLine))
+		return s, s.damage(path, fmt.Errorf("has more than %d bytes", maxLine))
 	case err != nil:
 		return s, fmt.Errorf("ledger %s: cannot read it: %w", path, err)
 	}
@@ -173,14 +173,16 @@ func (s *scanned) leaf(line []byte) error {
 func (s *scanned) tail(rest []byte, path string) error {
 	whole := formatLine([]byte(header), tlog.RecordHash([]byte(header)))
 	if s.tree.n == 0 && !bytes.HasPrefix(whole, rest) && strings.Trim(string(rest), "\x00") != "" {
-		return s.damage(path, fmt.Sprintf("does not start with %q: this file is not a ledger", header))
+		return s.damage(path, fmt.Errorf("does not start with %q: this file is not a ledger", header))
 	}
 	s.torn = true
 	return nil
 }
 
-func (s *scanned) damage(path, problem string) error {
-	return &DamageError{Path: path, Line: int(s.tree.n) + 1, Offset: s.good, Problem: problem, Hint: hintDamaged}
+func (s *scanned) damage(path string, problem error) error {
+	return &DamageError{
+		Path: path, Line: int(s.tree.n) + 1, Offset: s.good, Problem: problem.Error(), Hint: hint(problem, hintDamaged),
+	}
 }
 
 type Report struct {
@@ -287,6 +289,8 @@ func (e *DamageError) Error() string {
 }
 
 const (
+	hintCheckpoint = "Without it, removed records go unnoticed; if you know that the ledger is complete, " +
+		"remove the checkpoint file, and the next append rewrites it"
 	hintDamaged = "Nothing was changed. Lines above it are intact; restore the file from a copy, or keep it and start a new state directory"
 	hintTorn    = "Caused by a crash during a write; the next apply sets it aside. If an apply is running, try again when it has finished"
 	hintRemoved = "Nothing was changed. Restore the ledger from a copy; if you reverted it to an older state on purpose, remove the checkpoint file"

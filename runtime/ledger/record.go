@@ -3,7 +3,9 @@ package ledger
 import (
 	"time"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
 )
 
 // Record is one leaf of the ledger. Exactly one of the pointers is set, the one
@@ -50,8 +52,10 @@ type RunStart struct {
 	Nodes []string `json:"nodes,omitempty"`
 	// Draws is the run's commitment to the seeds of its launches' texts, before the first
 	// (Draw).
-	Draws  string  `json:"draws,omitempty"`
-	Inputs *Inputs `json:"inputs,omitempty"`
+	Draws string `json:"draws,omitempty"`
+	// Inputs are those of the plan besides its own files, so a reader can compile it as it
+	// was applied.
+	Inputs *plans.Inputs `json:"inputs,omitempty"`
 	// Since is the first run whose launches count for an engine that cannot be
 	// identified: a run that this one resumes; empty for this one.
 	Since string `json:"since,omitempty"`
@@ -84,26 +88,6 @@ type End struct {
 	Locked map[string]verdict.Reason `json:"locked,omitempty"`
 }
 
-// Inputs are a plan's inputs besides its own files, so a reader can compile it as it was
-// applied.
-type Inputs struct {
-	// Suite is the suite of workloads chosen on the command line.
-	Suite string `json:"suite,omitempty"`
-	// Question is HCL with what was asked in place of the plan's own baseline and phases.
-	Question string `json:"question,omitempty"`
-	// Launches is the maximum per arm that was asked for in place of what benchmarks set.
-	Launches int `json:"launches,omitempty"`
-	// Variables are the values given to the plan's variables, by --var, a variable file
-	// or the environment, each in plan syntax. Others had their default.
-	Variables map[string]string `json:"variables,omitempty"`
-	// Env are the environment variables read by the plan's env().
-	Env map[string]string `json:"env,omitempty"`
-	// Sealed are, as "var.key" and "env.TOKEN", those that are sensitive, or may be by
-	// their name or origin: marks made with a key that does not leave the state
-	// directory, which distinguish values without revealing them.
-	Sealed map[string]string `json:"sealed,omitempty"`
-}
-
 // Target is a number to beat in the plan: of a target block, or of another tool's result.
 // It is in the record of a run, so standings can be reported without the plan.
 type Target struct {
@@ -121,19 +105,10 @@ type Target struct {
 	Unit    string  `json:"unit,omitempty"`
 	// Sent is what the plan sends in the cell of Address, to tell apart earlier launches
 	// that were sent something else.
-	Sent *Sent `json:"sent,omitempty"`
+	Sent *measure.Dimensions `json:"sent,omitempty"`
 	// Better is the metric's better direction: "higher" or "lower".
 	Better string         `json:"better,omitempty"`
 	Why    verdict.Reason `json:"why,omitzero"`
-}
-
-// Sent are the dimensions of a cell, as in measure.CellRun.
-type Sent struct {
-	Prompt      int     `json:"prompt,omitempty"`
-	Output      int     `json:"output,omitempty"`
-	Depth       int     `json:"depth,omitempty"`
-	Concurrency int     `json:"concurrency,omitempty"`
-	Rate        float64 `json:"rate,omitempty"`
 }
 
 const (

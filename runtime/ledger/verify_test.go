@@ -131,7 +131,8 @@ func TestForgedRecords(t *testing.T) {
 
 func TestOtherFiles(t *testing.T) {
 	for name, c := range map[string]struct{ data, want string }{
-		"newer":     {string(forge("mxflow-ledger/9")), "use the mxflow that wrote it, or a newer one"},
+		"older":     {string(forge("mxflow-ledger/4")), `has format "mxflow-ledger/4", but this mxflow reads only "mxflow-ledger/5". Nothing was changed. Read it with`},
+		"newer":     {string(forge("mxflow-ledger/9")), "Read it with the mxflow that wrote it"},
 		"text":      {"dear diary", "not a ledger"},
 		"text line": {"dear\tdiary\n", "not a ledger"},
 		"no tab":    {"dear diary\n", "no tab"},
@@ -360,7 +361,7 @@ func TestCheckpoint(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	// A checkpoint that is no checkpoint.
-	for _, bad := range []string{"x", "mxflow-ledger/4\n", "mxflow-ledger/1\n-1\nx\n", "mxflow-ledger/1\n07\nx\n", strings.Replace(string(behind), "\n2\n", "\n+2\n", 1)} {
+	for _, bad := range []string{"x", header + "\n", header + "\n-1\nx\n", header + "\n07\nx\n", strings.Replace(string(behind), "\n2\n", "\n+2\n", 1)} {
 		write(t, checkpointPath(path), []byte(bad))
 		if _, err := Open(path, nil); err == nil || !strings.Contains(err.Error(), "checkpoint") {
 			t.Errorf("%q: got %v", bad, err)

@@ -45,9 +45,9 @@ func ArmsOf(st *store.Store, decisions ...*ledger.Decision) (arms []*Arm) {
 	for _, d := range decisions {
 		for _, e := range d.Evidence {
 			if d.Kind == ledger.KindFeature || d.Kind == ledger.KindCriteria {
-				add(e.Parent.Name, e.Parent.Launches, nil)
-				add(e.Candidate.Name, e.Candidate.Launches, nil)
-				add(e.Root.Name, e.Root.Launches, nil)
+				add(e.Parent.Name, e.Parent.IDs(), nil)
+				add(e.Candidate.Name, e.Candidate.IDs(), nil)
+				add(e.Root.Name, e.Root.IDs(), nil)
 			}
 		}
 		for _, reference := range []bool{true, false} {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -57,7 +59,7 @@ func TestArmsStand(t *testing.T) {
 		d.Session, d.Launches = "s-1", slices.Concat(base, short, garbage)
 		d.Alternatives = []ledger.Alternative{{Name: "draft[short]", Set: map[string]string{"cache": "on"}, Verdict: verdict.Pass, Chosen: true}, {Name: "draft[long]", Verdict: verdict.Invalid}}
 		d.Evidence[0].Candidate.Name = "draft[short]"
-		d.Evidence = append(d.Evidence, ledger.Evidence{Feature: "draft[long]", Candidate: ledger.Arm{Name: "draft[long]"}, Parent: ledger.Arm{Name: "baseline"}})
+		d.Evidence = append(d.Evidence, gates.Feature{Name: "draft[long]", Candidate: gates.Arm{Name: "draft[long]"}, Parent: gates.Arm{Name: "baseline"}})
 	})
 	gone := s.launches("s-1", "gone", set("moe=routed"), 77, 78)
 	s.feature("gone", true, set("moe=routed"), "baseline", base[:2], gone, 3, 2, func(d *ledger.Decision) { d.Session = "s-1" })
@@ -91,7 +93,7 @@ func TestChangeIsOfWhatDecided(t *testing.T) {
 	base, own := &Arm{Launches: launches("base", 10, 10, 10, 12)}, &Arm{Launches: launches("own", 9, 9, 9, 10)}
 	test := &verdict.Test{
 		Form: verdict.Ratio, Relation: "gain", Saved: true, Metric: "chat.ttft", Stat: "median", Launches: []string{"own0", "own1"}, BaseLaunches: []string{"base0", "base1"},
-		Estimate: at(0.1), Low: at(0.05), High: at(0.15), Looks: []verdict.Look{{N: 2}},
+		Estimate: at(0.1), Low: at(0.05), High: at(0.15), Looks: []stats.Look{{N: 2}},
 	}
 	for _, c := range []struct {
 		tests []*verdict.Test
@@ -121,7 +123,7 @@ func TestChangeIsOfWhatDecided(t *testing.T) {
 func tgLaunches(values ...float64) (launches []*ledger.Launch) {
 	for _, v := range values {
 		l := tgLaunch(v)
-		l.OK, l.Cells = true, []measure.CellRun{{Cell: "chat", Prompt: 32, Output: 8, Concurrency: 1}}
+		l.OK, l.Cells = true, []measure.CellRun{{Cell: "chat", Dimensions: measure.Dimensions{Prompt: 32, Output: 8, Concurrency: 1}}}
 		s := l.Metrics["chat.tg"]
 		s.Better = measure.Higher
 		l.Metrics["chat.tg"] = s
@@ -312,9 +314,9 @@ func TestGroups(t *testing.T) {
 	l := &ledger.Launch{
 		ID: "s-1.baseline.1", OK: true,
 		Cells: []measure.CellRun{
-			{Cell: "users.c16", Prompt: 512, Output: 32, Depth: 4096, Concurrency: 16},
-			{Cell: "users.c1", Prompt: 512, Output: 32, Depth: 4096, Concurrency: 1},
-			{Cell: "drawn", Output: 8, Rate: 2.5},
+			{Cell: "users.c16", Dimensions: measure.Dimensions{Prompt: 512, Output: 32, Depth: 4096, Concurrency: 16}},
+			{Cell: "users.c1", Dimensions: measure.Dimensions{Prompt: 512, Output: 32, Depth: 4096, Concurrency: 1}},
+			{Cell: "drawn", Dimensions: measure.Dimensions{Output: 8, Rate: 2.5}},
 		},
 		Metrics: map[string]measure.Summary{
 			"users.c1.ttft": one("ms", 9), "users.c1.tg": one("tok/s", 100), "users.c16.tg": one("tok/s", 50), "users.c16.tg_total": one("tok/s", 700),

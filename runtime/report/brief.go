@@ -63,7 +63,7 @@ func Caveats(d *ledger.Decision) (lines []string) {
 // byRules is the rule that decided; a gate that passes has only their number, as features show
 // theirs. Without rules it is the best of what was compared, or the first reason.
 func byRules(d *ledger.Decision) string {
-	var rules []ledger.Rule
+	var rules []verdict.Rule
 	for _, r := range d.Rules {
 		if r.Decides || d.Kind == ledger.KindGate {
 			rules = append(rules, r)
@@ -99,7 +99,7 @@ func byRules(d *ledger.Decision) string {
 
 // RuleBrief is a rule by what decided it: the level that did not pass, whose causes have a line
 // elsewhere, or a number.
-func RuleBrief(r ledger.Rule) string {
+func RuleBrief(r verdict.Rule) string {
 	if len(r.Reasons) > 0 {
 		if level, found := LevelBelow(r.Reasons[0]); found {
 			return r.Name + ": " + verdict.New(code.LevelIs).On(level.Subject).Is(level.Verdict).String()

@@ -103,7 +103,7 @@ func TestsOf(st *store.Store) Tests { return tests(compared(st)...) }
 // those of the rule that decided it first.
 func tests(decisions ...*ledger.Decision) Tests {
 	out := Tests{}
-	add := func(rules ...ledger.Rule) {
+	add := func(rules ...verdict.Rule) {
 		for _, r := range rules {
 			for _, c := range r.Comparisons {
 				out.add(c.Test)
@@ -155,7 +155,7 @@ func (ts Tests) decided(old, new []*ledger.Launch, address, stat string) *verdic
 
 // Deciding is the rule of a decision that decided its verdict: of those with that verdict
 // the first that was tested, or else the first; nil if none has it.
-func Deciding(d *ledger.Decision) (of *ledger.Rule) {
+func Deciding(d *ledger.Decision) (of *verdict.Rule) {
 	for i, r := range d.Rules {
 		switch {
 		case !r.Decides && d.Kind != ledger.KindGate || r.Verdict != d.Verdict:
@@ -282,7 +282,7 @@ func Decided(d *ledger.Decision, all []gates.Movement) []gates.Movement {
 	if len(e.Candidate.Launches) == 0 {
 		return all
 	}
-	decided := tests(d)[e.Candidate.Launches[0]]
+	decided := tests(d)[e.Candidate.Launches[0].ID]
 	for i, m := range all {
 		for _, t := range decided {
 			if t.Against == e.Parent.Name && (t.Metric == m.Metric && t.Stat == "median" || t.Metric+"."+t.Stat == m.Metric) {

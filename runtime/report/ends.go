@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/shell"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -73,7 +74,7 @@ func EndsOf(st *store.Store) (e Ends) {
 }
 
 // Inputs are the suite and the variables that a run was given, as words of a command line.
-func Inputs(run *store.RunView) (words []string) {
+func Inputs(run *ledger.RunView) (words []string) {
 	if run.Start == nil || run.Start.Inputs == nil {
 		return nil
 	}
@@ -93,7 +94,7 @@ func Inputs(run *store.RunView) (words []string) {
 
 // Applied is the command that repeats the apply of a run, with more flags. What is sensitive is not
 // on record: "…" stands for it.
-func Applied(st *store.Store, run *store.RunView, more ...string) string {
+func Applied(st *store.Store, run *ledger.RunView, more ...string) string {
 	before, words := "", slices.Concat([]string{"mxflow", "apply"}, more, Inputs(run))
 	if run.Start != nil && run.Start.Inputs != nil {
 		in := run.Start.Inputs

@@ -9,20 +9,13 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Claim is a hypothesis beside the result of the criteria.
+// Claim is a hypothesis, without the rule that tested it, beside the result of the criteria.
 type Claim struct {
-	Feature  string         `json:"feature"`
-	Metric   string         `json:"metric"`
-	Expect   string         `json:"expect"`
-	Because  string         `json:"because,omitempty"`
-	Measured verdict.Reason `json:"measured,omitzero"`
+	Feature string `json:"feature"`
+	ledger.Hypothesis
 	// Tested is the estimate of the deciding look and the test's bounds; empty if no test
 	// could be made.
-	Tested string `json:"tested,omitempty"`
-	// Outcome is "confirmed", "refuted" or "open".
-	Outcome string `json:"outcome"`
-	// PostHoc is set if the claim was made after its measurement.
-	PostHoc bool            `json:"post_hoc,omitempty"`
+	Tested  string          `json:"tested,omitempty"`
 	Verdict verdict.Verdict `json:"verdict"`
 }
 
@@ -44,10 +37,8 @@ func ClaimOf(d *ledger.Decision) (c Claim, has bool) {
 	if h == nil {
 		return c, false
 	}
-	c = Claim{
-		Feature: d.Feature, Metric: h.Metric, Expect: h.Expect, Because: h.Because, Measured: h.Measured,
-		Outcome: cmp.Or(h.Outcome, "open"), PostHoc: h.PostHoc, Verdict: d.Verdict,
-	}
+	c = Claim{Feature: d.Feature, Hypothesis: *h, Verdict: d.Verdict}
+	c.Outcome, c.Test = cmp.Or(h.Outcome, "open"), nil
 	if h.Test == nil || len(h.Test.Comparisons) != 1 {
 		return c, true
 	}

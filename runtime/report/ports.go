@@ -37,7 +37,7 @@ func PortsOf(st *store.Store) *Ports {
 	parents := map[[2]string]string{} // by session and candidate
 	for _, d := range compared(st) {
 		for _, e := range d.Evidence {
-			for _, id := range e.Candidate.Launches {
+			for _, id := range e.Candidate.IDs() {
 				if l, ok := st.LaunchByID(id); ok {
 					parents[[2]string{l.Session, e.Candidate.Name}] = e.Parent.Name
 				}
@@ -193,7 +193,7 @@ func (p *Port) Lead(d *ledger.Decision) (v Value, has bool) {
 	columns := Headlines([]*Arm{p.Arm})
 	if r := Deciding(d); r != nil {
 		for _, c := range columns {
-			if slices.ContainsFunc(r.Comparisons, func(of ledger.Comparison) bool {
+			if slices.ContainsFunc(r.Comparisons, func(of verdict.Comparison) bool {
 				return of.Test != nil && of.Test.Metric == c.Address("") && of.Test.Stat == c.Stat
 			}) {
 				return p.Row(c)

@@ -202,7 +202,7 @@ func Causes(d *ledger.Decision) (causes []verdict.Reason) {
 }
 
 // untested is why a rule could not be tested, as others of its feature could not.
-func untested(r ledger.Rule) verdict.Reason {
+func untested(r verdict.Rule) verdict.Reason {
 	if len(r.Reasons) == 1 && r.Reasons[0].Kind == code.Missing.Kind && len(r.Reasons[0].Causes) == 1 {
 		return r.Reasons[0].Causes[0]
 	}
@@ -210,7 +210,7 @@ func untested(r ledger.Rule) verdict.Reason {
 }
 
 // by is a rule with the number that decided it, or with its reasons.
-func (p *Writer) by(d *ledger.Decision, r ledger.Rule) string {
+func (p *Writer) by(d *ledger.Decision, r verdict.Rule) string {
 	if r.Deciding() != nil {
 		return r.Brief()
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -52,7 +53,7 @@ func TestReportSaysOnce(t *testing.T) {
 	s.feature("cache", false, set("cache=on"), "baseline", nil, nil, 0, 0, func(d *ledger.Decision) {
 		d.Verdict = verdict.Invalid
 		d.Levels = []ledger.Level{{Name: "accepted/smoke", Verdict: verdict.Pass}, {Name: "smoke", Verdict: verdict.Pass}, {Name: "benchmark", Verdict: verdict.Invalid}}
-		d.Rules = []ledger.Rule{
+		d.Rules = []verdict.Rule{
 			{Name: "decode", Verdict: verdict.Invalid, Reasons: []verdict.Reason{missing("chat.tg.gain")}},
 			{Name: "prefill", Verdict: verdict.Invalid, Reasons: []verdict.Reason{missing("chat.pp.gain")}},
 		}
@@ -105,7 +106,7 @@ func TestReportHeadline(t *testing.T) {
 	s.nodes = append(s.nodes, "feature.wide")
 	s.begin("r2")
 	s.feature("wide", false, set("cache=on", "moe=routed", "head=wide"), "accepted", both[:4], own, 0, -0.02, func(d *ledger.Decision) {
-		d.Session, d.Evidence[0].Root = "s-9", ledger.Arm{Name: "baseline", Launches: root}
+		d.Session, d.Evidence[0].Root = "s-9", gates.ArmOf("baseline", root...)
 	})
 	s.stand("s-9", "accepted", both) // another one, that wanted more rounds
 	head("**Decode +204% against the baseline (at least +198%): 2 of 4 ports accepted;")
@@ -199,8 +200,8 @@ func TestBrief(t *testing.T) {
 	because := func(text string) []verdict.Reason {
 		return []verdict.Reason{verdict.Say("broken", "{error}", verdict.Text("error", text))}
 	}
-	rule := func(name string, v verdict.Verdict, reasons ...verdict.Reason) ledger.Rule {
-		return ledger.Rule{Name: name, Role: verdict.RoleCriterion, Verdict: v, Decides: true, Reasons: reasons}
+	rule := func(name string, v verdict.Verdict, reasons ...verdict.Reason) verdict.Rule {
+		return verdict.Rule{Name: name, Role: verdict.RoleCriterion, Verdict: v, Decides: true, Reasons: reasons}
 	}
 	level := func(name string, v verdict.Verdict, why ...verdict.Reason) ledger.Level {
 		return ledger.Level{Name: name, Verdict: v, Reasons: why}
@@ -212,17 +213,17 @@ func TestBrief(t *testing.T) {
 	alternatives := []ledger.Alternative{{Name: "spec[short]"}, {Name: "spec[long]", Chosen: true}}
 	not := verdict.New(code.NotConfirmed).On("vllm.prod").Is(verdict.Invalid).From(kernels.Reason())
 	for want, d := range map[string]ledger.Decision{
-		"decode: enough": {Kind: ledger.KindFeature, Verdict: verdict.Pass, Rules: []ledger.Rule{decode}},
+		"decode: enough": {Kind: ledger.KindFeature, Verdict: verdict.Pass, Rules: []verdict.Rule{decode}},
 		// What decided comes first, whatever the order in the plan.
-		"memory: 2 GB, +1 more":                  {Kind: ledger.KindFeature, Verdict: verdict.Fail, Rules: []ledger.Rule{decode, memory}},
-		"2 rules":                                {Kind: ledger.KindGate, Verdict: verdict.Pass, Rules: []ledger.Rule{decode, decode}},
-		"spec[long] wins: decode: enough":        {Kind: ledger.KindFeature, Verdict: verdict.Pass, Rules: []ledger.Rule{decode}, Alternatives: alternatives},
-		"decode: enough, confirmed on vllm.prod": {Kind: ledger.KindFeature, Verdict: verdict.Pass, Rules: []ledger.Rule{decode}, Confirmations: []ledger.Confirmation{{Engine: "vllm.prod", Verdict: verdict.Pass}}},
-		not.String():                             {Kind: ledger.KindFeature, Verdict: verdict.Invalid, Rules: []ledger.Rule{decode}, Confirmations: []ledger.Confirmation{{Engine: "vllm.prod", Verdict: verdict.Invalid, Reason: not}}},
-		"memory: 2 GB":                           {Kind: ledger.KindFeature, Verdict: verdict.Fail, Rules: []ledger.Rule{memory}, Confirmations: []ledger.Confirmation{{Engine: "vllm.prod"}}},
+		"memory: 2 GB, +1 more":                  {Kind: ledger.KindFeature, Verdict: verdict.Fail, Rules: []verdict.Rule{decode, memory}},
+		"2 rules":                                {Kind: ledger.KindGate, Verdict: verdict.Pass, Rules: []verdict.Rule{decode, decode}},
+		"spec[long] wins: decode: enough":        {Kind: ledger.KindFeature, Verdict: verdict.Pass, Rules: []verdict.Rule{decode}, Alternatives: alternatives},
+		"decode: enough, confirmed on vllm.prod": {Kind: ledger.KindFeature, Verdict: verdict.Pass, Rules: []verdict.Rule{decode}, Confirmations: []ledger.Confirmation{{Engine: "vllm.prod", Verdict: verdict.Pass}}},
+		not.String():                             {Kind: ledger.KindFeature, Verdict: verdict.Invalid, Rules: []verdict.Rule{decode}, Confirmations: []ledger.Confirmation{{Engine: "vllm.prod", Verdict: verdict.Invalid, Reason: not}}},
+		"memory: 2 GB":                           {Kind: ledger.KindFeature, Verdict: verdict.Fail, Rules: []verdict.Rule{memory}, Confirmations: []ledger.Confirmation{{Engine: "vllm.prod"}}},
 		// The feature has the cause, and its gate the level.
-		"level kernels failed: 312 of 400 are wrong": {Kind: ledger.KindFeature, Verdict: verdict.Invalid, Levels: []ledger.Level{level("smoke", verdict.Pass), kernels}, Rules: []ledger.Rule{unread}},
-		"decode: level kernels failed":               {Kind: ledger.KindGate, Verdict: verdict.Invalid, Rules: []ledger.Rule{unread}},
+		"level kernels failed: 312 of 400 are wrong": {Kind: ledger.KindFeature, Verdict: verdict.Invalid, Levels: []ledger.Level{level("smoke", verdict.Pass), kernels}, Rules: []verdict.Rule{unread}},
+		"decode: level kernels failed":               {Kind: ledger.KindGate, Verdict: verdict.Invalid, Rules: []verdict.Rule{unread}},
 		"smoke, kernels":                             {Kind: ledger.KindQualify, Verdict: verdict.Pass, Levels: []ledger.Level{level("smoke", verdict.Pass), level("kernels", verdict.Pass)}},
 		died.String():                                {Kind: ledger.KindFeature, Verdict: verdict.Error, Reasons: []verdict.Reason{verdict.New(code.Level).On("smoke").From(died)}},
 		"nothing came":                               {Kind: ledger.KindStep, Verdict: verdict.Fail, Reasons: because("nothing came")},

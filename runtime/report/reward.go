@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/runtime"
@@ -111,7 +112,7 @@ type decidedIn struct {
 }
 
 // evidence is what the rules read of the candidate that was taken.
-func (d decidedIn) evidence() (of ledger.Evidence) {
+func (d decidedIn) evidence() (of gates.Feature) {
 	name := d.Feature
 	for _, a := range d.Alternatives {
 		if a.Chosen {
@@ -134,8 +135,8 @@ func (d decidedIn) proved(st *store.Store) (gain float64, variant string) {
 	if d.Verdict != verdict.Pass || len(ev.Candidate.Launches) == 0 || len(ev.Parent.Launches) == 0 {
 		return 0, ""
 	}
-	own, ok := st.LaunchByID(ev.Candidate.Launches[0])
-	base, known := st.LaunchByID(ev.Parent.Launches[0])
+	own, ok := st.LaunchByID(ev.Candidate.Launches[0].ID)
+	base, known := st.LaunchByID(ev.Parent.Launches[0].ID)
 	if !ok || !known {
 		return 0, ""
 	}

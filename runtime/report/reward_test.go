@@ -34,7 +34,7 @@ func TestReward(t *testing.T) {
 			other := d.Rules[0]
 			test := *other.Comparisons[0].Test
 			change(&test)
-			other.Comparisons = []ledger.Comparison{{Text: text, Verdict: verdict.Pass, Test: &test}}
+			other.Comparisons = []verdict.Comparison{{Text: text, Verdict: verdict.Pass, Test: &test}}
 			d.Rules = append(d.Rules, other)
 		}
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -69,8 +70,8 @@ func SaidBy(st *store.Store, d *ledger.Decision) *Said {
 
 // qualified is the launch that qualified an arm, or another of the same variant, or the one
 // among some; nil without one.
-func qualified(st *store.Store, a ledger.Arm, among []string) (found *ledger.Launch) {
-	for _, id := range append([]string{a.Qualified}, among...) {
+func qualified(st *store.Store, a gates.Arm, among []string) (found *ledger.Launch) {
+	for _, id := range append([]string{a.Qualified.ID}, among...) {
 		if l, ok := st.LaunchByID(id); ok && l.Purpose == ledger.ForQualification {
 			return l
 		}
@@ -78,7 +79,7 @@ func qualified(st *store.Store, a ledger.Arm, among []string) (found *ledger.Lau
 	if len(a.Launches) == 0 {
 		return nil
 	}
-	if of, ok := st.LaunchByID(a.Launches[0]); ok {
+	if of, ok := st.LaunchByID(a.Launches[0].ID); ok {
 		for _, l := range st.Launches(store.LaunchFilter{VariantKey: of.VariantKey, Purpose: ledger.ForQualification}) {
 			found = l
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -428,7 +429,7 @@ func (s *Sheet) portRow(p *Port, feature, of, status string) row {
 
 // qualifiedArm is the launch in which levels found an arm's numbers; nil without one.
 func qualifiedArm(st *store.Store, a *Arm) *ledger.Launch {
-	return qualified(st, ledger.Arm{Launches: []string{a.Launches[0].ID}}, nil)
+	return qualified(st, gates.ArmOf(a.Variant, a.Launches[0].ID), nil)
 }
 
 // stackRow is the accepted stack of at least two features by its newest launches, beside the

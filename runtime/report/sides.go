@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -242,7 +243,7 @@ func EnginesOf(st *store.Store, d *ledger.Decision) (engines []string) {
 // EvidenceLaunches are the launches that the rules of a decision read, each once.
 func EvidenceLaunches(d *ledger.Decision) (ids []string) {
 	for _, ev := range d.Evidence {
-		ids = slices.Concat(ids, ev.Parent.Launches, ev.Candidate.Launches, ev.Root.Launches)
+		ids = slices.Concat(ids, ev.Parent.IDs(), ev.Candidate.IDs(), ev.Root.IDs())
 	}
 	if len(ids) == 0 {
 		ids = d.Launches
@@ -255,13 +256,13 @@ func EvidenceLaunches(d *ledger.Decision) (ids []string) {
 }
 
 // EvidenceOf is what a feature's own criteria read; it names no arm if they read none.
-func EvidenceOf(d *ledger.Decision) ledger.Evidence {
+func EvidenceOf(d *ledger.Decision) gates.Feature {
 	for _, e := range d.Evidence {
-		if e.Feature == d.Feature {
+		if e.Name == d.Feature {
 			return e
 		}
 	}
-	return ledger.Evidence{}
+	return gates.Feature{}
 }
 
 // ofMachine are the fingerprint entries that identify a machine, not what is installed on
@@ -292,7 +293,7 @@ func Distinct(launches []*ledger.Launch, of func(*ledger.Launch) string) string 
 // PairOf compares a feature's candidate with its parent, as it was decided; nil if one of
 // them has no launches.
 func PairOf(st *store.Store, d *ledger.Decision) *Pair {
-	arms := ArmsOf(st, &ledger.Decision{Kind: d.Kind, Evidence: []ledger.Evidence{EvidenceOf(d)}})
+	arms := ArmsOf(st, &ledger.Decision{Kind: d.Kind, Evidence: []gates.Feature{EvidenceOf(d)}})
 	if len(arms) < 2 || arms[0].Variant != EvidenceOf(d).Parent.Name {
 		return nil
 	}

@@ -134,7 +134,7 @@ const stackVariant = "accepted"
 // the baseline. A feature that chooses sets what its winner does. s are those below it.
 func changes(st *store.Store, d *ledger.Decision, s Stack) (on string, set map[string]string, chosen string) {
 	under := s.Baseline
-	for _, id := range EvidenceOf(d).Parent.Launches {
+	for _, id := range EvidenceOf(d).Parent.IDs() {
 		if l, ok := st.LaunchByID(id); ok {
 			if on = s.named(l); l.Knobs != nil {
 				under = l.Knobs

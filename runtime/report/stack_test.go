@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -97,9 +99,9 @@ func TestStackInSentences(t *testing.T) {
 	again.Attempt = 2
 	again.Rules = slices.Clone(d.Rules)
 	e := d.Evidence[0]
-	again.Rules[0].Comparisons = []ledger.Comparison{{Verdict: verdict.Pass, Test: &verdict.Test{
+	again.Rules[0].Comparisons = []verdict.Comparison{{Verdict: verdict.Pass, Test: &verdict.Test{
 		Form: verdict.Ratio, Relation: "gain", Metric: "chat.tg", Stat: "median", Against: "baseline", More: true, Threshold: 0.1,
-		Estimate: &gain, Low: &low, High: &high, Looks: []verdict.Look{{N: 4}}, Launches: e.Candidate.Launches, BaseLaunches: e.Parent.Launches,
+		Estimate: &gain, Low: &low, High: &high, Looks: []stats.Look{{N: 4}}, Launches: e.Candidate.IDs(), BaseLaunches: e.Parent.IDs(),
 	}}}
 	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &again})
 	p := NewWriter(s.st, nil)
@@ -119,7 +121,7 @@ func TestRowIsOfOneLook(t *testing.T) {
 	at := 1.0
 	s.feature("cache", true, set("cache=on"), "baseline", base, own, 0.7472, 0.9, func(d *ledger.Decision) {
 		test := d.Rules[0].Comparisons[0].Test
-		test.Estimate, test.Looks = &at, []verdict.Look{{N: 3}, {N: 4}}
+		test.Estimate, test.Looks = &at, []stats.Look{{N: 3}, {N: 4}}
 	})
 	g := AcceptedStack(s.st).Features[0].Gains[0]
 	if shown(g) != "chat.tg.gain 1 from 0.9" || g.Launches != 4 || g.Against != 4 {
@@ -132,15 +134,15 @@ func TestRowIsOfOneLook(t *testing.T) {
 func TestBoundsAreOfTheSameRelation(t *testing.T) {
 	gain, change, low, high := 0.5, -0.5, 0.4, -0.4
 	values, base := []float64{5, 5}, []float64{10, 10}
-	r := ledger.Rule{Decides: true, Comparisons: []ledger.Comparison{
+	r := verdict.Rule{Decides: true, Comparisons: []verdict.Comparison{
 		{Text: "chat.ttft.gain >= 0.1", Test: &verdict.Test{Form: verdict.Ratio, Values: values, Base: base, Low: &low}},
 		{Text: "chat.ttft.change <= -0.1", Test: &verdict.Test{Form: verdict.Ratio, Values: values, Base: base, High: &high}},
 	}}
 	for path, value := range map[string]*float64{"chat.ttft.gain": &gain, "chat.ttft.change": &change} {
-		r.Inputs = append(r.Inputs, ledger.Input{Path: path, Value: value, N: 2, BaseN: 2, PerLaunch: values, BasePerLaunch: base})
+		r.Inputs = append(r.Inputs, verdict.Input{Path: path, Value: value, N: 2, BaseN: 2, PerLaunch: values, BasePerLaunch: base})
 	}
 	var got []string
-	for _, g := range gainsOf(&ledger.Decision{Rules: []ledger.Rule{r}}) {
+	for _, g := range gainsOf(&ledger.Decision{Rules: []verdict.Rule{r}}) {
 		got = append(got, shown(g))
 	}
 	slices.Sort(got)
@@ -155,19 +157,19 @@ func TestBoundsAreOfTheSameUnit(t *testing.T) {
 	delta, ratio, level, low := -0.4, -0.0066, 59.6, -0.012
 	values, base := []float64{59.5, 59.7}, []float64{60, 60}
 	for want, test := range map[string]*verdict.Test{
-		"chat.tg.delta -0.4 of a ratio":             {Form: verdict.Ratio, Values: values, Base: base, Low: &low, Estimate: &ratio, Looks: []verdict.Look{{N: 2}}},
+		"chat.tg.delta -0.4 of a ratio":             {Form: verdict.Ratio, Values: values, Base: base, Low: &low, Estimate: &ratio, Looks: []stats.Look{{N: 2}}},
 		"chat.tg.delta -0.4 of a range":             {Form: verdict.Range, Values: values, Base: base, Low: &low, Relation: "change"},
-		"chat.tg.delta -0.4 of a level":             {Form: verdict.LogLevel, Values: values, Low: &low, Estimate: &level, Looks: []verdict.Look{{N: 2}}},
+		"chat.tg.delta -0.4 of a level":             {Form: verdict.LogLevel, Values: values, Low: &low, Estimate: &level, Looks: []stats.Look{{N: 2}}},
 		"chat.tg.delta -0.4 from -0.012 of its own": {Form: verdict.Difference, Values: values, Base: base, Low: &low},
 	} {
-		r := ledger.Rule{
-			Decides: true, Comparisons: []ledger.Comparison{{Text: "chat.tg >= 0.97 * chat.tg.base", Test: test}},
-			Inputs: []ledger.Input{{Path: "chat.tg.delta", Unit: "tok/s", Value: &delta, N: 2, BaseN: 2, PerLaunch: values, BasePerLaunch: base}},
+		r := verdict.Rule{
+			Decides: true, Comparisons: []verdict.Comparison{{Text: "chat.tg >= 0.97 * chat.tg.base", Test: test}},
+			Inputs: []verdict.Input{{Path: "chat.tg.delta", Unit: "tok/s", Value: &delta, N: 2, BaseN: 2, PerLaunch: values, BasePerLaunch: base}},
 		}
 		if test.Form == verdict.Difference {
 			r.Comparisons[0].Text = "chat.tg.delta >= -3"
 		}
-		g := gainsOf(&ledger.Decision{Rules: []ledger.Rule{r}})[0]
+		g := gainsOf(&ledger.Decision{Rules: []verdict.Rule{r}})[0]
 		if got, _, _ := strings.Cut(want, " of "); shown(g) != got || g.Unit != "tok/s" || g.Launches != 2 || g.Against != 2 {
 			t.Errorf("%s: %+v", want, g)
 		}
@@ -203,8 +205,8 @@ func TestClaimShowsItsTest(t *testing.T) {
 	h := &ledger.Hypothesis{
 		Metric: "chat.tg", Expect: "+9%", Measured: verdict.Say("broken", "{error}",
 			verdict.Text("error", "+10.0%, n = 8 against 8 launches")), Outcome: "open",
-		Test: &ledger.Rule{Comparisons: []ledger.Comparison{{Test: &verdict.Test{
-			Form: verdict.Ratio, Against: "baseline", Estimate: &estimate, Low: &low, High: &high, Looks: []verdict.Look{{N: 3}},
+		Test: &verdict.Rule{Comparisons: []verdict.Comparison{{Test: &verdict.Test{
+			Form: verdict.Ratio, Against: "baseline", Estimate: &estimate, Low: &low, High: &high, Looks: []stats.Look{{N: 3}},
 		}}}},
 	}
 	c, _ := ClaimOf(&ledger.Decision{Hypothesis: h})
@@ -247,7 +249,7 @@ func TestContests(t *testing.T) {
 		"nobody says of what": {other(func(o *ledger.Target) {
 			o.Address, o.Why = "", verdict.Say("broken", "{error}", verdict.Text("error", "no rule says"))
 		}), []float64{99, 98}, Open + ": no rule says"},
-		"sent something else": {other(func(o *ledger.Target) { o.Sent = &ledger.Sent{Prompt: 64, Output: 8, Concurrency: 1} }), []float64{99, 98, 97}, Open + ": launch s-9.baseline.1 was sent pp32 tg8 in chat"},
+		"sent something else": {other(func(o *ledger.Target) { o.Sent = &measure.Dimensions{Prompt: 64, Output: 8, Concurrency: 1} }), []float64{99, 98, 97}, Open + ": launch s-9.baseline.1 was sent pp32 tg8 in chat"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := begun(t, c.target)
@@ -376,10 +378,10 @@ func TestDecidedOnTheTarget(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := begun(t, target)
 			c.test.Launches = s.measured("s-1", c.arm, c.knobs, 70, 70, 70, 70, 10, 10)
-			c.test.Estimate, c.test.Low, c.test.High, c.test.Looks = at(70), at(65), at(75), []verdict.Look{{N: 4}}
+			c.test.Estimate, c.test.Low, c.test.High, c.test.Looks = at(70), at(65), at(75), []stats.Look{{N: 4}}
 			s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{
 				Node: "phase.p", Kind: ledger.KindGate, Phase: "p", Attempt: 1, Verdict: verdict.Pass,
-				Rules: []ledger.Rule{{Name: "fast", Role: "rule", Decides: true, Verdict: verdict.Pass, Comparisons: []ledger.Comparison{{Text: "chat.tg > 60", Test: &c.test}}}},
+				Rules: []verdict.Rule{{Name: "fast", Role: "rule", Decides: true, Verdict: verdict.Pass, Comparisons: []verdict.Comparison{{Text: "chat.tg > 60", Test: &c.test}}}},
 			}})
 			s.measured("s-2", "baseline", set(), 60, 61, 60.5, 60.7)
 			all := Contests(s.st)
@@ -439,7 +441,7 @@ func (s *story) launches(session, variant string, knobs map[string]string, tg ..
 	return ids
 }
 
-var sentChat = measure.CellRun{Cell: "chat", Prompt: 32, Output: 8, Concurrency: 1}
+var sentChat = measure.CellRun{Cell: "chat", Dimensions: measure.Dimensions{Prompt: 32, Output: 8, Concurrency: 1}}
 
 func (s *story) launch(session, variant string, n int, knobs map[string]string, cell measure.CellRun, metrics map[string]measure.Summary) string {
 	id := fmt.Sprintf("%s.%s.%d", session, variant, n)
@@ -463,7 +465,7 @@ func (s *story) stand(session, variant string, ids []string) {
 	s.seen[node]++
 	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{
 		Node: node, Kind: ledger.KindCriteria, Attempt: s.seen[node], Verdict: verdict.Fail, Session: session,
-		Evidence: []ledger.Evidence{{Feature: variant, Candidate: ledger.Arm{Name: variant, Launches: ids}}},
+		Evidence: []gates.Feature{{Name: variant, Candidate: gates.ArmOf(variant, ids...)}},
 	}})
 }
 
@@ -481,14 +483,14 @@ func (s *story) feature(name string, accepted bool, knobs map[string]string, par
 		}
 		return out
 	}
-	test := &verdict.Test{Form: verdict.Ratio, Metric: "chat.tg", Values: values(own), Base: values(base), Low: &low, Stop: verdict.StopPass}
+	test := &verdict.Test{Form: verdict.Ratio, Metric: "chat.tg", Values: values(own), Base: values(base), Low: &low, Stop: stats.Passed}
 	d := &ledger.Decision{
 		Node: "feature." + name, Kind: "feature", Phase: "p", Feature: name, Attempt: s.seen[name], Verdict: v, Accepted: accepted, Variant: knobs,
-		Evidence: []ledger.Evidence{{Feature: name, Candidate: ledger.Arm{Name: name, Launches: own}, Parent: ledger.Arm{Name: parent, Launches: base}}},
-		Rules: []ledger.Rule{{
+		Evidence: []gates.Feature{{Name: name, Candidate: gates.ArmOf(name, own...), Parent: gates.ArmOf(parent, base...)}},
+		Rules: []verdict.Rule{{
 			Name: "decode", Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1",
-			Inputs:      []ledger.Input{{Path: "chat.tg.gain", Value: &gain, N: len(own), BaseN: len(base), PerLaunch: test.Values, BasePerLaunch: test.Base}},
-			Comparisons: []ledger.Comparison{{Text: "chat.tg.gain >= 0.1", Test: test}},
+			Inputs:      []verdict.Input{{Path: "chat.tg.gain", Value: &gain, N: len(own), BaseN: len(base), PerLaunch: test.Values, BasePerLaunch: test.Base}},
+			Comparisons: []verdict.Comparison{{Text: "chat.tg.gain >= 0.1", Test: test}},
 			Reasons: []verdict.Reason{verdict.New(code.AsWanted, verdict.Num("is", gain, "ratio"), verdict.Text("op", ">="), verdict.Num("wanted", 0.1, "ratio")).On("chat.tg.gain").Is(v).
 				From(verdict.Say("test.shown_against",
 					"{subject?{subject} }{at_least?lower bound {at_least~limit}}{at_least!{at_most?upper bound "+
@@ -513,7 +515,7 @@ func set(pairs ...string) map[string]string {
 
 var target = ledger.Target{
 	Name: "llamacpp", Tool: "llama-bench f5acfb2ff", Path: "target.llamacpp.chat.tg", Address: "chat.tg", Stat: "median",
-	Sent: &ledger.Sent{Prompt: 32, Output: 8, Concurrency: 1}, Value: 57.85, Unit: "tok/s", Better: "higher",
+	Sent: &measure.Dimensions{Prompt: 32, Output: 8, Concurrency: 1}, Value: 57.85, Unit: "tok/s", Better: "higher",
 }
 
 // stacked: two ports on the baseline are accepted, the second knob first by the

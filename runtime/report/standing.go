@@ -7,6 +7,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -14,7 +15,7 @@ import (
 type Row struct {
 	Node, Phase string
 	// Decided is nil if no decision stands.
-	Decided *store.Decided
+	Decided *ledger.Decided
 	// Locked is why it could not run; no fact if it could.
 	Locked verdict.Reason
 	// Gone is set if the plan no longer has it.
@@ -92,16 +93,16 @@ func rowsThat[T any](st *store.Store, want func(Row) bool, as func(Row) T) []T {
 	return out
 }
 
-func decided(r Row) store.Decided { return *r.Decided }
+func decided(r Row) ledger.Decided { return *r.Decided }
 
 // Standing are the newest decisions that still stand, in the plan's order.
-func Standing(st *store.Store) []store.Decided {
+func Standing(st *store.Store) []ledger.Decided {
 	return rowsThat(st, func(r Row) bool { return r.Decided != nil && !r.Gone }, decided)
 }
 
 // Gone are the newest decisions about nodes that the plan no longer has, in the order in
 // which they were made.
-func Gone(st *store.Store) []store.Decided {
+func Gone(st *store.Store) []ledger.Decided {
 	return rowsThat(st, func(r Row) bool { return r.Gone }, decided)
 }
 

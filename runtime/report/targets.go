@@ -87,8 +87,7 @@ func (c *Contest) decide(a *Arm, t *verdict.Test) {
 		lacking := verdict.Reason{}
 		switch {
 		case slices.ContainsFunc(l.Cells, func(run measure.CellRun) bool {
-			sent := ledger.Sent{Prompt: run.Prompt, Output: run.Output, Depth: run.Depth, Concurrency: run.Concurrency, Rate: run.Rate}
-			return run.Cell == cell && c.Sent != nil && sent != *c.Sent
+			return run.Cell == cell && c.Sent != nil && run.Dimensions != *c.Sent
 		}):
 			c.Note = verdict.Say("target.sent_else",
 				"launch {subject} was sent {sent} in {cell}, which the plan no longer sends: apply it again",

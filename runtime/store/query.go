@@ -8,14 +8,6 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// What the index of a ledger has, under the names that readers of a state directory use.
-type (
-	Decided = ledger.Decided
-	Waived  = ledger.Waived
-	RunInfo = ledger.RunInfo
-	RunView = ledger.RunView
-)
-
 // Latest is the newest decision about a node and the run that made it.
 func (s *Store) Latest(node string) (d *ledger.Decision, run string, ok bool) {
 	s.mu.RLock()
@@ -29,7 +21,7 @@ func (s *Store) Latest(node string) (d *ledger.Decision, run string, ok bool) {
 }
 
 // History is every decision about a node, oldest first.
-func (s *Store) History(node string) []Decided {
+func (s *Store) History(node string) []ledger.Decided {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return slices.Clone(s.index.History[node])
@@ -37,7 +29,7 @@ func (s *Store) History(node string) []Decided {
 
 // Decisions is the newest decision about each node, in the order in which they
 // were made. What a run aside decided counts for the nodes that an apply of the plan had too.
-func (s *Store) Decisions() []Decided {
+func (s *Store) Decisions() []ledger.Decided {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	planned := map[string]bool{}
@@ -48,13 +40,13 @@ func (s *Store) Decisions() []Decided {
 			}
 		}
 	}
-	out := make([]Decided, 0, len(s.index.History))
+	out := make([]ledger.Decided, 0, len(s.index.History))
 	for node, h := range s.index.History {
 		if last := h[len(h)-1]; !s.index.Aside(last.Run) || planned[node] {
 			out = append(out, last)
 		}
 	}
-	slices.SortFunc(out, func(a, b Decided) int { return a.Record - b.Record })
+	slices.SortFunc(out, func(a, b ledger.Decided) int { return a.Record - b.Record })
 	return out
 }
 
@@ -98,15 +90,15 @@ func (s *Store) Waiver(node string) *ledger.Waiver {
 }
 
 // Waivers are all waivers, oldest first; never nil.
-func (s *Store) Waivers() []Waived {
+func (s *Store) Waivers() []ledger.Waived {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return append([]Waived{}, s.index.Waived...)
+	return append([]ledger.Waived{}, s.index.Waived...)
 }
 
 // Runs are the applies of the plan, oldest first, without runs aside.
-func (s *Store) Runs() []RunInfo {
-	return slices.DeleteFunc(s.AllRuns(), func(r RunInfo) bool { return r.Aside })
+func (s *Store) Runs() []ledger.RunInfo {
+	return slices.DeleteFunc(s.AllRuns(), func(r ledger.RunInfo) bool { return r.Aside })
 }
 
 // Aside reports whether a run was none of the plan's own applies.
@@ -117,10 +109,10 @@ func (s *Store) Aside(run string) bool {
 }
 
 // AllRuns are all runs, those aside too, oldest first.
-func (s *Store) AllRuns() []RunInfo {
+func (s *Store) AllRuns() []ledger.RunInfo {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	out := make([]RunInfo, 0, len(s.index.Runs))
+	out := make([]ledger.RunInfo, 0, len(s.index.Runs))
 	for _, e := range s.index.Runs {
 		out = append(out, e.RunInfo)
 	}
@@ -129,7 +121,7 @@ func (s *Store) AllRuns() []RunInfo {
 
 // Run is the run with this ID, the only one with this prefix, or the plan's newest apply
 // for "latest".
-func (s *Store) Run(id string) (*RunView, error) {
+func (s *Store) Run(id string) (*ledger.RunView, error) {
 	own := s.Runs()
 	newest := ""
 	if len(own) > 0 {
@@ -137,11 +129,11 @@ func (s *Store) Run(id string) (*RunView, error) {
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	runs, found := s.index.Runs, []*RunView(nil)
+	runs, found := s.index.Runs, []*ledger.RunView(nil)
 	var names []string
 	for _, r := range runs {
 		if r.ID == id || id == "latest" && r.ID == newest {
-			found = []*RunView{r}
+			found = []*ledger.RunView{r}
 			break
 		}
 		if id != "" && strings.HasPrefix(r.ID, id) {

@@ -540,9 +540,9 @@ func decision(run, node string, attempt int, v verdict.Verdict) *ledger.Record {
 		Node: node, Kind: "feature", MeasureKey: "m", DecisionKey: "d", Attempt: attempt, Verdict: v, Because: verdict.Say("first",
 			"first"),
 		Reasons: []verdict.Reason{verdict.Say("broken", "{error}", verdict.Text("error", "chat.tg.gain 12% >= 10%"))},
-		Rules: []ledger.Rule{{
+		Rules: []verdict.Rule{{
 			Name: "decode", Role: "criterion", Expr: "chat.tg.gain >= 0.10", Source: "p.hcl:3:5", Verdict: v, Decides: true,
-			Inputs: []ledger.Input{{Path: "chat.tg.gain", Value: &value, N: 5, BaseN: 5, Low: &low}},
+			Inputs: []verdict.Input{{Path: "chat.tg.gain", Value: &value, N: 5, BaseN: 5, Low: &low}},
 		}},
 	}}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/shell"
@@ -411,7 +412,7 @@ func TestChangeIsOverTheLaunchesOfItsBounds(t *testing.T) {
 		}
 		return out
 	}
-	r := &Result{q: &Question{Cell: "bench"}, Metric: "tg", Test: &verdict.Test{Looks: []verdict.Look{{N: 2}}}}
+	r := &Result{q: &Question{Cell: "bench"}, Metric: "tg", Test: &verdict.Test{Looks: []stats.Look{{N: 2}}}}
 	r.A.Counted, r.B.Counted = launches("A", 10, 10, 50), launches("B", 20, 20, 1)
 	if r.compare(); r.Change == nil || math.Abs(*r.Change-1) > 1e-9 || math.Abs(*r.A.Value-10) > 1e-9 || r.Beyond != 1 || r.Low != nil {
 		t.Errorf("change %v, A %v, %d beyond", *r.Change, *r.A.Value, r.Beyond)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/sorted"
@@ -51,8 +53,8 @@ type Result struct {
 	Tries   []verdict.Reason `json:"tries,omitempty"`
 	Advice  []string         `json:"advice,omitempty"`
 	LogTail []string         `json:"log_tail,omitempty"`
-	// Stopped is why no more launches were made, as in verdict.Stop.
-	Stopped verdict.Stop `json:"stopped,omitempty"`
+	// Stopped is why no more launches were made, as in stats.Outcome.
+	Stopped stats.Outcome `json:"stopped,omitempty"`
 	// Unfit is the command that did not pass the levels before measuring: "A" or "B".
 	Unfit string `json:"unfit,omitempty"`
 	Most  int    `json:"most_launches"`
@@ -62,9 +64,9 @@ type Result struct {
 
 	// Test is the deciding test, at the rates of Rates; Levels are those that both arms
 	// had to pass first.
-	Test   *verdict.Test      `json:"-"`
-	Rates  *ledger.Statistics `json:"-"`
-	Levels []ledger.Level     `json:"-"`
+	Test   *verdict.Test   `json:"-"`
+	Rates  *gates.Settings `json:"-"`
+	Levels []ledger.Level  `json:"-"`
 	// Accuracy is the level that graded B's answers; nil if nothing was graded.
 	Accuracy *ledger.Level `json:"accuracy,omitempty"`
 	// Shown is set if the claim itself passed.

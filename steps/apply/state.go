@@ -189,7 +189,7 @@ func rereadFile(f plans.NamedFile) ([]byte, error) {
 }
 
 // inputsOf is what a run records of its plan's inputs.
-func inputsOf(st *store.Store, loaded *load.Result) (*ledger.Inputs, error) {
+func inputsOf(st *store.Store, loaded *load.Result) (*plans.Inputs, error) {
 	var key []byte
 	return steps.InputsOf(loaded, func(text string) (mark string, err error) {
 		if key == nil {

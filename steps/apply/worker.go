@@ -177,7 +177,7 @@ func (w *worker) begin(h *remote.Hello) (*remote.Ready, error) {
 	if err := os.Chdir(h.Dir); err != nil {
 		return nil, fmt.Errorf("%s does not see mxflow's working directory (%w): put the plan on a shared file system, or copy its folder there under the same path", host, err)
 	}
-	res := load.Path(h.Plan, steps.Registry(), load.Options{As: &h.Inputs, Suite: h.Inputs.Suite})
+	res := load.Path(h.Plan, steps.Registry(), load.Options{As: &h.Inputs})
 	if !res.OK() || res.Plan.Digest() != h.Digest {
 		why := "has other content"
 		if i := slices.IndexFunc(res.Diagnostics, func(d *hcl.Diagnostic) bool { return d.Severity == hcl.DiagError }); i >= 0 {
@@ -325,7 +325,7 @@ func (r *run) newPool(owner string) (*remote.Pool, error) {
 		return nil, nil
 	}
 	h := remote.Hello{Since: r.lab.Since, Plan: r.Path, Inputs: r.Loaded.Inputs(), Digest: r.plan.Digest(), Owner: owner}
-	h.Inputs.Private = nil // it receives all
+	h.Inputs.Sealed = nil // it receives all
 	var err error
 	if h.Dir, err = os.Getwd(); err != nil {
 		return nil, err

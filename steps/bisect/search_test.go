@@ -30,7 +30,7 @@ func (s *simulated) compare(one, other int, theta float64, lean bool) Finding {
 		return Finding{State: Skipped}
 	}
 	n := s.design.Last()
-	q := stats.Question{Candidate: make([]float64, n), Base: make([]float64, n), Theta: theta, Pass: s.design.Pass, Fail: s.design.Fail}
+	q := stats.Question{Candidate: make([]float64, n), Base: make([]float64, n), Terms: stats.Terms{Theta: theta, Pass: s.design.Pass, Fail: s.design.Fail}}
 	for i := range n {
 		q.Candidate[i] = s.speed[one] + s.sd*s.rng.NormFloat64()
 		q.Base[i] = s.speed[other] + s.sd*s.rng.NormFloat64()

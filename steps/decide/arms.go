@@ -10,19 +10,22 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Arm is one variant of a comparison: an engine with a value for every knob.
+// Arm is one variant of a comparison by its names in the plan: an engine with a value for
+// every knob.
 type Arm struct {
 	// Name is its display name: "baseline", "accepted", or the feature's name.
-	Name string
+	Name string `json:"name"`
 	// Engine is the engine block, "kind.name".
-	Engine string
+	Engine string `json:"engine"`
 	// Set are the knobs that may differ from the baseline. Plans have many knobs, and
 	// variants differ in few.
-	Set map[string]string
-	// Key is its part of the measurement key and Knobs the value of every knob; both
-	// are empty until the variant is resolved.
-	Key   string
-	Knobs map[string]string
+	Set map[string]string `json:"-"`
+	// Knobs is the value of every knob, nil if the engine is started as written, and Key
+	// its part of the measurement key; both are empty until the variant is resolved.
+	Knobs map[string]string `json:"knobs"`
+	Key   string            `json:"key"`
+	// Row is set for a row of a comparison.
+	Row bool `json:"row,omitempty"`
 }
 
 // Arms are a candidate and the arms that it may be compared with: its parent, and Root,

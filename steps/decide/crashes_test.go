@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -174,8 +175,8 @@ func TestTries(t *testing.T) {
 		return l
 	}
 	came := func(id, name string, v verdict.Verdict, change func(*ledger.Decision)) ledgerOf {
-		d := &ledger.Decision{Kind: ledger.KindFeature, Verdict: v, Evidence: []ledger.Evidence{{
-			Feature: name, Session: id, Candidate: ledger.Arm{Name: name, Launches: []string{id + "." + name + ".1"}},
+		d := &ledger.Decision{Kind: ledger.KindFeature, Verdict: v, Evidence: []gates.Feature{{
+			Name: name, Session: id, Candidate: gates.ArmOf(name, id+"."+name+".1"),
 		}}}
 		if change != nil {
 			change(d)

@@ -10,7 +10,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -41,14 +40,6 @@ type View struct {
 	Changed func(f *plans.Feature) verdict.Reason
 	// Goals are the plan's, if they are computed once for several views.
 	Goals func() map[string]ledger.Goal
-}
-
-type CandidateEvidence struct {
-	// Evidence is what rules read of it, under the name of the feature that it
-	// represents.
-	Evidence *gates.Feature
-	// Rests is a decision that names the sources: levels, launches, session.
-	Rests *ledger.Decision
 }
 
 // records yields what was recorded, nothing if there is no record.

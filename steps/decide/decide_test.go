@@ -92,7 +92,7 @@ func TestConfirmed(t *testing.T) {
 		{"not even open", "inconclusive", "", "", "inconclusive", "confirmation.not_tried embedded.wide inconclusive|confirmation.not_tried embedded.third inconclusive", false},
 	} {
 		outcomes := map[string]*ledger.Decision{
-			"feature.sized.first": {Node: "feature.sized.first", Verdict: c.first, Variant: map[string]string{"size": "large"}, Rules: []ledger.Rule{{Name: "c"}}, Reasons: []verdict.Reason{fact("it is so")}},
+			"feature.sized.first": {Node: "feature.sized.first", Verdict: c.first, Variant: map[string]string{"size": "large"}, Rules: []verdict.Rule{{Name: "c"}}, Reasons: []verdict.Reason{fact("it is so")}},
 		}
 		locked := map[string]verdict.Reason{}
 		for id, v := range map[string]verdict.Verdict{"feature.sized@wide": c.wide, "feature.sized@third": c.third} {
@@ -183,8 +183,10 @@ func TestEvidenceTakesEveryLaunch(t *testing.T) {
 		}})
 	}
 	found, err := v.measured(f)
-	if err != nil || found.Evidence.Broken != "" || len(found.Evidence.Candidate.Launches) != 2 || len(found.Evidence.Parent.Launches) != 2 || found.Rests.Session != "s-1" {
-		t.Errorf("%+v, %v", found, err)
+	must.Do(t, err)
+	ev := found.Evidence[0]
+	if ev.Broken != "" || len(ev.Candidate.Launches) != 2 || len(ev.Parent.Launches) != 2 || found.Session != "s-1" {
+		t.Errorf("%+v", found)
 	}
 }
 
@@ -237,7 +239,7 @@ func TestLaunchesOfAnother(t *testing.T) {
 		v.Changed = func(*plans.Feature) verdict.Reason { return fact("later.py") }
 		got, err := v.measured(f)
 		must.Do(t, err)
-		ev := got.Rests.Evidence[0]
+		ev := got.Evidence[0]
 		if named := verdict.Holds([]verdict.Reason{ev.Cause}, "broken"); named != changed || (ev.Broken == verdict.Invalid) != changed {
 			t.Errorf("changed %v: %s, %v", changed, ev.Broken, ev.Cause)
 		}

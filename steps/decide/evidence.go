@@ -2,7 +2,6 @@ package decide
 
 import (
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 
@@ -57,10 +56,11 @@ func Measured(l *ledger.Launch) gates.Launch {
 	return out
 }
 
-// measured gathers what rules on a feature may read from outcomes and recorded launches.
-// It returns runtime.ErrUndecided while its variants are unknown, and an error for a
+// measured gathers what rules on a feature may read from outcomes and recorded launches,
+// under the name of the feature that it represents: as the only evidence of a decision that
+// names its sources, such as levels, launches and session. It returns runtime.ErrUndecided while its variants are unknown, and an error for a
 // launch that is not on record: deciding without it would decide something else.
-func (v *View) measured(f *plans.Feature) (*CandidateEvidence, error) {
+func (v *View) measured(f *plans.Feature) (*ledger.Decision, error) {
 	f, err := representative(v, f)
 	if err != nil {
 		return nil, err
@@ -125,16 +125,15 @@ func (v *View) measured(f *plans.Feature) (*CandidateEvidence, error) {
 			}
 		}
 	}
-	out.Evidence = []ledger.Evidence{ev}
-	read, err := assembled(ev, v.launch)
-	return &CandidateEvidence{Evidence: read, Rests: out}, err
+	out.Evidence = []gates.Feature{ev}
+	return out, nil
 }
 
 // evidenceOf is the evidence on a candidate without launches.
-func evidenceOf(f *plans.Feature, a Arms) ledger.Evidence {
-	return ledger.Evidence{
-		Feature: RuleName(f), Levels: map[string]verdict.Verdict{}, Knobs: a.Candidate.Knobs,
-		Candidate: ledger.Arm{Name: a.Candidate.Name}, Parent: ledger.Arm{Name: a.Parent.Name}, Root: ledger.Arm{Name: a.Root.Name},
+func evidenceOf(f *plans.Feature, a Arms) gates.Feature {
+	return gates.Feature{
+		Name: RuleName(f), Levels: map[string]verdict.Verdict{}, Knobs: a.Candidate.Knobs,
+		Candidate: gates.Arm{Name: a.Candidate.Name}, Parent: gates.Arm{Name: a.Parent.Name}, Root: gates.Arm{Name: a.Root.Name},
 	}
 }
 
@@ -147,7 +146,7 @@ func (v *View) launch(id string) (*ledger.Launch, bool) {
 
 // fill sorts a session's launches by variant, and adds what else bears on their decision:
 // how many there may be, and the noise known before.
-func (v *View) fill(ev *ledger.Evidence, a Arms, f *plans.Feature, launches []*ledger.Launch) {
+func (v *View) fill(ev *gates.Feature, a Arms, f *plans.Feature, launches []*ledger.Launch) {
 	_, ev.Max = v.Plan.LaunchesOf(RuleName(f))
 	session, work := "", ""
 	for _, launch := range launches {
@@ -157,7 +156,7 @@ func (v *View) fill(ev *ledger.Evidence, a Arms, f *plans.Feature, launches []*l
 		session, work = launch.Session, launch.Work
 		for key, to := range armsOf(ev, a) {
 			if launch.VariantKey == key {
-				to.Launches = append(to.Launches, launch.ID)
+				to.Launches = append(to.Launches, Measured(launch))
 			}
 		}
 	}
@@ -166,8 +165,8 @@ func (v *View) fill(ev *ledger.Evidence, a Arms, f *plans.Feature, launches []*l
 }
 
 // armsOf yields the arms of some evidence by key.
-func armsOf(ev *ledger.Evidence, a Arms) iter.Seq2[string, *ledger.Arm] {
-	return func(yield func(string, *ledger.Arm) bool) {
+func armsOf(ev *gates.Feature, a Arms) iter.Seq2[string, *gates.Arm] {
+	return func(yield func(string, *gates.Arm) bool) {
 		_ = yield(a.Candidate.Key, &ev.Candidate) && yield(a.Parent.Key, &ev.Parent) && yield(a.Root.Key, &ev.Root)
 	}
 }
@@ -175,7 +174,7 @@ func armsOf(ev *ledger.Evidence, a Arms) iter.Seq2[string, *ledger.Arm] {
 // qualified adds the launches that qualified the arms, if a level of the protocol finds
 // numbers: the candidate's own, and those of parent and baseline beside it or in another
 // node.
-func (v *View) qualified(ev *ledger.Evidence, a Arms, f *plans.Feature) {
+func (v *View) qualified(ev *gates.Feature, a Arms, f *plans.Feature) {
 	protocol := v.Plan.Protocol(f.Protocol)
 	if protocol == nil || !slices.ContainsFunc(protocol.Levels, func(b *plans.Block) bool { return len(b.Finds) > 0 }) {
 		return
@@ -195,58 +194,49 @@ func (v *View) qualified(ev *ledger.Evidence, a Arms, f *plans.Feature) {
 				continue
 			}
 			for key, to := range armsOf(ev, a) {
-				if l.VariantKey == key && to.Qualified == "" {
-					to.Qualified = id
+				if l.VariantKey == key && to.Qualified.ID == "" {
+					to.Qualified = Measured(l)
 				}
 			}
 		}
 	}
 }
 
-// Assemble builds the evidence that rules read from recorded decisions and the launches
-// that they name. A launch that is not on record is an error: deciding without it would
-// decide something else.
-func Assemble(kept []ledger.Evidence, launch func(id string) (*ledger.Launch, bool)) (*gates.Evidence, error) {
-	out := &gates.Evidence{Features: map[string]*gates.Feature{}}
-	for _, e := range kept {
-		f := &gates.Feature{
-			Levels: e.Levels, Knobs: e.Knobs, Outcome: e.Outcome, Accepted: e.Accepted,
-			Broken: e.Broken, Cause: e.Cause, Max: e.Max, Noise: maps.Clone(e.Noise), Try: e.Try, Answers: e.Answers,
-			Root: &gates.Arm{},
-		}
-		type keptArm struct {
-			kept ledger.Arm
-			to   *gates.Arm
-		}
-		arms := []keptArm{{e.Candidate, &f.Candidate}, {e.Parent, &f.Parent}, {e.Root, f.Root}}
-		for _, arm := range arms {
-			arm.to.Name, arm.to.Lost = arm.kept.Name, arm.kept.Lost
-			for _, id := range append([]string{arm.kept.Qualified}, arm.kept.Launches...) {
-				if id == "" {
-					continue
-				}
-				l, ok := launch(id)
+// Read completes the evidence of recorded decisions with the launches that it names. A
+// launch that is not on record is an error: deciding without it would decide something
+// else.
+func Read(kept []gates.Feature, launch func(id string) (*ledger.Launch, bool)) (gates.Evidence, error) {
+	kept = slices.Clone(kept)
+	for i := range kept {
+		f := &kept[i]
+		for _, arm := range []*gates.Arm{&f.Candidate, &f.Parent, &f.Root} {
+			var named []*gates.Launch
+			if arm.Qualified.ID != "" {
+				named = append(named, &arm.Qualified)
+			}
+			arm.Launches = slices.Clone(arm.Launches)
+			for i := range arm.Launches {
+				named = append(named, &arm.Launches[i])
+			}
+			for _, of := range named {
+				l, ok := launch(of.ID)
 				if !ok {
-					return nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(id)}
+					return nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(of.ID)}
 				}
-				if g := Measured(l); id == arm.kept.Qualified {
-					arm.to.Qualified = &g
-				} else {
-					arm.to.Launches = append(arm.to.Launches, g)
-				}
+				*of = Measured(l)
 			}
 		}
-		out.Features[e.Feature] = f
 	}
-	return out, nil
+	return evidence(kept...), nil
 }
 
-func assembled(ev ledger.Evidence, launch func(id string) (*ledger.Launch, bool)) (*gates.Feature, error) {
-	all, err := Assemble([]ledger.Evidence{ev}, launch)
-	if err != nil {
-		return nil, err
+// evidence are the features of a decision as rules read them.
+func evidence(of ...gates.Feature) gates.Evidence {
+	out := gates.Evidence{}
+	for _, f := range of {
+		out[f.Name] = &f
 	}
-	return all.Features[ev.Feature], nil
+	return out
 }
 
 // LevelsRead returns the levels that a feature's evidence names, in no order.

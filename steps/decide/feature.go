@@ -21,19 +21,16 @@ type Alternative struct {
 	// Gain is how much better than its parent it is in the preferred metric, nil if that
 	// was not measured or nothing is preferred.
 	Gain *float64
-
-	found *CandidateEvidence
 }
 
 // Candidate decides the criteria of one candidate from its launches, and whether it
 // enters the stack. of is the feature that it is a candidate of.
 func Candidate(v *View, of, f *plans.Feature) (*Alternative, error) {
-	found, err := v.measured(f)
+	out, err := v.measured(f)
 	if err != nil {
 		return nil, err
 	}
-	all := &gates.Evidence{Features: map[string]*gates.Feature{RuleName(f): found.Evidence}}
-	out := found.Rests
+	all := evidence(out.Evidence...)
 	for _, l := range out.Levels {
 		if l.Verdict != verdict.Pass {
 			out.Reasons = append(out.Reasons, l.WithoutCauses())
@@ -47,7 +44,7 @@ func Candidate(v *View, of, f *plans.Feature) (*Alternative, error) {
 	v.withholdRelaxed(runtime.FeatureID(f.Name), out, out.Evidence)
 	admit(v, f, out)
 	out.Hypothesis = claimed(v, f, all, out)
-	return &Alternative{Feature: f, Decision: out, Gain: Preferred(of.Choose, all, Settings(v.Plan, f)), found: found}, nil
+	return &Alternative{Feature: f, Decision: out, Gain: Preferred(of.Choose, all, Settings(v.Plan, f))}, nil
 }
 
 // Alternatives decides each candidate of a feature by its criteria. One pass is enough,
@@ -94,20 +91,19 @@ func Feature(v *View, f *plans.Feature) (*ledger.Decision, error) {
 		})
 		for _, e := range c.Decision.Evidence {
 			// Under its own name too, so every alternative can be decided again.
-			e.Feature = c.Feature.Name
+			e.Name = c.Feature.Name
 			out.Evidence = append(out.Evidence, e)
 		}
 	}
 	if f.Hypothesis != nil {
-		evidence := &gates.Evidence{Features: map[string]*gates.Feature{f.Name: best.found.Evidence}}
-		out.Hypothesis = claimed(v, f, evidence, &out)
+		out.Hypothesis = claimed(v, f, evidence(best.Decision.Evidence...), &out)
 	}
 	return &out, nil
 }
 
 // Rules decides rules: those that decide share one error budget, and each of the others
 // has its own.
-func Rules(rules []*plans.Rule, decides func(i int) bool, ev *gates.Evidence, s gates.Settings) []verdict.Rule {
+func Rules(rules []*plans.Rule, decides func(i int) bool, ev gates.Evidence, s gates.Settings) []verdict.Rule {
 	var deciding []*plans.Rule
 	for i, r := range rules {
 		if decides(i) {
@@ -127,15 +123,15 @@ func Rules(rules []*plans.Rule, decides func(i int) bool, ev *gates.Evidence, s 
 	return out
 }
 
-func criteria(p *plans.Plan, f *plans.Feature, all *gates.Evidence, out *ledger.Decision) {
+func criteria(p *plans.Plan, f *plans.Feature, all gates.Evidence, out *ledger.Decision) {
 	settings := Settings(p, f)
-	out.Statistics = statistics(settings)
+	out.Statistics = &settings
 	admits := func(i int) bool { return slices.Contains(f.Accept, f.Criteria[i].Name) }
 	for _, result := range Rules(f.Criteria, admits, all, settings) {
 		result.Role = verdict.RoleCriterion
 		out.Rules = append(out.Rules, result)
 	}
-	out.Notes = append(out.Notes, marks(all, settings, out.Evidence)...)
+	out.Notes = append(out.Notes, marks(out.Evidence, settings)...)
 	out.Findings = gates.Findings(f.Criteria, out.Rules, all, settings)
 }
 
@@ -165,7 +161,7 @@ func admit(v *View, f *plans.Feature, out *ledger.Decision) {
 
 // Preferred is the gain in the metric by which a choice picks its winner, from the
 // evidence on one alternative; nil if that was not measured.
-func Preferred(c *plans.Choose, ev *gates.Evidence, s gates.Settings) *float64 {
+func Preferred(c *plans.Choose, ev gates.Evidence, s gates.Settings) *float64 {
 	if c == nil || c.Probe == nil {
 		return nil
 	}
@@ -309,7 +305,7 @@ func confirmed(v *View, f *plans.Feature) (*ledger.Decision, error) {
 }
 
 // claimed is the outcome of a feature's hypothesis; nil if it has none.
-func claimed(v *View, f *plans.Feature, all *gates.Evidence, rests *ledger.Decision) *ledger.Hypothesis {
+func claimed(v *View, f *plans.Feature, all gates.Evidence, rests *ledger.Decision) *ledger.Hypothesis {
 	h := f.Hypothesis
 	if h == nil {
 		return nil

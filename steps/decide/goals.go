@@ -110,7 +110,7 @@ func (v *View) goals() map[string]ledger.Goal {
 // that it rests on were seen: for each feature, compared with those of the run that
 // launched them. None if earlier launches passed rules that were as strict: then nothing
 // was fitted to these launches.
-func Relaxed(records iter.Seq2[int, *ledger.Record], goals map[string]ledger.Goal, node string, evidence []ledger.Evidence) (why []verdict.Reason) {
+func Relaxed(records iter.Seq2[int, *ledger.Record], goals map[string]ledger.Goal, node string, evidence []gates.Feature) (why []verdict.Reason) {
 	for _, ev := range evidence {
 		then, variant, there := goalsAt(records, ev)
 		if !there {
@@ -136,7 +136,7 @@ func isPhase(node string) bool { return strings.HasPrefix(node, runtime.PhaseID(
 // relaxedSince lists the requirements on a node's launches that are weaker now than then.
 // For a phase these are its own, or those of one that is gone: renaming a phase relaxes
 // nothing. variant is the name that the candidate had then.
-func relaxedSince(then, now map[string]ledger.Goal, node string, ev ledger.Evidence, variant string) (why []verdict.Reason) {
+func relaxedSince(then, now map[string]ledger.Goal, node string, ev gates.Feature, variant string) (why []verdict.Reason) {
 	names := map[string]string{}
 	if old, name := featureOf(variant), featureOf(ev.Candidate.Name); old != name {
 		names[old], names[variant] = name, ev.Candidate.Name
@@ -154,7 +154,7 @@ func relaxedSince(then, now map[string]ledger.Goal, node string, ev ledger.Evide
 	reads := func(id string) []ledger.Compare {
 		return renamed(slices.DeleteFunc(slices.Clone(then[id].Compares), func(c ledger.Compare) bool {
 			return !slices.ContainsFunc(c.Reads, func(read string) bool {
-				return read == ev.Feature || read == featureOf(variant) || plans.SameStep(read, ev.Feature)
+				return read == ev.Name || read == featureOf(variant) || plans.SameStep(read, ev.Name)
 			})
 		}), names)
 	}
@@ -171,9 +171,9 @@ func relaxedSince(then, now map[string]ledger.Goal, node string, ev ledger.Evide
 			why, known = append(why, easierCompares(then[id], now[node], reading)...), true
 		}
 	}
-	if !known && plans.OfMatrix(ev.Feature) {
+	if !known && plans.OfMatrix(ev.Name) {
 		// Naming a cell after all of them were seen is picking it.
-		why = append(why, verdict.New(code.AskedAfter).On(ev.Feature))
+		why = append(why, verdict.New(code.AskedAfter).On(ev.Name))
 	}
 	return why
 }
@@ -231,9 +231,9 @@ func easierCompares(was, is ledger.Goal, compares []ledger.Compare) (why []verdi
 // goalsAt is what the run required that made the first launch of a candidate in its
 // session, whether it counts or not, and the candidate's name then; absent if no record
 // says so.
-func goalsAt(records iter.Seq2[int, *ledger.Record], ev ledger.Evidence) (then map[string]ledger.Goal, variant string, there bool) {
+func goalsAt(records iter.Seq2[int, *ledger.Record], ev gates.Feature) (then map[string]ledger.Goal, variant string, there bool) {
 	if len(ev.Candidate.Launches) == 0 { // numbers that a level or a step found
-		ev.Candidate.Launches = []string{ev.Candidate.Qualified}
+		ev.Candidate.Launches = []gates.Launch{ev.Candidate.Qualified}
 	}
 	goals := map[string]map[string]ledger.Goal{}
 	first := map[string]*ledger.Record{} // by variant
@@ -241,12 +241,12 @@ func goalsAt(records iter.Seq2[int, *ledger.Record], ev ledger.Evidence) (then m
 		switch l := r.Launch; {
 		case r.RunStart != nil:
 			goals[r.Run] = r.RunStart.Goals
-		case l == nil || l.Session != ev.Session && l.ID != ev.Candidate.Launches[0]:
+		case l == nil || l.Session != ev.Session && l.ID != ev.Candidate.Launches[0].ID:
 		default:
 			if _, known := first[l.VariantKey]; !known {
 				first[l.VariantKey] = r
 			}
-			if l.ID == ev.Candidate.Launches[0] {
+			if l.ID == ev.Candidate.Launches[0].ID {
 				of := first[l.VariantKey]
 				return goals[of.Run], of.Launch.Variant, true
 			}
@@ -262,7 +262,7 @@ func featureOf(variant string) string {
 }
 
 // passedEarlier reports whether launches of a session passed for a node before.
-func passedEarlier(records iter.Seq2[int, *ledger.Record], node string, ev ledger.Evidence, variant string) bool {
+func passedEarlier(records iter.Seq2[int, *ledger.Record], node string, ev gates.Feature, variant string) bool {
 	own := func(name string) bool { return name == ev.Candidate.Name || name == variant }
 	began := false
 	for _, r := range records {
@@ -271,8 +271,8 @@ func passedEarlier(records iter.Seq2[int, *ledger.Record], node string, ev ledge
 		if d == nil {
 			continue
 		}
-		rests := slices.ContainsFunc(d.Evidence, func(e ledger.Evidence) bool {
-			return e.Session == ev.Session && (len(ev.Candidate.Launches) > 0 || e.Candidate.Qualified == ev.Candidate.Qualified) && (own(e.Candidate.Name) || isPhase(node) && (e.Feature == ev.Feature || e.Feature == featureOf(variant)))
+		rests := slices.ContainsFunc(d.Evidence, func(e gates.Feature) bool {
+			return e.Session == ev.Session && (len(ev.Candidate.Launches) > 0 || e.Candidate.Qualified.ID == ev.Candidate.Qualified.ID) && (own(e.Candidate.Name) || isPhase(node) && (e.Name == ev.Name || e.Name == featureOf(variant)))
 		})
 		came := d.Verdict
 		for _, alt := range d.Alternatives {
@@ -293,7 +293,7 @@ func passedEarlier(records iter.Seq2[int, *ledger.Record], node string, ev ledge
 }
 
 // withholdRelaxed withdraws a pass if rules were relaxed after their launches were seen.
-func (v *View) withholdRelaxed(node string, out *ledger.Decision, evidence []ledger.Evidence) {
+func (v *View) withholdRelaxed(node string, out *ledger.Decision, evidence []gates.Feature) {
 	if out.Verdict != verdict.Pass || len(evidence) == 0 {
 		return
 	}
@@ -307,17 +307,17 @@ func (v *View) withholdRelaxed(node string, out *ledger.Decision, evidence []led
 // was relaxed after they were seen, and on them it would pass, or might with more of
 // them. No fact if they may decide.
 func (m *Member) NeedsFreshLaunches(v *View, launches []*ledger.Launch) (verdict.Reason, error) {
-	seen := ledger.Evidence{Feature: RuleName(m.Feature), Candidate: ledger.Arm{Name: m.Feature.Name}}
+	seen := gates.Feature{Name: RuleName(m.Feature), Candidate: gates.Arm{Name: m.Feature.Name}}
 	for _, l := range launches {
 		if seen.Session = l.Session; l.VariantKey == m.Arms.Candidate.Key {
-			seen.Candidate.Launches = append(seen.Candidate.Launches, l.ID)
+			seen.Candidate.Launches = append(seen.Candidate.Launches, gates.Launch{ID: l.ID})
 		}
 	}
 	if len(seen.Candidate.Launches) == 0 {
 		return verdict.Reason{}, nil
 	}
 	relaxed := func(node string) verdict.Reason {
-		loosened := Relaxed(v.records(), v.goals(), node, []ledger.Evidence{seen})
+		loosened := Relaxed(v.records(), v.goals(), node, []gates.Feature{seen})
 		// Among what was measured another preference picks without launches.
 		loosened = slices.DeleteFunc(loosened, func(r verdict.Reason) bool { return r.Kind == code.PreferMoved.Kind })
 		if len(loosened) == 0 {
@@ -326,11 +326,7 @@ func (m *Member) NeedsFreshLaunches(v *View, launches []*ledger.Launch) (verdict
 		return verdict.New(code.Relaxed).From(loosened...)
 	}
 	now := m.after(launches)
-	read, err := now.evidence(v, now.DecidingLaunches(launches))
-	if err != nil {
-		return verdict.Reason{}, err
-	}
-	all := &gates.Evidence{Features: map[string]*gates.Feature{seen.Feature: read}}
+	all := evidence(now.evidence(v, now.DecidingLaunches(launches)))
 	own := gates.Decide(Decisive(m.Feature), all, Settings(v.Plan, m.Feature))
 	if why := relaxed(runtime.FeatureID(m.Feature.Name)); !why.IsZero() && m.mayPass(own, launches) {
 		return why, nil
@@ -340,7 +336,7 @@ func (m *Member) NeedsFreshLaunches(v *View, launches []*ledger.Launch) (verdict
 		if ph.Gate != nil {
 			features = GateFeatures(v.Plan, ph)
 		}
-		if m.Feature.Engine != "" || !slices.ContainsFunc(features, func(f *plans.Feature) bool { return f.Name == seen.Feature }) {
+		if m.Feature.Engine != "" || !slices.ContainsFunc(features, func(f *plans.Feature) bool { return f.Name == seen.Name }) {
 			continue // phases read the first engine
 		}
 		why := relaxed(runtime.PhaseID(ph.Name))

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -133,7 +134,7 @@ func TestRelaxed(t *testing.T) {
 				{Run: "2", RunStart: &ledger.RunStart{Goals: Goals(now)}},
 				{Run: "2", Launch: &ledger.Launch{ID: "s.f.2", Session: "s", Variant: "f", VariantKey: "f"}},
 			}
-			seen := []ledger.Evidence{{Feature: "f", Session: "s", Candidate: ledger.Arm{Name: "f", Launches: []string{"s.f.2"}}}}
+			seen := []gates.Feature{{Name: "f", Session: "s", Candidate: gates.ArmOf("f", "s.f.2")}}
 			must.Equal(t, "relaxed", verdict.Semicolons(Relaxed(known.records(), Goals(now), c.node, seen)), c.want)
 		})
 	}
@@ -170,11 +171,11 @@ func TestWhoseLaunches(t *testing.T) {
 			{Run: "1", Launch: &ledger.Launch{ID: "x", Session: "s", Variant: "a", VariantKey: "key"}},
 			{Run: "2", RunStart: &ledger.RunStart{Goals: c.now}},
 		}
-		ev := ledger.Evidence{Feature: c.feature, Session: "s", Candidate: ledger.Arm{Name: c.feature, Launches: []string{"x"}}}
+		ev := gates.Feature{Name: c.feature, Session: "s", Candidate: gates.ArmOf(c.feature, "x")}
 		if c.found {
-			ev.Session, ev.Candidate.Launches, ev.Candidate.Qualified = "", nil, "x"
+			ev.Session, ev.Candidate.Launches, ev.Candidate.Qualified = "", nil, gates.Launch{ID: "x"}
 		}
-		if got := Relaxed(known.records(), c.now, c.node, []ledger.Evidence{ev}); len(got) > 0 != c.relaxed {
+		if got := Relaxed(known.records(), c.now, c.node, []gates.Feature{ev}); len(got) > 0 != c.relaxed {
 			t.Errorf("%s: relaxed %v, want %v", name, got, c.relaxed)
 		}
 	}
@@ -193,7 +194,7 @@ func TestSeenBefore(t *testing.T) {
 	decided := func(v verdict.Verdict) *ledger.Record {
 		return &ledger.Record{Decision: &ledger.Decision{
 			Node: "feature.f", Kind: ledger.KindFeature, Verdict: v,
-			Evidence: []ledger.Evidence{{Feature: "f", Session: "s", Candidate: ledger.Arm{Name: "f"}}},
+			Evidence: []gates.Feature{{Name: "f", Session: "s", Candidate: gates.Arm{Name: "f"}}},
 		}}
 	}
 	renamed := map[string]ledger.Goal{"feature.g": strict["feature.f"]}
@@ -214,7 +215,7 @@ func TestSeenBefore(t *testing.T) {
 		"launched where nothing was recorded": {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Relaxed(c.known.records(), lax, "feature.f", []ledger.Evidence{{Feature: "f", Session: "s", Candidate: ledger.Arm{Name: "f", Launches: []string{"x"}}}})
+			got := Relaxed(c.known.records(), lax, "feature.f", []gates.Feature{{Name: "f", Session: "s", Candidate: gates.ArmOf("f", "x")}})
 			if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || got[0].Kind != c.want) {
 				t.Errorf("relaxed: %v, want %q", got, c.want)
 			}
@@ -231,7 +232,7 @@ func TestSamePhaseByAnotherName(t *testing.T) {
 		{Run: "1", RunStart: &ledger.RunStart{Goals: goals("w.tg.gain > 0")}},
 		{Run: "1", Launch: &ledger.Launch{ID: "x", Session: "s", Variant: "f", VariantKey: "f"}},
 	}
-	seen := []ledger.Evidence{{Feature: "f", Session: "s", Candidate: ledger.Arm{Name: "f", Launches: []string{"x"}}}}
+	seen := []gates.Feature{{Name: "f", Session: "s", Candidate: gates.ArmOf("f", "x")}}
 	for rule, relaxed := range map[string]int{"w.tg.gain > 0": 0, "w.tg.gain > -0.5": 1} {
 		now := goals(rule)
 		now["phase.two"] = now["phase.one"]
@@ -253,10 +254,10 @@ func TestPreferMoved(t *testing.T) {
 		{Run: "1", Launch: &ledger.Launch{ID: "l", Session: "s", Variant: "f[a]", VariantKey: "k"}},
 		{Run: "1", Decision: &ledger.Decision{
 			Kind: ledger.KindFeature, Verdict: verdict.Pass, Alternatives: []ledger.Alternative{{Name: "f[a]", Verdict: verdict.Pass}},
-			Evidence: []ledger.Evidence{{Session: "s", Candidate: ledger.Arm{Name: "f[a]"}}},
+			Evidence: []gates.Feature{{Session: "s", Candidate: gates.Arm{Name: "f[a]"}}},
 		}},
 	}
-	seen := []ledger.Evidence{{Feature: "f", Session: "s", Candidate: ledger.Arm{Name: "f[a]", Launches: []string{"l"}}}}
+	seen := []gates.Feature{{Name: "f", Session: "s", Candidate: gates.ArmOf("f[a]", "l")}}
 	for prefer, want := range map[string]int{"chat.tg": 0, "chat.pp": 1} {
 		if got := Relaxed(known.records(), goals(prefer), runtime.FeatureID("f[a]"), seen); len(got) != want {
 			t.Errorf("prefer %s: %+v, want %d", prefer, got, want)

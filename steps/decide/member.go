@@ -166,15 +166,13 @@ func (m *Member) Look(v *View, launches []*ledger.Launch) error {
 		m.Open = m.Rounds < m.Most
 		return nil
 	}
-	ev, err := m.evidence(v, used)
-	if err == nil {
-		m.Open, m.Asked, err = openRules(v, m.Feature, ev)
-	}
+	var err error
+	m.Open, m.Asked, err = openRules(v, m.Feature, m.evidence(v, used))
 	return err
 }
 
 // evidence is what rules read of the launches so far.
-func (m *Member) evidence(v *View, used []*ledger.Launch) (*gates.Feature, error) {
+func (m *Member) evidence(v *View, used []*ledger.Launch) gates.Feature {
 	ev := evidenceOf(m.Feature, m.Arms)
 	ev.Root.Lost = m.Lost[m.Arms.Root.Key]
 	v.fill(&ev, m.Arms, m.Feature, used)
@@ -187,19 +185,14 @@ func (m *Member) evidence(v *View, used []*ledger.Launch) (*gates.Feature, error
 		}
 	}
 	ev.Levels[plans.BenchmarkLevel] = verdict.Pass
-	return assembled(ev, func(id string) (*ledger.Launch, bool) {
-		if i := slices.IndexFunc(used, func(l *ledger.Launch) bool { return l.ID == id }); i >= 0 {
-			return used[i], true
-		}
-		return v.launch(id)
-	})
+	return ev
 }
 
 // openRules reports whether any set of rules that reads a feature could still be settled by
 // more launches of it, and which rules it tested for that.
-func openRules(v *View, f *plans.Feature, ev *gates.Feature) (open bool, asked []verdict.Rule, err error) {
+func openRules(v *View, f *plans.Feature, ev gates.Feature) (open bool, asked []verdict.Rule, err error) {
 	name := RuleName(f)
-	all := &gates.Evidence{Features: map[string]*gates.Feature{name: ev}}
+	all := evidence(ev)
 	ask := func(rules []*plans.Rule, s gates.Settings) bool {
 		decided := gates.Decide(rules, all, s)
 		asked = append(asked, decided...)
@@ -226,26 +219,26 @@ func openRules(v *View, f *plans.Feature, ev *gates.Feature) (open bool, asked [
 }
 
 // readOtherFeatures adds what a gate reads of other features, as far as they are decided.
-func (v *View) readOtherFeatures(all *gates.Evidence, ph *plans.Phase) error {
+func (v *View) readOtherFeatures(all gates.Evidence, ph *plans.Phase) error {
 	for _, other := range GateFeatures(v.Plan, ph) {
-		if all.Features[other.Name] != nil || v.Outcome(runtime.FeatureID(other.Name)) == nil {
+		if all[other.Name] != nil || v.Outcome(runtime.FeatureID(other.Name)) == nil {
 			continue
 		}
-		theirs, _, _, err := outcomeOf(v, other)
+		theirs, _, err := outcomeOf(v, other)
 		if err != nil {
 			return err
 		}
-		all.Features[other.Name] = theirs
+		all[other.Name] = &theirs
 	}
 	for _, row := range RowsRead(ph) {
 		if v.Outcome(stepOf(row)) == nil {
 			continue
 		}
-		theirs, _, _, err := v.row(ph, row)
+		theirs, _, err := v.row(ph, row)
 		if err != nil {
 			return err
 		}
-		all.Features[row.Key()] = theirs
+		all[row.Key()] = &theirs
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ phase "two" {
 `, outcomes, nil)
 	y := v.Plan.Feature("y")
 	y.Accept, y.Criteria = nil, nil // its own criterion asks for nothing more
-	ev := &gates.Feature{}
+	ev := gates.Feature{Name: "y"}
 	for i, speed := range []float64{100, 108, 95} {
 		tg := measure.Summary{Unit: "tok/s", Better: measure.Higher, N: 10, Requests: 10, Stats: map[string]float64{"median": speed}}
 		for _, arm := range []*gates.Arm{&ev.Candidate, &ev.Parent} {

@@ -14,66 +14,59 @@ func Gate(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 	if d := brokenStep(v, ph); d != nil {
 		return d, nil
 	}
-	all := &gates.Evidence{Features: map[string]*gates.Feature{}}
 	out := &ledger.Decision{}
 	for _, f := range GateFeatures(v.Plan, ph) {
-		read, ev, rests, err := outcomeOf(v, f)
+		read, rests, err := outcomeOf(v, f)
 		if err != nil {
 			return nil, err
 		}
-		all.Features[f.Name] = read
-		out.Evidence = append(out.Evidence, ev)
+		out.Evidence = append(out.Evidence, read)
 		out.Launches = append(out.Launches, rests.Launches...)
 		if rests.LogTail != nil {
 			out.LogTail, out.Exit = rests.LogTail, rests.Exit
 		}
 	}
 	for _, row := range RowsRead(ph) {
-		read, ev, launches, err := v.row(ph, row)
+		read, launches, err := v.row(ph, row)
 		if err != nil {
 			return nil, err
 		}
-		all.Features[row.Key()] = read
-		out.Evidence = append(out.Evidence, ev)
+		out.Evidence = append(out.Evidence, read)
 		for _, id := range launches {
 			if !slices.Contains(out.Launches, id) { // rows share the reference's
 				out.Launches = append(out.Launches, id)
 			}
 		}
 	}
-	settings := SettingsOfGate(v.Plan, ph)
-	out.Statistics = statistics(settings)
+	all, settings := evidence(out.Evidence...), SettingsOfGate(v.Plan, ph)
+	out.Statistics = &settings
 	for _, result := range gates.Decide(ph.Gate.Rules, all, settings) {
 		result.Role, result.Decides = verdict.RoleRule, true
 		out.Rules = append(out.Rules, result)
 	}
-	out.Notes = append(out.Notes, marks(all, settings, out.Evidence)...)
+	out.Notes = append(out.Notes, marks(out.Evidence, settings)...)
 	out.Verdict = JoinVerdicts(string(runtime.KindGate), nil, out.Rules)
 	v.withholdRelaxed(runtime.PhaseID(ph.Name), out, out.Evidence)
 	return out, nil
 }
 
-// outcomeOf is what a gate may read of a feature with its outcome, as rules read it and as
-// it is recorded, and its source. Of one without an outcome it may read nothing.
-func outcomeOf(v *View, f *plans.Feature) (*gates.Feature, ledger.Evidence, *ledger.Decision, error) {
+// outcomeOf is what a gate may read of a feature with its outcome, and its source. Of one
+// without an outcome it may read nothing.
+func outcomeOf(v *View, f *plans.Feature) (gates.Feature, *ledger.Decision, error) {
 	id := runtime.FeatureID(f.Name)
 	d := v.Outcome(id)
 	if d == nil {
-		ev := ledger.Evidence{Feature: f.Name, Root: ledger.Arm{Name: ledger.Baseline}, Broken: verdict.Invalid, Cause: runtime.FeaturePart(f).NotRun(v.LockedBy(id))}
-		read, err := assembled(ev, v.launch)
-		return read, ev, &ledger.Decision{}, err
+		why := runtime.FeaturePart(f).NotRun(v.LockedBy(id))
+		root := gates.Arm{Name: ledger.Baseline}
+		return gates.Feature{Name: f.Name, Root: root, Broken: verdict.Invalid, Cause: why}, &ledger.Decision{}, nil
 	}
-	found, err := v.measured(f)
+	rests, err := v.measured(f)
 	if err != nil {
-		return nil, ledger.Evidence{}, nil, err
+		return gates.Feature{}, nil, err
 	}
-	read, ev := found.Evidence, ledger.Evidence{}
-	if len(found.Rests.Evidence) > 0 { // none in a replay
-		ev = found.Rests.Evidence[0]
-	}
-	read.Outcome, read.Accepted = d.Verdict, d.Accepted
-	ev.Feature, ev.Outcome, ev.Accepted, ev.Broken, ev.Cause = f.Name, read.Outcome, read.Accepted, read.Broken, read.Cause
-	return read, ev, found.Rests, nil
+	read := rests.Evidence[0]
+	read.Name, read.Outcome, read.Accepted = f.Name, d.Verdict, d.Accepted
+	return read, rests, nil
 }
 
 // Phase decides a phase without a gate: it passes when its steps and features pass.
@@ -83,7 +76,7 @@ func Phase(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 	}
 	out := &ledger.Decision{}
 	var verdicts []verdict.Verdict
-	var evidence []ledger.Evidence
+	var evidence []gates.Feature
 	for _, b := range ph.Steps {
 		verdicts = append(verdicts, verdict.Pass)
 		out.Reasons = append(out.Reasons, runtime.StepPart(b).Outcome(verdict.Pass))
@@ -93,7 +86,7 @@ func Phase(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 		came, why := verdict.Invalid, runtime.FeaturePart(f).NotRun(v.LockedBy(id))
 		if d := v.Outcome(id); d != nil {
 			came = d.Verdict
-			evidence = append(evidence, slices.DeleteFunc(slices.Clone(d.Evidence), func(e ledger.Evidence) bool { return e.Feature != f.Name })...)
+			evidence = append(evidence, slices.DeleteFunc(slices.Clone(d.Evidence), func(e gates.Feature) bool { return e.Name != f.Name })...)
 			if v.LockedBy(id).IsZero() {
 				why = runtime.FeaturePart(f).Outcome(d.Verdict)
 			}

@@ -31,13 +31,10 @@ func stepOf(row *plans.Row) string {
 	return runtime.StepID(row.Phase, row.Kind(), row.Step)
 }
 
-// row is what a phase's gate may read of a row, as rules read it and as it is recorded,
-// and the launches that it rests on.
-func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, ledger.Evidence, []string, error) {
-	ev := ledger.Evidence{Feature: row.Key(), Candidate: ledger.Arm{Name: row.Engine}, Root: ledger.Arm{Name: ledger.Baseline}}
+// row is what a phase's gate may read of a row, and the launches that it rests on.
+func (v *View) row(ph *plans.Phase, row *plans.Row) (ev gates.Feature, launches []string, err error) {
+	ev = gates.Feature{Name: row.Key(), Candidate: gates.Arm{Name: row.Engine}, Root: gates.Arm{Name: ledger.Baseline}}
 	d := v.Outcome(stepOf(row))
-	var launches []string
-	var err error
 	switch {
 	case d == nil:
 		ev.Broken, ev.Cause = verdict.Invalid, verdict.New(code.StepNotRun).On(row.Kind()+" "+row.Step).From(v.LockedBy(stepOf(row)))
@@ -46,16 +43,12 @@ func (v *View) row(ph *plans.Phase, row *plans.Row) (*gates.Feature, ledger.Evid
 	default:
 		launches, err = v.compared(ph, row, d, &ev)
 	}
-	if err != nil {
-		return nil, ev, nil, err
-	}
-	read, err := assembled(ev, v.launch)
-	return read, ev, launches, err
+	return ev, launches, err
 }
 
 // numbers adds what a step found in its latest run, or levels of the baseline. A step
 // that did not pass has none.
-func (v *View) numbers(row *plans.Row, d *ledger.Decision, ev *ledger.Evidence) (launches []string, err error) {
+func (v *View) numbers(row *plans.Row, d *ledger.Decision, ev *gates.Feature) (launches []string, err error) {
 	if ev.Candidate.Name = ""; d.Verdict != verdict.Pass {
 		ev.Broken, ev.Cause = Broken(d)
 		return nil, nil
@@ -66,7 +59,7 @@ func (v *View) numbers(row *plans.Row, d *ledger.Decision, ev *ledger.Evidence) 
 			return nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(id)}
 		}
 		if l.Purpose == ledger.ForStep || *row == plans.BaselineRow && l.Purpose == ledger.ForQualification {
-			ev.Candidate.Name, ev.Candidate.Qualified = l.Variant, id
+			ev.Candidate.Name, ev.Candidate.Qualified = l.Variant, Measured(l)
 			launches = append(launches, id)
 		}
 	}
@@ -75,7 +68,7 @@ func (v *View) numbers(row *plans.Row, d *ledger.Decision, ev *ledger.Evidence) 
 
 // compared adds the launches of a row and of the reference, which ran in parallel with them in one
 // session. A row that broke, or whose reference did, has none, and is not a pass.
-func (v *View) compared(ph *plans.Phase, row *plans.Row, d *ledger.Decision, ev *ledger.Evidence) (rests []string, err error) {
+func (v *View) compared(ph *plans.Phase, row *plans.Row, d *ledger.Decision, ev *gates.Feature) (rests []string, err error) {
 	own := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Name == row.Engine })
 	reference := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Reference })
 	if own < 0 || reference < 0 {
@@ -84,7 +77,9 @@ func (v *View) compared(ph *plans.Phase, row *plans.Row, d *ledger.Decision, ev 
 	}
 	ev.Parent.Name, ev.Session = d.Rows[reference].Name, d.Session
 	if slices.ContainsFunc(inputs(ph.Gate.Rules), func(in *plans.Input) bool { return in.Row != nil && *in.Row == *row && in.OfLevel() }) {
-		rests = rowLevels(d, ev)
+		if rests, err = v.rowLevels(d, ev); err != nil {
+			return nil, err
+		}
 	}
 	for _, r := range []verdict.Row{d.Rows[reference], d.Rows[own]} {
 		if r.Verdict != verdict.Pass {
@@ -108,9 +103,9 @@ func (v *View) compared(ph *plans.Phase, row *plans.Row, d *ledger.Decision, ev 
 	var variants []string
 	work, keys := "", map[string]string{}
 	for _, l := range launches {
-		for _, arm := range []*ledger.Arm{&ev.Parent, &ev.Candidate} { // the same for the reference against itself
+		for _, arm := range []*gates.Arm{&ev.Parent, &ev.Candidate} { // the same for the reference against itself
 			if arm.Name == l.Variant {
-				arm.Launches = append(arm.Launches, l.ID)
+				arm.Launches = append(arm.Launches, Measured(l))
 				variants, work, keys[l.Variant] = append(variants, l.VariantKey), l.Work, l.VariantKey
 			}
 		}
@@ -127,20 +122,25 @@ func (v *View) compared(ph *plans.Phase, row *plans.Row, d *ledger.Decision, ev 
 
 // rowLevels adds what levels found about a row and about the reference, and returns the launches
 // that they ran in.
-func rowLevels(d *ledger.Decision, ev *ledger.Evidence) (launches []string) {
+func (v *View) rowLevels(d *ledger.Decision, ev *gates.Feature) (launches []string, err error) {
 	ev.Levels = map[string]verdict.Verdict{}
 	for _, l := range d.Levels {
-		for _, arm := range []*ledger.Arm{&ev.Parent, &ev.Candidate} { // the same for the reference against itself
+		for _, arm := range []*gates.Arm{&ev.Parent, &ev.Candidate} { // the same for the reference against itself
 			level, own := strings.CutPrefix(l.Name, arm.Name+"/")
 			if own && arm == &ev.Candidate {
 				ev.Levels[level] = l.Verdict
 			}
-			if own && l.Launch != "" {
-				if arm.Qualified = l.Launch; !slices.Contains(launches, l.Launch) {
-					launches = append(launches, l.Launch)
-				}
+			if !own || l.Launch == "" {
+				continue
+			}
+			launch, ok := v.launch(l.Launch)
+			if !ok {
+				return nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(l.Launch)}
+			}
+			if arm.Qualified = Measured(launch); !slices.Contains(launches, l.Launch) {
+				launches = append(launches, l.Launch)
 			}
 		}
 	}
-	return launches
+	return launches, nil
 }

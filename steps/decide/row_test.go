@@ -105,8 +105,8 @@ func TestGateReadsRows(t *testing.T) {
 			continue
 		}
 		// What is kept of it decides the same again.
-		ev, err := Assemble(d.Evidence, on.launch)
-		if err != nil || len(ev.Features) != 1 {
+		ev, err := Read(d.Evidence, on.launch)
+		if err != nil || len(ev) != 1 {
 			t.Fatalf("%s: %v, %v", name, ev, err)
 		}
 		if again := JoinVerdicts(string(runtime.KindGate), nil, gates.Decide(res.Plan.Phase("after").Gate.Rules, ev, GateSettings(res.Plan))); again != c.want {

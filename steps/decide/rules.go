@@ -5,7 +5,6 @@ import (
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // Settings are the plan's settings for rules on a feature.
@@ -21,7 +20,7 @@ func Settings(p *plans.Plan, f *plans.Feature) gates.Settings {
 
 func GateSettings(p *plans.Plan) gates.Settings {
 	d := p.Decision
-	return gates.Settings{FalsePass: d.FalsePass, FalseFail: d.FalseFail, Min: d.Min, Max: d.Max}
+	return gates.Settings{FalsePass: d.FalsePass, FalseFail: d.FalseFail, Min: d.Min, Max: d.Max, Version: Version}
 }
 
 // SettingsOfGate are the settings for a gate's rules. A rule that reads a feature that
@@ -37,14 +36,6 @@ func SettingsOfGate(p *plans.Plan, ph *plans.Phase) gates.Settings {
 		}
 	}
 	return s
-}
-
-func statistics(s gates.Settings) *ledger.Statistics {
-	return &ledger.Statistics{FalsePass: s.FalsePass, FalseFail: s.FalseFail, Min: s.Min, Max: s.Max, Alternatives: s.Alternatives, Version: Version}
-}
-
-func RecordedSettings(s *ledger.Statistics) gates.Settings {
-	return gates.Settings{FalsePass: s.FalsePass, FalseFail: s.FalseFail, Min: s.Min, Max: s.Max, Alternatives: s.Alternatives}
 }
 
 // RuleName is the name by which rules read a candidate: an alternative and a confirmation

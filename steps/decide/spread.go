@@ -148,7 +148,7 @@ func passes(d *plans.Decision, a, b []float64, n int) bool {
 	if err != nil {
 		return false
 	}
-	q := stats.Question{Pass: design.Pass, Fail: design.Fail, Gap: stats.UsualGap}
+	q := stats.Question{Terms: stats.Terms{Pass: design.Pass, Fail: design.Fail, Gap: stats.UsualGap}}
 	for i := range n {
 		q.Candidate, q.Base = append(q.Candidate, math.Log(a[i])), append(q.Base, math.Log(b[i]))
 	}

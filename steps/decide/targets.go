@@ -103,11 +103,11 @@ func withComparedAddresses(p *plans.Plan, one ledger.Target, compared []compared
 }
 
 // sentIn is what the plan sends in a cell; nil if it is not a cell.
-func sentIn(p *plans.Plan, address string) *ledger.Sent {
+func sentIn(p *plans.Plan, address string) *measure.Dimensions {
 	for _, w := range p.Workloads {
 		for _, c := range w.Cells() {
 			if c.Address == address {
-				return &ledger.Sent{Prompt: c.Prompt, Output: c.Output, Depth: c.Depth, Concurrency: c.Concurrency, Rate: c.Rate}
+				return &c.Dimensions
 			}
 		}
 	}

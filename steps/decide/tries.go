@@ -36,7 +36,7 @@ func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, sess
 	for _, r := range records {
 		if d := r.Decision; d != nil {
 			for _, ev := range d.Evidence {
-				if len(ev.Candidate.Launches) == 0 || tries[of[ev.Candidate.Launches[0]]] == nil {
+				if len(ev.Candidate.Launches) == 0 || tries[of[ev.Candidate.Launches[0].ID]] == nil {
 					continue
 				}
 				outcome := d.Verdict
@@ -45,7 +45,7 @@ func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, sess
 						outcome = alt.Verdict
 					}
 				}
-				t, passed := tries[of[ev.Candidate.Launches[0]]], outcome == verdict.Pass
+				t, passed := tries[of[ev.Candidate.Launches[0].ID]], outcome == verdict.Pass
 				t.passed, t.refused = t.passed || passed, t.refused || !passed
 			}
 		}
@@ -83,23 +83,19 @@ func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, sess
 
 // marks are caveats about the features that rules read: which try it is, if not the
 // first, that its launches keep one tune per arm, and what the plan declares of answers.
-func marks(all *gates.Evidence, s gates.Settings, evidence []ledger.Evidence) (said []verdict.Reason) {
-	for _, ev := range evidence {
-		f := all.Features[ev.Feature]
-		if f == nil {
-			continue
-		}
+func marks(evidence []gates.Feature, s gates.Settings) (said []verdict.Reason) {
+	for _, f := range evidence {
 		if f.Try > 1 {
-			said = append(said, gates.TryNote(ev.Feature, f.Try, s.FalsePass))
+			said = append(said, gates.TryNote(f.Name, f.Try, s.FalsePass))
 		}
 		if slices.ContainsFunc(f.Candidate.Launches, func(l gates.Launch) bool { return l.Pinned }) {
-			said = append(said, verdict.New(code.TunePinned).On(ev.Feature))
+			said = append(said, verdict.New(code.TunePinned).On(f.Name))
 		}
 		if f.Answers.Unchecked {
-			said = append(said, verdict.New(code.Unchecked).On(ev.Feature))
+			said = append(said, verdict.New(code.Unchecked).On(f.Name))
 		}
 		if f.Answers.Least != nil {
-			said = append(said, verdict.New(code.Declared, verdict.Num("least", *f.Answers.Least, "share")).On(ev.Feature))
+			said = append(said, verdict.New(code.Declared, verdict.Num("least", *f.Answers.Least, "share")).On(f.Name))
 		}
 	}
 	return said

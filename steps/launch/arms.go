@@ -51,12 +51,9 @@ func (l *Lab) Arms(s *runtime.Scope, f *plans.Feature) (a Arms, err error) {
 
 // ArmKeys returns arms as steps/decide knows them.
 func (a Arms) ArmKeys() decide.Arms {
-	arm := func(v *variant.Variant) decide.Arm {
-		return decide.Arm{Name: v.Name, Engine: v.Engine, Set: v.Set, Key: v.Key, Knobs: v.Knobs}
-	}
-	out := decide.Arms{Candidate: arm(a.Candidate), Parent: arm(a.Parent)}
+	out := decide.Arms{Candidate: a.Candidate.Arm, Parent: a.Parent.Arm}
 	if a.Root != nil {
-		out.Root = arm(a.Root)
+		out.Root = a.Root.Arm
 	}
 	return out
 }

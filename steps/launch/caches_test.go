@@ -100,7 +100,7 @@ func TestTuneIsADraw(t *testing.T) {
 		rng := rand.New(rand.NewPCG(33, 2))
 		for range sessions {
 			l := &Lab{RunDir: t.TempDir()}
-			q := stats.Question{Theta: math.Log(1.03), Pass: design.Pass, Fail: design.Fail, Screen: math.Log(0.75)}
+			q := stats.Question{Terms: stats.Terms{Theta: math.Log(1.03), Pass: design.Pass, Fail: design.Fail}, Screen: math.Log(0.75)}
 			outcome := stats.Open
 			for outcome == stats.Open {
 				for i, arm := range []*[]float64{&q.Base, &q.Candidate} {

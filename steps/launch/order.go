@@ -13,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -24,7 +25,7 @@ type Order struct {
 	Run  string `json:"run"`
 	Node string `json:"node"`
 	// Variant is what to start, resolved there: it must have the same key.
-	Variant VariantNames `json:"variant"`
+	Variant decide.Arm `json:"variant"`
 	// Record is the launch's, as far as known before it.
 	Record *ledger.Launch `json:"record"`
 	// With is the function's other arguments.
@@ -33,18 +34,9 @@ type Order struct {
 	Needs []*ledger.Record `json:"needs,omitempty"`
 }
 
-// VariantNames is a variant by its names in the plan.
-type VariantNames struct {
-	Name   string            `json:"name"`
-	Engine string            `json:"engine"`
-	Knobs  map[string]string `json:"knobs"` // none is another than nil
-	Row    bool              `json:"row,omitempty"`
-	Key    string            `json:"key"`
-}
-
 // Variant resolves the ordered variant. It returns an error if this machine would start
 // something else.
-func (l *Lab) Variant(s *runtime.Scope, o VariantNames) (*variant.Variant, error) {
+func (l *Lab) Variant(s *runtime.Scope, o decide.Arm) (*variant.Variant, error) {
 	v, err := l.Resolve(s, o.Name, o.Engine, o.Knobs)
 	if err == nil && o.Row {
 		v = v.AsRow()
@@ -102,7 +94,7 @@ func (f Function[L, A, R]) Make(ctx context.Context, lab L, l *Lab, s *runtime.S
 	if l.Elsewhere == nil {
 		return f.Here(ctx, lab, s, v, record, with)
 	}
-	o := &Order{Kind: f.Kind, Run: s.Run, Node: s.Node.ID, Variant: VariantNames{v.Name, v.Engine, v.Knobs, v.Row, v.Key}, Record: record}
+	o := &Order{Kind: f.Kind, Run: s.Run, Node: s.Node.ID, Variant: v.Arm, Record: record}
 	for _, need := range needs {
 		bare := *need
 		bare.Draw = ledger.Draw{} // its run is not known there

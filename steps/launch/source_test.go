@@ -16,6 +16,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -43,7 +44,7 @@ func scope() *runtime.Scope {
 func provided(t *testing.T, l *Lab, spec engine.Spec) (engine.Spec, *ledger.Launch, error) {
 	t.Helper()
 	record := &ledger.Launch{ID: "launch", Engine: map[string]string{}}
-	v, err := l.provide(t.Context(), scope(), &variant.Variant{Name: "arm", Key: "0123456789abcdef", Spec: spec}, record)
+	v, err := l.provide(t.Context(), scope(), &variant.Variant{Arm: decide.Arm{Name: "arm", Key: "0123456789abcdef"}, Spec: spec}, record)
 	return v.Spec, record, err
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/profiling"
 	"github.com/mxflow/mxflow/steps/quality"
 	"github.com/mxflow/mxflow/steps/stress"
@@ -143,7 +144,7 @@ type Judge struct{ Store *store.Store }
 
 // Blocks are a protocol's levels for a launch.
 func (j Judge) Blocks(p *plans.Plan, protocol *plans.Protocol, l *ledger.Launch) []*plans.Block {
-	v := &variant.Variant{Knobs: l.Knobs}
+	v := &variant.Variant{Arm: decide.Arm{Knobs: l.Knobs}}
 	if e := p.Engine(l.Block); e != nil && e.IsCommand() {
 		v.Command = &variant.Command{}
 	}

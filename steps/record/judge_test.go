@@ -45,7 +45,7 @@ func TestDisturbed(t *testing.T) {
 	} {
 		r := &recording{taken: &Measurement{}}
 		r.sent = []sentCell{{
-			w: &plans.Workload{Coherence: "off", MaxLag: 100 * time.Millisecond}, cell: plans.Cell{Address: "chat", Concurrency: 1},
+			w: &plans.Workload{Coherence: "off", MaxLag: 100 * time.Millisecond}, cell: plans.Cell{Address: "chat", Dimensions: measure.Dimensions{Concurrency: 1}},
 			run: measure.CellRun{Cell: "chat", To: time.Minute}, delay: c.delay, samples: inOnePiece(20, c.pieces),
 		}}
 		for i := range r.sent[0].samples {
@@ -176,7 +176,7 @@ func TestOverlong(t *testing.T) {
 // A prompt that nobody counted is not said to have no tokens.
 func TestLengthsOfUncountedPrompts(t *testing.T) {
 	r := &recording{taken: &Measurement{}}
-	r.checkPromptLengths(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat", Prompt: 32}, samples: []measure.Sample{{RequestedPrompt: 32, PromptTokens: -1}}})
+	r.checkPromptLengths(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat", Dimensions: measure.Dimensions{Prompt: 32}}, samples: []measure.Sample{{RequestedPrompt: 32, PromptTokens: -1}}})
 	if got := verdict.Semicolons(r.taken.Notes); !strings.Contains(got, "unknown for 1 of 1") {
 		t.Errorf("notes %q", got)
 	}

@@ -214,8 +214,7 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 		return err
 	}
 	run := measure.CellRun{
-		Cell: cell.Address, From: result.From, To: result.To,
-		Prompt: cell.Prompt, Output: cell.Output, Depth: cell.Depth, Concurrency: cell.Concurrency, Rate: cell.Rate,
+		Cell: cell.Address, From: result.From, To: result.To, Dimensions: cell.Dimensions,
 		UniqueContext: !cachesOnPurpose(w), Unread: w.Coherence == "off",
 		ExactOutput: p.Request.IgnoreEOS,
 		Prompts:     measure.PromptLengths{Method: string(prompts.Method), Verified: prompts.Verified, Own: r.Exact, Template: prompts.Template},

@@ -19,6 +19,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/launch"
 )
 
@@ -123,7 +124,7 @@ func poolOf(t *testing.T, how string) *Pool {
 
 func orderAt(on *ledger.Place) *launch.Order {
 	return &launch.Order{
-		Kind: ledger.ForBenchmark, Run: "r", Node: "feature.x.benchmark", Variant: launch.VariantNames{Name: "x", Key: "key"},
+		Kind: ledger.ForBenchmark, Run: "r", Node: "feature.x.benchmark", Variant: decide.Arm{Name: "x", Key: "key"},
 		Record: &ledger.Launch{ID: "s.x.1", Session: "s", Purpose: ledger.ForBenchmark, Ordinal: 1, Order: 2, OK: true, Draw: ledger.Draw{Seed: "drawn", Step: 1}, Place: on},
 	}
 }

@@ -38,9 +38,9 @@ type replayedLaunch struct {
 // evidence is what the rules of a decision read, with metrics derived from raw data
 // again. Launches whose raw data disagree with the record are among the differences;
 // missing raw data are an error.
-func (r *Replay) evidence(out *Replayed, kept []ledger.Evidence) (*gates.Evidence, error) {
+func (r *Replay) evidence(out *Replayed, kept []gates.Feature) (gates.Evidence, error) {
 	var gone error
-	ev, err := decide.Assemble(kept, func(id string) (*ledger.Launch, bool) {
+	ev, err := decide.Read(kept, func(id string) (*ledger.Launch, bool) {
 		l, err := r.recomputeLaunch(out, id)
 		gone = cmp.Or(gone, err)
 		return l, l != nil
@@ -180,11 +180,11 @@ func fromSamples(l *ledger.Launch) bool {
 // ledger holds before it, and compares it with the decision's floor: also if the decision
 // records none although earlier launches show how its rules' metrics vary. Without its
 // floor a test decides too soon.
-func (r *Replay) checkNoise(out *Replayed, d store.Decided, rules replayRules) {
+func (r *Replay) checkNoise(out *Replayed, d ledger.Decided, rules replayRules) {
 	for _, ev := range d.Evidence {
 		addresses := slices.Collect(maps.Keys(ev.Noise))
 		if ev.Broken == "" {
-			addresses = append(addresses, decide.NoiseKeys(rules.reading(d, ev.Feature))...)
+			addresses = append(addresses, decide.NoiseKeys(rules.reading(d, ev.Name))...)
 		}
 		slices.Sort(addresses)
 		addresses = slices.Compact(addresses)
@@ -206,7 +206,7 @@ func (r *Replay) checkNoise(out *Replayed, d store.Decided, rules replayRules) {
 
 // checkTries recounts the earlier tries at a measurement from the ledger: a try that
 // counts as the first has a higher false pass rate.
-func (r *Replay) checkTries(out *Replayed, d store.Decided) {
+func (r *Replay) checkTries(out *Replayed, d ledger.Decided) {
 	if d.Statistics.Version != decide.Version {
 		return // others launchOf differently, or not at all
 	}
@@ -214,14 +214,14 @@ func (r *Replay) checkTries(out *Replayed, d store.Decided) {
 		if len(ev.Candidate.Launches) == 0 || len(ev.Parent.Launches) == 0 {
 			continue
 		}
-		candidate, ok := r.store.LaunchByID(ev.Candidate.Launches[0])
-		parent, there := r.store.LaunchByID(ev.Parent.Launches[0])
+		candidate, ok := r.store.LaunchByID(ev.Candidate.Launches[0].ID)
+		parent, there := r.store.LaunchByID(ev.Parent.Launches[0].ID)
 		if !ok || !there {
 			continue // reported with the evidence
 		}
 		out.Numbers++
 		if replayed := r.triesBefore(ev.Candidate.Name, candidate.VariantKey, parent.VariantKey, ev.Session, candidate.Work); replayed != ev.Try {
-			out.differ("decision", "try of "+ev.Feature, fmt.Sprint(max(1, ev.Try)), fmt.Sprint(max(1, replayed)))
+			out.differ("decision", "try of "+ev.Name, fmt.Sprint(max(1, ev.Try)), fmt.Sprint(max(1, replayed)))
 		}
 	}
 }
@@ -239,7 +239,7 @@ func (r *Replay) triesBefore(name, candidate, parent, session, work string) int 
 
 // reading returns the compiled rules that determined the noise of a piece of evidence:
 // those of a gate that read its feature, and all of a feature's own.
-func (rules replayRules) reading(d store.Decided, feature string) (out []*plans.Rule) {
+func (rules replayRules) reading(d ledger.Decided, feature string) (out []*plans.Rule) {
 	for _, part := range rules.parts {
 		for _, r := range part.rules {
 			if runtime.Kind(d.Kind) != runtime.KindGate || decide.Reads([]*plans.Rule{r}, feature) {
@@ -251,8 +251,8 @@ func (rules replayRules) reading(d store.Decided, feature string) (out []*plans.
 }
 
 // armsOf is what the launches of a piece of evidence were sent, and their variants.
-func (r *Replay) armsOf(ev ledger.Evidence) (work string, variants []string) {
-	for _, id := range slices.Concat(ev.Candidate.Launches, ev.Parent.Launches) {
+func (r *Replay) armsOf(ev gates.Feature) (work string, variants []string) {
+	for _, id := range slices.Concat(ev.Candidate.IDs(), ev.Parent.IDs()) {
 		if l, ok := r.store.LaunchByID(id); ok {
 			work, variants = l.Work, append(variants, l.VariantKey)
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/decide"
 )
 
@@ -29,7 +28,7 @@ type Judge interface {
 
 // decideLevels decides the levels of a decision again, and from them the whole of a
 // qualification.
-func (r *Replay) decideLevels(out *Replayed, d store.Decided) {
+func (r *Replay) decideLevels(out *Replayed, d ledger.Decided) {
 	plan := r.planOf(d.Run)
 	var protocol *plans.Protocol
 	if plan.exact {
@@ -184,7 +183,7 @@ func only[T any](v T, there bool) any {
 
 // compareLevelSets compares the levels that passed with the protocol's: a missing one has not
 // passed.
-func (r *Replay) compareLevelSets(out *Replayed, p *plans.Plan, protocol *plans.Protocol, d store.Decided) {
+func (r *Replay) compareLevelSets(out *Replayed, p *plans.Plan, protocol *plans.Protocol, d ledger.Decided) {
 	rows := map[string][]ledger.Level{}
 	for _, l := range d.Levels {
 		row, _ := rowOf(l)
@@ -212,7 +211,7 @@ func (r *Replay) compareLevelSets(out *Replayed, p *plans.Plan, protocol *plans.
 
 // levelsRead compares the levels of each candidate that a decision by rules read with the
 // earlier decision on them.
-func (r *Replay) levelsRead(out *Replayed, d store.Decided) {
+func (r *Replay) levelsRead(out *Replayed, d ledger.Decided) {
 	for _, ev := range d.Evidence {
 		decided := map[string]verdict.Verdict{}
 		for _, id := range []string{runtime.QualifyID(ev.Candidate.Name), runtime.BenchmarkID(ev.Candidate.Name)} {

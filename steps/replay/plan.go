@@ -18,7 +18,6 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // recordedPlan is a plan as a run recorded it, compiled again.
@@ -31,7 +30,7 @@ type recordedPlan struct {
 	exact bool
 	// inputs are the recorded inputs of the plan's compilation. changed are the sensitive
 	// ones that have another value now.
-	inputs  ledger.Inputs
+	inputs  plans.Inputs
 	changed []string
 	// rules are compiled from recorded text, by feature and text.
 	rules map[[2]string]*plans.Rule
@@ -71,15 +70,10 @@ func Needs(run string, inputs []string) verdict.Reason {
 // RecordedInputs are the inputs that a run recorded, which a load of its plan repeats. What is given
 // now counts only for sensitive ones, which are not on record.
 func (r *Replay) RecordedInputs(run string) *plans.Inputs {
-	as := &plans.Inputs{Private: map[string]bool{}}
 	if start := r.runs[run]; start != nil && start.Inputs != nil {
-		in := start.Inputs
-		as.Suite, as.Question, as.Launches, as.Variables, as.Env = in.Suite, in.Question, in.Launches, in.Variables, in.Env
-		for name := range start.Inputs.Sealed {
-			as.Private[name] = true
-		}
+		return start.Inputs
 	}
-	return as
+	return &plans.Inputs{}
 }
 
 // planOf is the plan of a run, compiled from the sources that it recorded.
@@ -222,7 +216,7 @@ func firstError(diags lang.Diagnostics) verdict.Arg {
 func (r *Replay) attempts(run string, start *ledger.RunStart) []load.Options {
 	as := r.RecordedInputs(run)
 	out := []load.Options{{As: as, Inputs: r.inputs}}
-	if len(as.Private) > 0 {
+	if len(as.Sealed) > 0 {
 		out = slices.Insert(out, 0, load.Options{As: as, Inputs: slices.Concat(r.autoFiles(start), r.inputs)})
 	}
 	return out
@@ -285,12 +279,12 @@ type replayRules struct {
 type rulePart struct {
 	// alternative is nil if the decision chose nothing.
 	alternative *ledger.Alternative
-	evidence    *gates.Evidence
+	evidence    gates.Evidence
 	recorded    []verdict.Rule
 	rules       []*plans.Rule
 }
 
-func (r *Replay) rulesOf(d store.Decided, ev *gates.Evidence) replayRules {
+func (r *Replay) rulesOf(d ledger.Decided, ev gates.Evidence) replayRules {
 	plan := r.planOf(d.Run)
 	if plan.res == nil {
 		return replayRules{why: plan.why}
@@ -306,7 +300,7 @@ func (r *Replay) rulesOf(d store.Decided, ev *gates.Evidence) replayRules {
 		for i := range d.Alternatives {
 			alt := &d.Alternatives[i]
 			// Its rules read it by the name of the feature that it may become.
-			own := &gates.Evidence{Features: map[string]*gates.Feature{d.Feature: ev.Features[alt.Name]}}
+			own := gates.Evidence{d.Feature: ev[alt.Name]}
 			out.parts = append(out.parts, rulePart{alternative: alt, evidence: own, recorded: alt.Rules})
 		}
 	}

@@ -131,10 +131,10 @@ func New(st *store.Store, registry *plans.Registry, inputs []load.Given) *Replay
 
 // Decisions returns the recorded decisions that can at least partly be decided again,
 // oldest first, superseded ones included.
-func (r *Replay) Decisions() (out []store.Decided) {
+func (r *Replay) Decisions() (out []ledger.Decided) {
 	for i, rec := range r.store.Records() {
 		if d := rec.Decision; d != nil && r.replayable(d) {
-			out = append(out, store.Decided{Decision: d, Record: i, Run: rec.Run, Time: rec.Time})
+			out = append(out, ledger.Decided{Decision: d, Record: i, Run: rec.Run, Time: rec.Time})
 		}
 	}
 	return out
@@ -145,7 +145,7 @@ func (r *Replay) replayable(d *ledger.Decision) bool {
 }
 
 // LedgerOnly returns the newest decisions of steps that are not decided again.
-func (r *Replay) LedgerOnly() (out []store.Decided) {
+func (r *Replay) LedgerOnly() (out []ledger.Decided) {
 	for _, d := range r.store.Decisions() {
 		if d.Kind == ledger.KindStep && !r.stepReplayable(d.Decision) && !d.Derived {
 			out = append(out, d)
@@ -159,7 +159,7 @@ func byRules(d *ledger.Decision) bool {
 	return slices.Contains([]string{ledger.KindFeature, ledger.KindCriteria, ledger.KindGate}, d.Kind)
 }
 
-func (r *Replay) Decide(d store.Decided) Replayed {
+func (r *Replay) Decide(d ledger.Decided) Replayed {
 	out := Replayed{Node: d.Node, Attempt: d.Attempt, Record: d.Record, Run: d.Run, Recorded: d.Verdict}
 	if latest, _, ok := r.store.Latest(d.Node); ok {
 		out.InForce = latest == d.Decision
@@ -219,8 +219,8 @@ func (out *Replayed) note(note verdict.Reason) {
 }
 
 // decideRules decides the rules of a decision, and from them the whole.
-func (r *Replay) decideRules(out *Replayed, d store.Decided, rules replayRules) {
-	settings := decide.RecordedSettings(d.Statistics)
+func (r *Replay) decideRules(out *Replayed, d ledger.Decided, rules replayRules) {
+	settings := *d.Statistics
 	var verdicts []verdict.Verdict
 	var decided [][]verdict.Rule
 	for _, part := range rules.parts {
@@ -232,7 +232,7 @@ func (r *Replay) decideRules(out *Replayed, d store.Decided, rules replayRules) 
 		r.compareRules(out, part.recorded, replayed, d.Run)
 		levels := d.Levels
 		if part.alternative != nil {
-			levels = decide.LevelsRead(part.evidence.Features[d.Feature])
+			levels = decide.LevelsRead(part.evidence[d.Feature])
 		}
 		v := r.withholdRelaxed(out, d, part, decide.JoinVerdicts(d.Kind, levels, replayed))
 		verdicts = append(verdicts, v)
@@ -268,7 +268,7 @@ func (r *Replay) decideRules(out *Replayed, d store.Decided, rules replayRules) 
 
 // shownPart is the part that the rest of a decision is about: the alternative that was
 // chosen, or is shown if none was.
-func (rules replayRules) shownPart(d store.Decided) int {
+func (rules replayRules) shownPart(d ledger.Decided) int {
 	return max(0, slices.IndexFunc(rules.parts, func(p rulePart) bool { return p.alternative != nil && reflect.DeepEqual(p.alternative.Rules, d.Rules) }))
 }
 
@@ -287,7 +287,7 @@ func findings(out *Replayed, recorded, replayed []verdict.Reason) {
 
 // withholdRelaxed withdraws a pass again if rules were relaxed after their launches were seen: what
 // was asked then and at the decision is on record.
-func (r *Replay) withholdRelaxed(out *Replayed, d store.Decided, part rulePart, v verdict.Verdict) verdict.Verdict {
+func (r *Replay) withholdRelaxed(out *Replayed, d ledger.Decided, part rulePart, v verdict.Verdict) verdict.Verdict {
 	start := r.runs[d.Run]
 	if start == nil || start.Goals == nil || v != verdict.Pass {
 		return v
@@ -300,7 +300,7 @@ func (r *Replay) withholdRelaxed(out *Replayed, d store.Decided, part rulePart, 
 		name := runtime.CandidateOf(d.Node)
 		if part.alternative != nil {
 			name = part.alternative.Name
-			evidence = slices.DeleteFunc(slices.Clone(evidence), func(e ledger.Evidence) bool { return e.Feature != name })
+			evidence = slices.DeleteFunc(slices.Clone(evidence), func(e gates.Feature) bool { return e.Name != name })
 		}
 		node = runtime.FeatureID(name)
 	}
@@ -319,7 +319,7 @@ func (r *Replay) withholdRelaxed(out *Replayed, d store.Decided, part rulePart, 
 
 // choose chooses among alternatives again. Which is best can only be told if the
 // plan is available, which names the metric.
-func (r *Replay) choose(out *Replayed, d store.Decided, rules replayRules, verdicts []verdict.Verdict) verdict.Verdict {
+func (r *Replay) choose(out *Replayed, d ledger.Decided, rules replayRules, verdicts []verdict.Verdict) verdict.Verdict {
 	var all []*decide.Alternative
 	for i, part := range rules.parts {
 		all = append(all, &decide.Alternative{Feature: &plans.Feature{Name: part.alternative.Name}, Decision: &ledger.Decision{Verdict: verdicts[i]}})
@@ -332,7 +332,7 @@ func (r *Replay) choose(out *Replayed, d store.Decided, rules replayRules, verdi
 		return total
 	}
 	for i, part := range rules.parts {
-		all[i].Gain = decide.Preferred(f.Choose, part.evidence, decide.RecordedSettings(d.Statistics))
+		all[i].Gain = decide.Preferred(f.Choose, part.evidence, *d.Statistics)
 	}
 	best := decide.Best(all)
 	for i, part := range rules.parts {
@@ -354,13 +354,13 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-func (r *Replay) hypothesis(out *Replayed, d store.Decided, rules replayRules) {
+func (r *Replay) hypothesis(out *Replayed, d ledger.Decided, rules replayRules) {
 	h := d.Hypothesis
 	f := r.planOf(d.Run).res.Plan.Feature(d.Feature)
 	if h == nil || h.Test == nil || f == nil || f.Hypothesis == nil || f.Hypothesis.Probe == nil {
 		return
 	}
-	outcome, rule := gates.Claimed(f.Hypothesis.Probe, decide.Decisive(f), rules.parts[rules.shownPart(d)].evidence, decide.RecordedSettings(d.Statistics))
+	outcome, rule := gates.Claimed(f.Hypothesis.Probe, decide.Decisive(f), rules.parts[rules.shownPart(d)].evidence, *d.Statistics)
 	if outcome != h.Outcome {
 		out.differ("hypothesis", "outcome", h.Outcome, outcome)
 	}

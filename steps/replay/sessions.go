@@ -70,7 +70,7 @@ func (out *Replayed) fail(err error) {
 }
 
 // scopeAt is what was decided at the time of a decision.
-func (r *Replay) scopeAt(d store.Decided) *runtime.Scope {
+func (r *Replay) scopeAt(d ledger.Decided) *runtime.Scope {
 	return &runtime.Scope{
 		Run: d.Run,
 		Outcome: func(id string) *ledger.Decision {
@@ -88,7 +88,7 @@ func (r *Replay) scopeAt(d store.Decided) *runtime.Scope {
 // decideBenchmark decides again which launches of a session count for a feature, and
 // whether they are comparable: whether arms did the same work, whether their answers are
 // text, and whether they prove their knobs and differ in nothing else.
-func (r *Replay) decideBenchmark(out *Replayed, d store.Decided) {
+func (r *Replay) decideBenchmark(out *Replayed, d ledger.Decided) {
 	plan, scope := r.planOf(d.Run), r.scopeAt(d)
 	var f *plans.Feature
 	if plan.exact {
@@ -156,7 +156,7 @@ func (out *Replayed) withoutPlan(plan *recordedPlan) {
 }
 
 // decideUnlaunched decides a benchmark again for which nothing was launched.
-func (r *Replay) decideUnlaunched(out *Replayed, d store.Decided, q *ledger.Decision) {
+func (r *Replay) decideUnlaunched(out *Replayed, d ledger.Decided, q *ledger.Decision) {
 	switch {
 	case q != nil && q.Verdict != verdict.Pass:
 		if out.Verdict, _ = decide.Broken(q); out.Verdict != d.Verdict {
@@ -222,7 +222,7 @@ func keys(all []verdict.Reason) (keys []string) {
 
 // decideStep decides a step again: the levels and rows of a comparison, and the
 // numbers that a program printed.
-func (r *Replay) decideStep(out *Replayed, d store.Decided) {
+func (r *Replay) decideStep(out *Replayed, d ledger.Decided) {
 	if len(d.Levels) > 0 {
 		r.decideLevels(out, d)
 		if out.Outcome == Broken || out.Rules == "" {

@@ -21,6 +21,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -70,7 +71,7 @@ func TestOtherTokens(t *testing.T) {
 // Launches of one engine that say different things of themselves are no row.
 func TestCompareWantsOneEngine(t *testing.T) {
 	kind := &kinds.Kind{Observe: []kinds.Pattern{{Name: "attention", Type: "string"}}}
-	v := &variant.Variant{Name: "openai.a", Engine: "openai.a", Key: "A", Spec: engine.Spec{Profile: kind}}
+	v := &variant.Variant{Arm: decide.Arm{Name: "openai.a", Engine: "openai.a", Key: "A"}, Spec: engine.Spec{Profile: kind}}
 	for name, c := range map[string]struct {
 		one, two string
 		want     verdict.Verdict
@@ -103,7 +104,7 @@ func tableOf(all []*ledger.Launch, places int, spoil func(l *ledger.Launch)) *co
 		compareConfig: compareConfig{Launches: 4}, entries: map[*variant.Variant]*gates.Contender{},
 	}
 	for _, name := range []string{"reference", "a", "b"} {
-		v := &variant.Variant{Name: name, Key: name}
+		v := &variant.Variant{Arm: decide.Arm{Name: name, Key: name}}
 		it.variants, it.entries[v] = append(it.variants, v), &gates.Contender{Arm: gates.Arm{Name: name}}
 	}
 	it.adoptLaunches(slices.Clone(all))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -15,6 +16,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -57,10 +59,10 @@ func newRig(t *testing.T, speed speeds) *rig {
 	}
 	r := &rig{}
 	scope := &runtime.Scope{Node: &runtime.Node{ID: "feature.x.benchmark"}, Outcome: func(string) *ledger.Decision { return nil }, Emit: func(ev runtime.Event) { r.told = append(r.told, ev) }}
-	parent := &variant.Variant{Name: "baseline", Key: "base"}
+	parent := &variant.Variant{Arm: decide.Arm{Name: "baseline", Key: "base"}}
 	r.session = &session{lab: lab, scope: scope, id: "s-1", ws: p.Workloads}
 	for _, f := range p.Phases[0].Features {
-		candidate := &variant.Variant{Name: f.Name, Key: f.Name}
+		candidate := &variant.Variant{Arm: decide.Arm{Name: f.Name, Key: f.Name}}
 		r.members = append(r.members, newMember(p, f, launch.Arms{Candidate: candidate, Parent: parent, Root: parent}, []*variant.Variant{parent, candidate}))
 	}
 	r.launch = func(_ context.Context, sl slot, tries []*ledger.Launch) (*ledger.Launch, error) {
@@ -132,7 +134,7 @@ func TestSessionTells(t *testing.T) {
 		for _, rule := range l.Rules {
 			test := rule.Comparisons[0].Test
 			text += fmt.Sprintf(" %s %s %s", rule.Name, rule.Verdict, test.Stop)
-			if test.Stop == verdict.StopOpen && test.Low != nil && test.High != nil && *test.Low < test.Threshold && test.Threshold < *test.High {
+			if test.Stop == stats.Open && test.Low != nil && test.High != nil && *test.Low < test.Threshold && test.Threshold < *test.High {
 				open++
 			}
 		}
@@ -350,7 +352,7 @@ func ids(launches []*ledger.Launch) string {
 // TestInterleave: two arms go ABBA BAAB, any prefix is balanced to within one
 // round, and a longer session begins as a shorter one did.
 func TestInterleave(t *testing.T) {
-	a, b, c := &variant.Variant{Name: "A"}, &variant.Variant{Name: "B"}, &variant.Variant{Name: "C"}
+	a, b, c := &variant.Variant{Arm: decide.Arm{Name: "A"}}, &variant.Variant{Arm: decide.Arm{Name: "B"}}, &variant.Variant{Arm: decide.Arm{Name: "C"}}
 	for _, x := range []struct {
 		arms   []*variant.Variant
 		rounds int
@@ -427,7 +429,7 @@ func TestRootOfAnotherEnvironment(t *testing.T) {
 // rootRig is a rig of one member, whose baseline is not its parent, and how it is made anew.
 func rootRig(t *testing.T) (*rig, func() *member) {
 	r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "root": wobble(210, 0.02)})
-	root, m := &variant.Variant{Name: "baseline", Key: "root"}, r.members[0]
+	root, m := &variant.Variant{Arm: decide.Arm{Name: "baseline", Key: "root"}}, r.members[0]
 	made := func() *member {
 		a := launch.Arms{Parent: m.variants[0], Candidate: m.variants[1], Root: root}
 		return newMember(r.lab.Plan, m.Feature, a, []*variant.Variant{a.Parent, a.Candidate, root})

@@ -19,6 +19,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -71,7 +72,7 @@ func TestValid(t *testing.T) {
 			"{subject?{subject} }request {request}{turn?, turn {turn}}: {causes} ({excerpt:q})",
 			verdict.Int("request", 0)).On("chat")}
 	}
-	vs := []*variant.Variant{{Name: "baseline", Key: "p"}, {Name: "fast", Key: "c"}}
+	vs := []*variant.Variant{{Arm: decide.Arm{Name: "baseline", Key: "p"}}, {Arm: decide.Arm{Name: "fast", Key: "c"}}}
 	for _, c := range []struct {
 		name, mode        string
 		parent, candidate func(*ledger.Launch)
@@ -196,8 +197,8 @@ func TestArmsHaveToAgree(t *testing.T) {
 	other := &plans.Knob{Name: "other", Default: "x", Values: []*plans.KnobValue{{Name: "x"}}, Changes: []string{"attention"}}
 	judge := judgeOf(&plans.Plan{Knobs: []*plans.Knob{knob, other}})
 	vs := []*variant.Variant{
-		{Name: "baseline", Key: "A", Knobs: map[string]string{"moe": "a", "other": "x"}, Spec: engine.Spec{Profile: kind}},
-		{Name: "candidate", Key: "B", Knobs: map[string]string{"moe": "b", "other": "x"}, Spec: engine.Spec{Profile: kind}},
+		{Arm: decide.Arm{Name: "baseline", Key: "A", Knobs: map[string]string{"moe": "a", "other": "x"}}, Spec: engine.Spec{Profile: kind}},
+		{Arm: decide.Arm{Name: "candidate", Key: "B", Knobs: map[string]string{"moe": "b", "other": "x"}}, Spec: engine.Spec{Profile: kind}},
 	}
 	type said = map[string]any
 	for name, c := range map[string]struct {
@@ -262,8 +263,8 @@ func TestOtherEnvironment(t *testing.T) {
 		{Name: "image", Values: []*plans.KnobValue{image("old"), image("new")}},
 		{Name: "env", Values: []*plans.KnobValue{{Name: "off"}, {Name: "on"}}},
 	}}
-	a := &variant.Variant{Name: "baseline", Key: "a", Knobs: map[string]string{"image": "old", "env": "off"}, Spec: engine.Spec{Command: []string{"vllm", "serve", "m"}}}
-	b := &variant.Variant{Name: "faster", Key: "b"}
+	a := &variant.Variant{Arm: decide.Arm{Name: "baseline", Key: "a", Knobs: map[string]string{"image": "old", "env": "off"}}, Spec: engine.Spec{Command: []string{"vllm", "serve", "m"}}}
+	b := &variant.Variant{Arm: decide.Arm{Name: "faster", Key: "b"}}
 	with := func(changes map[string]string, command string) func() {
 		return func() {
 			b.Knobs = maps.Clone(a.Knobs)
@@ -308,7 +309,7 @@ func TestOtherEnvironment(t *testing.T) {
 		}
 	}
 	// Whole engines are compared: only the machine has to be the same.
-	other := &variant.Variant{Name: "sglang", Engine: "sglang.box", Key: "b", Knobs: a.Knobs, Spec: a.Spec}
+	other := &variant.Variant{Arm: decide.Arm{Name: "sglang", Engine: "sglang.box", Key: "b", Knobs: a.Knobs}, Spec: a.Spec}
 	for environment, want := range map[string]string{"image=2 torch=3 weights=4 cpu=c": "", "image=2 cpu=d": "cpu is c"} {
 		got := judgeOf(plan).OtherEnvironment([]*ledger.Launch{launchedIn("a", "1", "image=1 cpu=c"), launchedIn("b", "2", environment)}, []*variant.Variant{a, other})
 		if got.IsZero() != (want == "") || !strings.Contains(got.String(), want) {
@@ -419,8 +420,8 @@ func TestValidRow(t *testing.T) {
 		l[1].Invalid, l[1].Disturbed = verdict.Because(code.FromCache), disturbed
 		return l
 	}
-	server, command := &variant.Variant{Name: "vllm.a", Key: "r"}, &variant.Variant{Name: "command.a", Key: "r", Command: &variant.Command{}}
-	row := &variant.Variant{Name: "sglang.b", Key: "o"}
+	server, command := &variant.Variant{Arm: decide.Arm{Name: "vllm.a", Key: "r"}}, &variant.Variant{Arm: decide.Arm{Name: "command.a", Key: "r"}, Command: &variant.Command{}}
+	row := &variant.Variant{Arm: decide.Arm{Name: "sglang.b", Key: "o"}}
 	for _, c := range []struct {
 		name, mode     string
 		own, reference []*ledger.Launch

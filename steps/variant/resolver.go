@@ -14,6 +14,7 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
 )
 
 // draft is a variant being assembled: the engine block, then knob by knob in plan order.
@@ -90,13 +91,13 @@ func (l *Resolver) Unidentified() (facts []verdict.Reason) {
 // Resolve applies values of all knobs to an engine of the plan, which is started as
 // written if there are none.
 func (l *Resolver) Resolve(s *runtime.Scope, name, engineKey string, knobs map[string]string) (*Variant, error) {
-	return l.resolve(s, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.ChangedKnobs(knobs)}, false)
+	return l.resolve(s, &Variant{Arm: decide.Arm{Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.ChangedKnobs(knobs)}}, false)
 }
 
 // Recorded is the variant of launches recorded under a key, by the plan alone: no file,
 // source or image is read, as they may have changed.
 func (l *Resolver) Recorded(name, engineKey, key string, knobs map[string]string) (*Variant, error) {
-	return l.resolve(nil, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.ChangedKnobs(knobs), Key: key}, true)
+	return l.resolve(nil, &Variant{Arm: decide.Arm{Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.ChangedKnobs(knobs), Key: key}}, true)
 }
 
 // ResolveWith applies the baseline's knob values to an engine of the plan, except those
@@ -108,7 +109,7 @@ func (l *Resolver) ResolveWith(s *runtime.Scope, name, engineKey string, set map
 			knobs = maps.Clone(l.defaultKnobs())
 			maps.Copy(knobs, set)
 		}
-		return l.resolve(s, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: set}, false)
+		return l.resolve(s, &Variant{Arm: decide.Arm{Name: name, Engine: engineKey, Knobs: knobs, Set: set}}, false)
 	}
 	if !s.Planning() {
 		return fresh()

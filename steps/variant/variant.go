@@ -4,18 +4,13 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/steps/decide"
 )
 
-// Variant is an engine with a value for every knob.
+// Variant is an arm with what is started. Its knobs do not change: decisions have them too.
 type Variant struct {
-	// Name is its display name: "baseline", "accepted", or the feature's name.
-	Name string
-	// Engine is the engine block, "kind.name".
-	Engine string
-	// Knobs is the value of every knob, nil if the engine is started as written; Set are
-	// those that may differ from the baseline's. Neither changes: decisions have them too.
-	Knobs, Set map[string]string
-	Spec       engine.Spec
+	decide.Arm
+	Spec engine.Spec
 	// Command is what an engine of kind command prints; nil for a server.
 	Command *Command
 	// ModelConfig is the config.json that the plan names for the model, and ModelConfigAt
@@ -26,10 +21,6 @@ type Variant struct {
 	Uses []kinds.Use
 	// Profiler is how profiles of it are taken; it affects no other starts.
 	Profiler Profiler
-	// Row is set for a row of a comparison.
-	Row bool
-	// Key is its part of the measurement key.
-	Key string
 }
 
 // AsRow is a variant as a row of a comparison: two that start the same remain two rows.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/trace"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -62,7 +63,7 @@ func (s *State) Launch(session, variant string, round int, tg float64, files boo
 	l := &ledger.Launch{
 		ID: fmt.Sprintf("%s.%s.%d", session, variant, round), Session: session, Purpose: ledger.ForBenchmark, Node: "feature.x.benchmark", Variant: variant, VariantKey: "key " + variant,
 		Block: "vllm.main", Ordinal: round, Order: round, Started: s.at, OK: true, Seconds: 80,
-		Cells: []measure.CellRun{{Cell: "chat", Prompt: 512, Output: 128, Concurrency: 4}},
+		Cells: []measure.CellRun{{Cell: "chat", Dimensions: measure.Dimensions{Prompt: 512, Output: 128, Concurrency: 4}}},
 		Metrics: map[string]measure.Summary{
 			"chat.tg": one(tg, "tok/s", measure.Higher), "chat.ttft": one(9000/tg, "ms", measure.Lower), "engine.memory_gb": one(60+tg/40, "GB", measure.Lower),
 			"gpu.power_w": one(200+2*tg, "W", measure.Lower), "gpu.clock_mhz": one(1900, "MHz", measure.Neither),
@@ -113,7 +114,7 @@ func (s *State) feature(phase, name string, v verdict.Verdict, rounds int, base,
 	session := "s-" + name
 	arms := map[string][]string{}
 	test := &verdict.Test{
-		Form: verdict.Ratio, Metric: "chat.tg", Stat: "median", Unit: "tok/s", Arm: name, Against: ledger.Baseline, Relation: "gain", Threshold: 0.1, More: true, Stop: verdict.StopPass,
+		Form: verdict.Ratio, Metric: "chat.tg", Stat: "median", Unit: "tok/s", Arm: name, Against: ledger.Baseline, Relation: "gain", Threshold: 0.1, More: true, Stop: stats.Passed,
 	}
 	var records []*ledger.Record
 	for round := range rounds {
@@ -141,14 +142,19 @@ func (s *State) feature(phase, name string, v verdict.Verdict, rounds int, base,
 		Levels:     []ledger.Level{{Name: "smoke", Verdict: verdict.Pass}, {Name: "kernels", Verdict: verdict.Pass}, {Name: "benchmark", Verdict: v}},
 		Launches:   append(arms[ledger.Baseline], arms[name]...),
 		Hypothesis: &ledger.Hypothesis{Metric: "chat.tg", Expect: "+20%", Because: "fewer bytes a token", Outcome: "confirmed"},
-		Rules:      []ledger.Rule{{Name: "decode", Role: verdict.RoleCriterion, Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1", Reasons: []verdict.Reason{reason}, Comparisons: []ledger.Comparison{{Text: "chat.tg.gain >= 0.1", Verdict: v, Test: test}}}, {Name: "first token", Verdict: v, Expr: "chat.ttft.max <= 1000", Comparisons: []ledger.Comparison{{Test: &verdict.Test{Form: verdict.Range, Metric: "chat.ttft", Stat: "max"}}}}},
-		Evidence: []ledger.Evidence{{
-			Feature:   name,
-			Parent:    ledger.Arm{Name: ledger.Baseline, Launches: arms[ledger.Baseline], Qualified: arms[ledger.Baseline][0]},
-			Candidate: ledger.Arm{Name: name, Launches: arms[name], Qualified: arms[name][0]},
+		Rules:      []verdict.Rule{{Name: "decode", Role: verdict.RoleCriterion, Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1", Reasons: []verdict.Reason{reason}, Comparisons: []verdict.Comparison{{Text: "chat.tg.gain >= 0.1", Verdict: v, Test: test}}}, {Name: "first token", Verdict: v, Expr: "chat.ttft.max <= 1000", Comparisons: []verdict.Comparison{{Test: &verdict.Test{Form: verdict.Range, Metric: "chat.ttft", Stat: "max"}}}}},
+		Evidence: []gates.Feature{{
+			Name: name, Parent: armOf(ledger.Baseline, arms[ledger.Baseline]), Candidate: armOf(name, arms[name]),
 		}},
 	}})
 	s.Add(records...)
+}
+
+// armOf is an arm that its first launch qualified.
+func armOf(name string, ids []string) gates.Arm {
+	a := gates.ArmOf(name, ids...)
+	a.Qualified = a.Launches[0]
+	return a
 }
 
 func (s *State) gate(phase string, v verdict.Verdict) {

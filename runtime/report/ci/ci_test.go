@@ -30,7 +30,7 @@ func recorded(t *testing.T, feature, gate verdict.Verdict, end *ledger.End, more
 		}
 		d := &ledger.Decision{Node: node, Kind: kind, Phase: "p", Attempt: 1, Verdict: v, MeasureKey: "m", DecisionKey: "d", Launches: []string{"l"}}
 		if kind != ledger.KindQualify {
-			d.Rules = []ledger.Rule{{Name: "a < b & \"c\"\x01", Expr: "chat.tg.gain >= 1 || x", Decides: true, Verdict: v}}
+			d.Rules = []verdict.Rule{{Name: "a < b & \"c\"\x01", Expr: "chat.tg.gain >= 1 || x", Decides: true, Verdict: v}}
 			d.Reasons = verdict.Because(code.Of("broken", "{error}"), verdict.Text("error", "<script>|</testcase>"))
 		}
 		if kind == ledger.KindFeature {
@@ -141,7 +141,7 @@ func TestGitHubTellsOnce(t *testing.T) {
 	st := recorded(t, "", "", nil)
 	for _, node := range []string{"feature.f", "phase.p"} {
 		d := &ledger.Decision{Node: node, Kind: ledger.KindGate, Phase: "p", Attempt: 1, Verdict: verdict.Invalid}
-		d.Rules = []ledger.Rule{{Name: "decode", Expr: "chat.tg.gain >= 0", Verdict: verdict.Invalid, Reasons: []verdict.Reason{cause}}}
+		d.Rules = []verdict.Rule{{Name: "decode", Expr: "chat.tg.gain >= 0", Verdict: verdict.Invalid, Reasons: []verdict.Reason{cause}}}
 		if node == "feature.f" {
 			d.Kind, d.Feature = ledger.KindFeature, "f"
 		}
@@ -161,7 +161,7 @@ func TestCaseHasOneCause(t *testing.T) {
 	st := recorded(t, "", "", finished(verdict.Invalid))
 	d := &ledger.Decision{Node: "feature.f", Kind: ledger.KindFeature, Phase: "p", Feature: "f", Attempt: 1, Verdict: verdict.Invalid, Levels: []ledger.Level{{Name: "correctness", Verdict: verdict.Fail}}}
 	for _, path := range []string{"chat.tg.gain", "chat.pp.gain"} {
-		d.Rules = append(d.Rules, ledger.Rule{Name: path, Decides: true, Verdict: verdict.Invalid, Reasons: []verdict.Reason{verdict.New(code.Missing).On(path).From(cause)}})
+		d.Rules = append(d.Rules, verdict.Rule{Name: path, Decides: true, Verdict: verdict.Invalid, Reasons: []verdict.Reason{verdict.New(code.Missing).On(path).From(cause)}})
 	}
 	var page bytes.Buffer
 	if err := st.Append(&ledger.Record{Type: "decision", Run: "r1", Time: noon, Decision: d}); err != nil || JUnit(&page, st, noon) != nil {

@@ -43,7 +43,7 @@ func PullRequest(w io.Writer, st *store.Store) error {
 const missing = "**missing**"
 
 // claim is what is claimed of a feature.
-func claim(p *report.Writer, st *store.Store, run *store.RunView, d *ledger.Decision) {
+func claim(p *report.Writer, st *store.Store, run *ledger.RunView, d *ledger.Decision) {
 	p.Line("## %s: %s\n", d.Feature, d.Verdict)
 	for _, mark := range d.Marks() {
 		p.Line("%s\n", verdict.Sentence(mark))

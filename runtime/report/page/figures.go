@@ -7,9 +7,9 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/trace"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
@@ -198,9 +198,9 @@ func (b *builder) traces(pair *report.Pair) (out []Figure) {
 }
 
 // kernels are the profiles of a candidate and of its parent, if both are on record.
-func (b *builder) kernels(e ledger.Evidence) (out []Figure) {
-	was, had := b.st.LaunchByID(e.Parent.Qualified)
-	is, has := b.st.LaunchByID(e.Candidate.Qualified)
+func (b *builder) kernels(e gates.Feature) (out []Figure) {
+	was, had := b.st.LaunchByID(e.Parent.Qualified.ID)
+	is, has := b.st.LaunchByID(e.Candidate.Qualified.ID)
 	if !had || !has {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -38,10 +39,10 @@ func (b *builder) standing(looks []runtime.Event) {
 				if t == nil || t.Form == verdict.Exact {
 					continue
 				}
-				if t.Stop == verdict.StopOpen && r.Verdict == verdict.Inconclusive {
+				if t.Stop == stats.Open && r.Verdict == verdict.Inconclusive {
 					rule.Mark = Mark{open, "undecided"}
 				}
-				if n := len(t.Looks); n > 0 && t.Stop == verdict.StopOpen {
+				if n := len(t.Looks); n > 0 && t.Stop == stats.Open {
 					rule.Note = "more launches decide it with a chance of " + verdict.Number(t.Looks[n-1].Chance, "share")
 				}
 				if len(t.Values) > 0 && (test == nil || t.Relative() && !test.Relative()) {

@@ -132,7 +132,7 @@ func (t *writer) keep(name string) { t.Line("<!-- keep %s -->\n<!-- /keep -->\n"
 // state is the state of a feature.
 type state struct {
 	row     report.Row
-	decided *store.Decided
+	decided *ledger.Decided
 	// word is short: "pass", "TODO", "blocked by …"; output describes its answers:
 	// coherent, garbage or crashed.
 	word, output string

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -58,7 +59,7 @@ func made(t *testing.T, features, launches int) (*plans.Plan, *store.Store) {
 			l := &ledger.Launch{
 				ID: fmt.Sprintf("%s.%s.%d", session, variant, k), Session: session, Purpose: ledger.ForBenchmark, Node: "feature." + f.Name + ".benchmark", Variant: variant,
 				VariantKey: variant, Block: "vllm.main", Knobs: map[string]string{f.Name: "on"}, Ordinal: 1 + k/2, Order: 1 + k, Started: at, OK: true,
-				Cells:       []measure.CellRun{{Cell: "chat", Prompt: 32, Output: 8, Concurrency: 1}},
+				Cells:       []measure.CellRun{{Cell: "chat", Dimensions: measure.Dimensions{Prompt: 32, Output: 8, Concurrency: 1}}},
 				Fingerprint: map[string]string{"gpu": "GB10"}, Observed: map[string]ledger.Observed{"attention": {Value: "FLASHINFER"}},
 				Metrics: map[string]measure.Summary{},
 			}
@@ -79,10 +80,10 @@ func made(t *testing.T, features, launches int) (*plans.Plan, *store.Store) {
 			v = verdict.Fail
 		}
 		add(&ledger.Record{Type: "decision", Decision: &ledger.Decision{
-			Node: "feature." + f.Name, Kind: ledger.KindFeature, Phase: "one", Feature: f.Name, Attempt: 1, Verdict: v, Session: session, Statistics: &ledger.Statistics{FalsePass: 0.01, FalseFail: 0.05, Min: 4, Max: 8}, Launches: append(arms[ledger.Baseline], arms[f.Name]...),
+			Node: "feature." + f.Name, Kind: ledger.KindFeature, Phase: "one", Feature: f.Name, Attempt: 1, Verdict: v, Session: session, Statistics: &gates.Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 4, Max: 8}, Launches: append(arms[ledger.Baseline], arms[f.Name]...),
 			Levels:   []ledger.Level{{Name: "smoke", Verdict: verdict.Pass}},
-			Evidence: []ledger.Evidence{{Feature: f.Name, Candidate: ledger.Arm{Name: f.Name, Launches: arms[f.Name]}, Parent: ledger.Arm{Name: ledger.Baseline, Launches: arms[ledger.Baseline]}}},
-			Rules: []ledger.Rule{{Name: "decode", Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1", Inputs: []ledger.Input{{
+			Evidence: []gates.Feature{{Name: f.Name, Candidate: gates.ArmOf(f.Name, arms[f.Name]...), Parent: gates.ArmOf(ledger.Baseline, arms[ledger.Baseline]...)}},
+			Rules: []verdict.Rule{{Name: "decode", Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1", Inputs: []verdict.Input{{
 				Path: "chat.tg.gain", Value: &gain, N: launches / 2, BaseN: launches / 2, PerLaunch: values[f.Name], BasePerLaunch: values[ledger.Baseline],
 			}}}},
 		}})

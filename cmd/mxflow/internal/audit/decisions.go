@@ -13,7 +13,7 @@ import (
 
 // audited is a decision and, if it is a confirmation, its engine.
 type audited struct {
-	store.Decided
+	ledger.Decided
 	Engine string `json:"engine,omitempty"`
 }
 
@@ -22,7 +22,7 @@ func printDecisions(h Host, st *store.Store) {
 	all, waivers := []audited{}, st.Waivers()
 	for i, r := range st.Records() {
 		if r.Decision != nil {
-			d := audited{Decided: store.Decided{Decision: r.Decision, Record: i, Run: r.Run, Time: r.Time}}
+			d := audited{Decided: ledger.Decided{Decision: r.Decision, Record: i, Run: r.Run, Time: r.Time}}
 			d.Engine = onEngine(st, d.Decided)
 			all = append(all, d)
 		}
@@ -50,7 +50,7 @@ func printDecisions(h Host, st *store.Store) {
 
 // onEngine is the engine of a confirmation's decision, "kind.name"; empty for others. One
 // that was never measured was qualified there, or attempted to be.
-func onEngine(st *store.Store, d store.Decided) string {
+func onEngine(st *store.Store, d ledger.Decided) string {
 	if d.Kind != string(runtime.KindCriteria) {
 		return ""
 	}
@@ -64,7 +64,7 @@ func onEngine(st *store.Store, d store.Decided) string {
 }
 
 // printWaiver prints a waiver as given, whatever became of it.
-func printWaiver(h Host, w store.Waived) {
+func printWaiver(h Host, w ledger.Waived) {
 	word, says := "waived", fmt.Sprintf("by %s until %s: %s", w.By, ledger.Minute(w.Expires), w.Reason)
 	if w.Revoked {
 		word, says = "waiver revoked", fmt.Sprintf("by %s: %s", w.By, w.Reason)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/progress"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
@@ -124,9 +125,9 @@ func TestServeFollows(t *testing.T) {
 	must.Equal(t, "something was written while a launch is measured", progressAt(t, st), written)
 	for said = next(); strings.Contains(said, "weights") || strings.Contains(said, "password"); said = next() {
 	}
-	open, low, high := verdict.Test{Form: verdict.Ratio, Metric: "chat.tg", Relation: "gain", More: true, Threshold: 0.1, Stop: verdict.StopOpen, Plan: []int{4, 6, 8}, Values: []float64{50, 51, 52, 53}}, 0.02, 0.3
+	open, low, high := verdict.Test{Form: verdict.Ratio, Metric: "chat.tg", Relation: "gain", More: true, Threshold: 0.1, Stop: stats.Open, Plan: []int{4, 6, 8}, Values: []float64{50, 51, 52, 53}}, 0.02, 0.3
 	estimate := 0.15
-	open.Estimate, open.Low, open.High, open.Looks = &estimate, &low, &high, []verdict.Look{{N: 4, Chance: 0.62}}
+	open.Estimate, open.Low, open.High, open.Looks = &estimate, &low, &high, []stats.Look{{N: 4, Chance: 0.62}}
 	r.Event(runtime.Event{Type: "looked", Time: time.Now(), Node: "feature.moe.benchmark", Phase: "a", Feature: "moe", Look: &runtime.Look{Launches: 4, Most: 8, Next: 6, Rules: []verdict.Rule{{
 		Name: "decode", Expr: "chat.tg.gain >= 0.1", Verdict: verdict.Inconclusive, Comparisons: []verdict.Comparison{{Verdict: verdict.Inconclusive, Test: &open}},
 	}}}})

@@ -37,9 +37,9 @@ func TestExitStatusOnce(t *testing.T) {
 // TestHeadline: what was chosen stands before the levels and criteria, also where
 // these are called as a sentence of another kind begins.
 func TestHeadline(t *testing.T) {
-	level, odd := ledger.Level{Name: "smoke", Verdict: verdict.Pass}, ledger.Rule{Name: "level best", Role: "criterion", Verdict: verdict.Pass, Reasons: facts("enough")}
+	level, odd := ledger.Level{Name: "smoke", Verdict: verdict.Pass}, verdict.Rule{Name: "level best", Role: "criterion", Verdict: verdict.Pass, Reasons: facts("enough")}
 	d := &ledger.Decision{
-		Kind: "feature", Verdict: verdict.Pass, Levels: []ledger.Level{level}, Rules: []ledger.Rule{odd},
+		Kind: "feature", Verdict: verdict.Pass, Levels: []ledger.Level{level}, Rules: []verdict.Rule{odd},
 		Reasons: []verdict.Reason{fact("criterion a is what was chosen by"), level.WithoutCauses(), odd.Reason()},
 	}
 	if got, want := verdict.Lines(Why(d)), []string{"criterion a is what was chosen by", "level best: enough"}; !slices.Equal(got, want) {
@@ -86,7 +86,7 @@ func finished(t *testing.T, features int, worst verdict.Verdict) *apply.Result {
 	words := []verdict.Verdict{verdict.Pass, verdict.Pass, verdict.Fail, verdict.Inconclusive, verdict.Invalid}
 	for i := range features {
 		name, phase := fmt.Sprintf("port_of_kernel_%d", i), fmt.Sprintf("phase_%d", i/5)
-		rules := []ledger.Rule{
+		rules := []verdict.Rule{
 			{Name: "decode", Role: verdict.RoleCriterion, Decides: true, Verdict: words[i%5], Reasons: facts(fmt.Sprintf("chat.tg.gain %+d.3%% (required ≥ +10%%, lower bound %+d.1%%, 4 launches per arm)", i, i-1))},
 			{Name: "memory", Role: verdict.RoleCriterion, Decides: true, Verdict: words[i%5], Reasons: facts("engine.memory_gb.delta 0.1 GB (required ≤ 2 GB, upper bound 0.2 GB over all pairs of launches, 4 launches per arm)")},
 		}

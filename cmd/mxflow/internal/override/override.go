@@ -13,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -32,10 +33,10 @@ func OneLine(flag, text string, most int, what string) (string, error) {
 }
 
 // Standing is the standing decision about a node, or an error why there is none.
-func Standing(st *store.Store, node string) (store.Decided, error) {
+func Standing(st *store.Store, node string) (ledger.Decided, error) {
 	for _, l := range report.Locked(st) {
 		if l.Node == node {
-			return store.Decided{}, fmt.Errorf("%s is locked and undecided: %s", node, l.Cause.String())
+			return ledger.Decided{}, fmt.Errorf("%s is locked and undecided: %s", node, l.Cause.String())
 		}
 	}
 	for _, d := range report.Standing(st) {
@@ -43,7 +44,7 @@ func Standing(st *store.Store, node string) (store.Decided, error) {
 			return d, nil
 		}
 	}
-	return store.Decided{}, fmt.Errorf("%s was decided once but is no longer in the plan: there is nothing left to unlock", node)
+	return ledger.Decided{}, fmt.Errorf("%s was decided once but is no longer in the plan: there is nothing left to unlock", node)
 }
 
 // longestWaiver is the maximum duration of a waiver: a permanent one would be a changed

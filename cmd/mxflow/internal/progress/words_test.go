@@ -37,9 +37,9 @@ func TestLines(t *testing.T) {
 	broke.Why = fact("the engine died")
 	own.Variant, own.LaunchesLeast = "gemm", 0
 	asked.Level = ledger.ForAgreement
-	rule := ledger.Rule{Name: "decode", Decides: true, Verdict: verdict.Pass, Reasons: []verdict.Reason{fact("enough")}}
-	port := ledger.Decision{Node: "feature.gemm", Kind: ledger.KindFeature, Phase: "port", Feature: "gemm", Verdict: verdict.Pass, Accepted: true, Rules: []ledger.Rule{rule}}
-	gate := ledger.Decision{Node: "phase.port", Kind: ledger.KindGate, Phase: "port", Verdict: verdict.Pass, Rules: []ledger.Rule{rule}}
+	rule := verdict.Rule{Name: "decode", Decides: true, Verdict: verdict.Pass, Reasons: []verdict.Reason{fact("enough")}}
+	port := ledger.Decision{Node: "feature.gemm", Kind: ledger.KindFeature, Phase: "port", Feature: "gemm", Verdict: verdict.Pass, Accepted: true, Rules: []verdict.Rule{rule}}
+	gate := ledger.Decision{Node: "phase.port", Kind: ledger.KindGate, Phase: "port", Verdict: verdict.Pass, Rules: []verdict.Rule{rule}}
 	failed := ledger.Decision{Node: "phase.port.step.exec.make", Kind: ledger.KindStep, Phase: "port", Verdict: verdict.Fail, Reasons: []verdict.Reason{fact("exit status 9")}}
 	inner := ledger.Decision{Node: "feature.gemm.qualify", Kind: ledger.KindQualify, Phase: "port", Feature: "gemm", Verdict: verdict.Fail}
 	dead := ledger.Decision{Node: "feature.sinks", Kind: ledger.KindFeature, Feature: "sinks", Verdict: verdict.Error, Reasons: []verdict.Reason{broke.Why}}

@@ -261,7 +261,7 @@ func testWords(r *ab.Result) string {
 	switch {
 	case t.Near(look):
 		text += "; too near the threshold for so few launches"
-	case t.Stop == verdict.StopFutile:
+	case t.Stop == stats.Futile:
 		text += fmt.Sprintf("; stopped early: more launches had a %s chance of deciding", cmp.Or(strings.TrimPrefix(percent(look.Chance), "0.0%"), "tiny"))
 	}
 	if s := r.Rates; s != nil {
@@ -315,7 +315,7 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 		}
 	case r.Verdict == verdict.Pass:
 		r.Said = "B " + q.Claim.Says(label) + "."
-	case r.Verdict == verdict.Fail && r.Stopped == verdict.StopScreen:
+	case r.Verdict == verdict.Fail && r.Stopped == stats.Screened:
 		r.Said = fmt.Sprintf("B %s, clearly enough for one launch of each.", q.Claim.Not(label))
 	case r.Verdict == verdict.Fail && n > 0 && len(r.LogTail) == 0 && r.LevelsPassed():
 		r.Said = "B " + q.Claim.Not(label) + "."

@@ -15,12 +15,13 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
-	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/ab"
 )
 
@@ -41,16 +42,16 @@ func facts(texts ...string) (reasons []verdict.Reason) {
 // TestTestWords: a chance of nothing is not printed as one of 0%.
 func TestTestWords(t *testing.T) {
 	for name, c := range map[string]struct {
-		stop   verdict.Stop
+		stop   stats.Outcome
 		n      int
 		chance float64
 		want   string
 	}{
-		"screened": {verdict.StopScreen, 1, 0, "none: one launch of each"},
-		"futile":   {verdict.StopFutile, 4, 0.032, "stopped early: more launches had a 3.2% chance of deciding"},
-		"hopeless": {verdict.StopFutile, 4, 1e-9, "stopped early: more launches had a tiny chance of deciding"},
+		"screened": {stats.Screened, 1, 0, "none: one launch of each"},
+		"futile":   {stats.Futile, 4, 0.032, "stopped early: more launches had a 3.2% chance of deciding"},
+		"hopeless": {stats.Futile, 4, 1e-9, "stopped early: more launches had a tiny chance of deciding"},
 	} {
-		got := testWords(&ab.Result{Test: &verdict.Test{Form: verdict.Ratio, Stop: c.stop, Looks: []verdict.Look{{N: c.n, Chance: c.chance}}}})
+		got := testWords(&ab.Result{Test: &verdict.Test{Form: verdict.Ratio, Stop: c.stop, Looks: []stats.Look{{N: c.n, Chance: c.chance}}}})
 		must.Contain(t, name, got, c.want)
 	}
 }
@@ -94,12 +95,12 @@ func launched(r *ab.Result, a, b []float64) {
 	r.Change = &change
 }
 
-func tested(r *ab.Result, q *ab.Question, stop verdict.Stop, look verdict.Look, low, high float64) {
-	r.Test = &verdict.Test{Form: verdict.Ratio, Pass: 0.002, Fail: 0.015, Plan: []int{4, 6, 8}, Looks: []verdict.Look{look}, Stop: stop}
-	if stop != verdict.StopPass && stop != verdict.StopFail {
+func tested(r *ab.Result, q *ab.Question, stop stats.Outcome, look stats.Look, low, high float64) {
+	r.Test = &verdict.Test{Form: verdict.Ratio, Terms: stats.Terms{Pass: 0.002, Fail: 0.015}, Plan: []int{4, 6, 8}, Looks: []stats.Look{look}, Stop: stop}
+	if stop != stats.Passed && stop != stats.Failed {
 		r.Test.Beside = verdict.Because(code.SettlesNever, verdict.Num("gap", 0.001, "share"), verdict.Num("spread", 0.007, "share"), verdict.Int("launches", 12))
 	}
-	r.Rates = &ledger.Statistics{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8}
+	r.Rates = &gates.Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8}
 	low, high = q.Claim.Change(low), q.Claim.Change(high)
 	if low > high {
 		low, high = high, low
@@ -116,7 +117,7 @@ func TestCaveats(t *testing.T) {
 		verdict.Say("launches.note", "{launches} of {of} launches",
 			verdict.Int("launches", 4), verdict.Int("of", 8)).From(fact("tokens were counted as stream events")),
 	}}
-	tested(r, q, verdict.StopPass, verdict.Look{N: 4}, 0.1, 0.2)
+	tested(r, q, stats.Passed, stats.Look{N: 4}, 0.1, 0.2)
 	r.B.Replaced, r.B.Broke = 3, 2
 	r.B.All = []*ledger.Launch{{Purpose: "benchmark", OK: true}, {Purpose: "benchmark", Error: fact("it broke")}}
 	r.A.Replaced = 1 // disturbed
@@ -169,33 +170,33 @@ var abGolden = []struct {
 	{"pass", "+10%", ledger.End{Verdict: verdict.Pass}, func(q *ab.Question, r *ab.Result) {
 		q.MustSeeB = []string{"*backend: CUTLASS*"}
 		launched(r, []float64{31.58, 31.82, 31.63, 31.87}, []float64{38.4, 38.6, 38.5, 38.55})
-		tested(r, q, verdict.StopPass, verdict.Look{N: 4, PPass: 1.2e-7, PFail: 1}, 0.1928, 0.2274)
+		tested(r, q, stats.Passed, stats.Look{N: 4, PPass: 1.2e-7, PFail: 1}, 0.1928, 0.2274)
 		r.Differs = append(r.Differs, ab.Diff{What: "moe_kernel (observed)", A: `"marlin"`, B: `"cutlass"`, Intended: "yes: --must-see", Observed: true})
 		r.Levels = append([]ledger.Level{{Name: "kernels", Verdict: verdict.Pass, Reasons: facts(`ab = "B": seen "*backend: CUTLASS*" (line 41: [MXFP4] Using backend: CUTLASS)`)}}, r.Levels...)
 	}},
 	{"pass_by_default", "", ledger.End{Verdict: verdict.Pass}, func(q *ab.Question, r *ab.Result) {
 		launched(r, []float64{31.58, 31.82, 31.63, 31.87}, []float64{31.5, 31.9, 31.7, 31.8})
-		tested(r, q, verdict.StopPass, verdict.Look{N: 4, PPass: 7.6e-5, PFail: 1}, -0.016, 0.01)
+		tested(r, q, stats.Passed, stats.Look{N: 4, PPass: 7.6e-5, PFail: 1}, -0.016, 0.01)
 	}},
 	{"faster_by_default", "", ledger.End{Verdict: verdict.Pass}, func(q *ab.Question, r *ab.Result) {
 		q.Again = func(more ...string) string {
 			return "mxflow ab --a 'KERNEL=marlin ./serve.sh' --b 'KERNEL=gemm ./serve.sh' " + strings.Join(more, " ")
 		}
 		launched(r, []float64{31.58, 31.82, 31.63, 31.87}, []float64{38.4, 38.6, 38.5, 38.55})
-		tested(r, q, verdict.StopPass, verdict.Look{N: 4, PPass: 1.2e-7, PFail: 1}, 0.1928, 0.2274)
+		tested(r, q, stats.Passed, stats.Look{N: 4, PPass: 1.2e-7, PFail: 1}, 0.1928, 0.2274)
 	}},
 	{"fail", "+10%", ledger.End{Verdict: verdict.Fail, Exit: 2}, func(q *ab.Question, r *ab.Result) {
 		launched(r, []float64{31.58, 31.82, 31.63, 31.7}, []float64{29, 28.8, 29.1, 28.9})
-		tested(r, q, verdict.StopFail, verdict.Look{N: 4, PPass: 1, PFail: 1.2e-6}, -0.1075, -0.0735)
+		tested(r, q, stats.Failed, stats.Look{N: 4, PPass: 1, PFail: 1.2e-6}, -0.1075, -0.0735)
 	}},
 	{"inconclusive", "+5%", ledger.End{Verdict: verdict.Inconclusive, Exit: 3}, func(q *ab.Question, r *ab.Result) {
 		launched(r, []float64{31.58, 31.82, 31.63, 31.7}, []float64{33.1, 33.6, 32.9, 33.4})
-		tested(r, q, verdict.StopEnd, verdict.Look{N: 4, PPass: 0.4, PFail: 0.6}, 0.02, 0.08)
+		tested(r, q, stats.Ended, stats.Look{N: 4, PPass: 0.4, PFail: 0.6}, 0.02, 0.08)
 	}},
 	{"inconclusive_latency", "-5%", ledger.End{Verdict: verdict.Inconclusive, Exit: 3}, func(q *ab.Question, r *ab.Result) {
 		q.Claim, _ = ab.ParseClaim("ttft", "-5%")
 		launched(r, []float64{310, 352, 300, 361}, []float64{302, 331, 340, 290})
-		tested(r, q, verdict.StopFutile, verdict.Look{N: 4, PPass: 0.4, PFail: 0.6, Chance: 0.03}, -0.2, 0.22)
+		tested(r, q, stats.Futile, stats.Look{N: 4, PPass: 0.4, PFail: 0.6, Chance: 0.03}, -0.2, 0.22)
 	}},
 	{"invalid", "", ledger.End{Verdict: verdict.Invalid, Exit: 2}, func(q *ab.Question, r *ab.Result) {
 		launched(r, []float64{31.58, 31.82}, []float64{61.2, 60.9})
@@ -302,7 +303,7 @@ func TestFirstLookNotReached(t *testing.T) {
 
 // How the last run ended is a sentence, whatever ended it.
 func TestWork(t *testing.T) {
-	for want, last := range map[string]store.RunInfo{
+	for want, last := range map[string]ledger.RunInfo{
 		"last run r1 finished, exit status 4":                              {ID: "r1", Exit: 4, Reason: verdict.New(code.Finished)},
 		"last run r1 interrupted, exit status 130":                         {ID: "r1", Exit: 130, Reason: verdict.New(code.Interrupted)},
 		"last run r1 stopped, exit status 4: cannot record: no space left": {ID: "r1", Exit: 4, Reason: verdict.OfError(errors.New("cannot record: no space left"))},

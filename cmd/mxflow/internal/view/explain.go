@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -279,7 +280,7 @@ func (p *argument) looks(t *verdict.Test) {
 func came(t *verdict.Test, i int) string {
 	l, last := t.Looks[i], i == len(t.Looks)-1
 	switch {
-	case last && t.Stop == verdict.StopScreen:
+	case last && t.Stop == stats.Screened:
 		return "fail: far beyond the threshold"
 	case l.DF == 0 && l.N == 2 && t.First == 2:
 		return "not clear after two"
@@ -287,11 +288,11 @@ func came(t *verdict.Test, i int) string {
 		return "no test yet"
 	case t.Near(l):
 		return "too near for " + verdict.Launches(l.N)
-	case !last, t.Stop == verdict.StopOpen:
+	case !last, t.Stop == stats.Open:
 		return "continue"
 	}
-	return map[verdict.Stop]string{
-		verdict.StopPass: "pass", verdict.StopFail: "fail", verdict.StopFutile: "stopped early", verdict.StopEnd: "last look",
+	return map[stats.Outcome]string{
+		stats.Passed: "pass", stats.Failed: "fail", stats.Futile: "stopped early", stats.Ended: "last look",
 	}[t.Stop]
 }
 
@@ -325,14 +326,14 @@ func conclusions(t *verdict.Test) (lines []string) {
 			recorded = fmt.Sprintf("%d against %s", len(t.Values), verdict.Launches(len(t.Base)))
 		}
 		lines = append(lines, fmt.Sprintf("Still open: %s recorded, first look not reached.", recorded))
-	case t.Stop == verdict.StopScreen:
+	case t.Stop == stats.Screened:
 		lines = append(lines, "One launch per arm shows only what is far beyond the threshold; it is not a test of launch-to-launch variance.")
-	case t.Stop == verdict.StopFutile:
+	case t.Stop == stats.Futile:
 		chance := verdict.Digits(t.Looks[len(t.Looks)-1].Chance, "share", -2)
 		lines = append(lines, fmt.Sprintf("Stopped early: more launches had a %s chance of deciding.", chance))
-	case t.Stop == verdict.StopEnd:
+	case t.Stop == stats.Ended:
 		lines = append(lines, "Undecided at the maximum of launches.")
-	case t.Stop == verdict.StopOpen:
+	case t.Stop == stats.Open:
 		lines = append(lines, "Still open.")
 	case len(t.Values) > t.N():
 		lines = append(lines, fmt.Sprintf("Later launches were made for other comparisons (%d of this arm are recorded) and do not change it.", len(t.Values)))
@@ -358,7 +359,7 @@ func change(t *verdict.Test) string {
 	if !t.More {
 		pass, fail, upTo = fail, pass, "down to"
 	}
-	if t.Stop == verdict.StopPass {
+	if t.Stop == stats.Passed {
 		return fmt.Sprintf("A threshold %s %s would also have passed here; from %s it would have failed; in between, more launches would follow.", upTo, pass, fail)
 	}
 	text := fmt.Sprintf("A threshold %s %s would have passed here; from %s it would have failed.", upTo, pass, fail)

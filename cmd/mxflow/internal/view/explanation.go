@@ -21,7 +21,7 @@ type Explanation struct {
 	// Alternative is the requested one, for a feature that chooses.
 	Alternative string `json:"alternative,omitempty"`
 	// Decision is nil if the node was never decided.
-	Decision *store.Decided `json:"decision,omitempty"`
+	Decision *ledger.Decided `json:"decision,omitempty"`
 	// Locked is why the newest run could not decide it; then an earlier decision no
 	// longer stands.
 	Locked verdict.Reason `json:"locked,omitzero"`
@@ -59,7 +59,7 @@ func Explain(st *store.Store, node, alternative string, number int) (*Explanatio
 	history := st.History(node)
 	at := len(history) - 1
 	if number > 0 {
-		at = slices.IndexFunc(history, func(d store.Decided) bool { return d.Attempt == number })
+		at = slices.IndexFunc(history, func(d ledger.Decided) bool { return d.Attempt == number })
 		if at < 0 {
 			return nil, fmt.Errorf("%s has no attempt %d: there are %d", node, number, len(history))
 		}
@@ -125,15 +125,15 @@ func Explain(st *store.Store, node, alternative string, number int) (*Explanatio
 // Moved are the metrics that a feature demonstrably changed, by the launches that decided
 // it.
 func Moved(st *store.Store, d *ledger.Decision) []gates.Movement {
-	i := slices.IndexFunc(d.Evidence, func(ev ledger.Evidence) bool { return ev.Feature == d.Feature })
+	i := slices.IndexFunc(d.Evidence, func(ev gates.Feature) bool { return ev.Name == d.Feature })
 	if d.Kind != ledger.KindFeature || d.Statistics == nil || i < 0 {
 		return nil
 	}
-	ev, err := decide.Assemble(d.Evidence[i:i+1], st.LaunchByID)
+	ev, err := decide.Read(d.Evidence[i:i+1], st.LaunchByID)
 	if err != nil {
 		return nil // nothing is known of missing launches
 	}
-	return report.Decided(d, gates.ChangedMetrics(d.Feature, ev.Features[d.Feature], decide.RecordedSettings(d.Statistics)))
+	return report.Decided(d, gates.ChangedMetrics(d.Feature, ev[d.Feature], *d.Statistics))
 }
 
 // rule is a decided rule of a feature, or of one of its alternatives.
@@ -143,7 +143,7 @@ type rule struct {
 }
 
 // marksOf is the waiver of a decision, if there is one.
-func marksOf(st *store.Store, d store.Decided, now time.Time) (marks []verdict.Reason) {
+func marksOf(st *store.Store, d ledger.Decided, now time.Time) (marks []verdict.Reason) {
 	var waiver *ledger.Waiver
 	for _, r := range st.Records() {
 		if r.Waiver.About(d.Decision) {

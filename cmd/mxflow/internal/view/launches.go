@@ -15,7 +15,6 @@ import (
 	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // Launch prints every metric of a launch with all its statistics.
@@ -152,10 +151,10 @@ func allLaunches(on table.Screen, launches []*ledger.Launch) {
 
 // perVariant prints what the launches of a run that count came to: a row for each variant
 // of a session.
-func perVariant(on table.Screen, sheet *report.Sheet, v *store.RunView) {
+func perVariant(on table.Screen, sheet *report.Sheet, v *ledger.RunView) {
 	var arms []*report.Arm
 	for _, l := range v.Launches {
-		compared := slices.ContainsFunc(v.Decisions, func(d store.Decided) bool { return len(d.Rows) > 0 && d.Session == l.Session })
+		compared := slices.ContainsFunc(v.Decisions, func(d ledger.Decided) bool { return len(d.Rows) > 0 && d.Session == l.Session })
 		if l.Purpose != ledger.ForBenchmark || !measures(l.Node) || !l.OK || len(l.Invalid) > 0 || compared {
 			continue
 		}

@@ -18,7 +18,7 @@ import (
 
 // Run prints a run: what it decided by which number, and what its variants came to, in the columns
 // of a plan; with all, every reason, and every launch with all its metrics.
-func Run(on table.Screen, st *store.Store, v *store.RunView, p *plans.Plan, all bool) {
+func Run(on table.Screen, st *store.Store, v *ledger.RunView, p *plans.Plan, all bool) {
 	sheet := report.SheetOf(st, p)
 	fmt.Fprintf(on, "run %s of plan %s (%s), started %s\n", v.ID, v.Plan, v.PlanFile, verdict.Second(v.Started))
 	if v.Done {
@@ -58,10 +58,10 @@ func Run(on table.Screen, st *store.Store, v *store.RunView, p *plans.Plan, all 
 }
 
 // decisions prints what a run decided.
-func decisions(on table.Screen, sheet *report.Sheet, v *store.RunView, all bool) {
+func decisions(on table.Screen, sheet *report.Sheet, v *ledger.RunView, all bool) {
 	var rows [][]string
 	var lines []string
-	page, steps, attempts := new(verdict.Page), 0, slices.ContainsFunc(v.Decisions, func(d store.Decided) bool { return d.Attempt > 1 })
+	page, steps, attempts := new(verdict.Page), 0, slices.ContainsFunc(v.Decisions, func(d ledger.Decided) bool { return d.Attempt > 1 })
 	for _, d := range v.Decisions {
 		var w *ledger.Waiver
 		for _, given := range v.Waivers {
@@ -74,7 +74,7 @@ func decisions(on table.Screen, sheet *report.Sheet, v *store.RunView, all bool)
 			lines = append(lines, attemptLine(o.Node, o.Verdict, o.Attempt, o.Reasons))
 		}
 		feature := runtime.FeatureID(runtime.CandidateOf(d.Node))
-		switch of := func(o store.Decided) bool { return o.Node == feature }; {
+		switch of := func(o ledger.Decided) bool { return o.Node == feature }; {
 		case all:
 		case measures(d.Node) && (d.Verdict == verdict.Pass || slices.ContainsFunc(v.Decisions, of)):
 			continue

@@ -177,7 +177,7 @@ func stackLines(on table.Screen, st *store.Store) {
 }
 
 // Work is the state of the newest run, for after its plan's name.
-func Work(w report.Work, last store.RunInfo) string {
+func Work(w report.Work, last ledger.RunInfo) string {
 	who := ""
 	if w.Holder != nil {
 		who = fmt.Sprintf(" (process %d on %s, since %s)", w.Holder.PID, w.Holder.Host, verdict.Second(w.Holder.Started))

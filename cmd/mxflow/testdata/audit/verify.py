@@ -17,7 +17,7 @@ import os
 import re
 import sys
 
-HEADER = "mxflow-ledger/4"
+HEADER = "mxflow-ledger/5"
 
 
 class Wrong(Exception):
