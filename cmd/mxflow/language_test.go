@@ -118,8 +118,6 @@ var conditional = map[string]bool{
 	"knob.value.must_see.log":      true, // or another source
 	"knob.value.must_not_see.log":  true,
 	"executor.local.devices":       true, // or slots
-	"phase.feature.criterion.rule": true, // or expr
-	"phase.gate.rule.expr":         true, // or rule
 }
 
 // needed reports whether the example at a path is refused without an attribute.
