@@ -294,7 +294,6 @@ func TestSensibleNumbersOfNewScopes(t *testing.T) {
 		"host.cpu_share <= 80":                                    "Comparison always holds",
 		"serving.r1.error_rate < 0":                               "Comparison can never hold",
 		"serving.r1.goodput > 0":                                  "",
-		"serving.r1.ttft <= 0.2":                                  "Implausible for the unit",
 		"gpu.power_w > 0":                                         "Comparison always holds",
 		"grid.p512.o32.d0.c1.ttft.p99 <= 500":                     "Too few requests",
 		"grid.p512.o32.d0.c1.itl.p99 <= 50":                       "",
