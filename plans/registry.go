@@ -97,6 +97,10 @@ type Attr struct {
 	// Needs is what a required attribute is for, in the message that it is missing; empty
 	// is Doc.
 	Needs string
+	// Excludes are attributes and blocks beside which it is not written, Requires those
+	// without which it has no effect, Unless those without which it is required: any of
+	// them, by name or as "name=value".
+	Excludes, Requires, Unless []string
 }
 
 // AttrType is the type of an attribute, in words that docs show.

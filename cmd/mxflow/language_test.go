@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -139,6 +140,12 @@ func TestDescriptionAgreesWithDecoders(t *testing.T) {
 			absent := try(cty.NilVal)
 			if need := needed(path, a); need == absent.OK() && !elsewhere[path+"."+a.Name] {
 				t.Errorf("%s.%s: needed is %v, but without it the plan is valid: %v\n%s", path, a.Name, need, absent.OK(), explained(&absent.Findings))
+			}
+			for _, term := range slices.Concat(a.Excludes, a.Requires, a.Unless) {
+				name, _, _ := strings.Cut(term, "=")
+				if d.Attr(name) == nil && d.Block(name) == nil {
+					t.Errorf("%s.%s: there is no %s beside it", path, a.Name, name)
+				}
 			}
 			if a.Default != nil {
 				given := try(value(t, a.Default))

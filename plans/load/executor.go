@@ -92,8 +92,6 @@ func (l *loader) decodeExecutor(blocks hcl.Blocks) {
 		l.Fail(b.DefRange, "executor", "Nothing to share out", "Name ‹devices = [\"0\", \"1\"]›, or, for engines that use no GPU, how many launches run at once: ‹slots = 2›.")
 	case listed && len(e.Devices)%e.PerLaunch != 0:
 		l.Fail(f.At("per_launch"), "executor", "Devices left over", "%d devices cannot be divided into launches of %d. Name %d.", len(e.Devices), e.PerLaunch, len(e.Devices)/e.PerLaunch*e.PerLaunch)
-	case !listed && e.PerLaunch != 1:
-		l.Fail(f.At("per_launch"), "executor", "GPUs of no devices", "per_launch counts GPUs, but devices names none. Add devices, or remove it.")
 	case listed && e.Slots > e.Places():
 		l.Fail(f.At("slots"), "executor", "More slots than places", "The devices make %d places, but slots is %d. Lower slots, or name more devices.", e.Places(), e.Slots)
 	case kind == plans.SSHExecutor && (len(e.Command) == 0 || !strings.Contains(strings.Join(e.Command, " "), "{host}")):

@@ -27,16 +27,12 @@ var BenchmarkSchema = plans.Schema{
 }`,
 	Attrs: []plans.Attr{
 		{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "Workloads to send, in this order. Required for a server unless `suite` is given; an engine of kind `command` brings its own work and has neither."},
-		{Name: "suite", Type: plans.Reference, Ref: "suite", Doc: "Workloads to send, as a suite. `--suite` on the command line overrides it."},
+		{Name: "suite", Type: plans.Reference, Ref: "suite", Excludes: []string{"workloads"}, Doc: "Workloads to send, as a suite. `--suite` on the command line overrides it."},
 		{Name: "launches", Type: plans.Int, Unit: "launches per arm", Min: 1, MinSet: true, Doc: "Maximum launches per arm. Without it, that of the `decision` block. Fewer are made once every rule is settled. With one, no number can pass a rule."},
 	},
 	Check: func(b *plans.Block) []plans.AttrError {
-		w, listed := b.Attrs["workloads"].([]any)
-		switch {
-		case listed && len(w) == 0:
+		if w, listed := b.Attrs["workloads"].([]any); listed && len(w) == 0 {
 			return []plans.AttrError{{Attr: "workloads", Code: "empty-value", Summary: "Nothing to measure", Detail: "Name at least one workload, as in ‹workloads = [workload.chat]›."}}
-		case listed && b.Attrs["suite"] != nil:
-			return []plans.AttrError{{Attr: "suite", Code: "workload-contradiction", Summary: "Conflicting arguments", Detail: "A benchmark sends workloads or a suite of them. Remove one; --suite overrides either."}}
 		}
 		return nil
 	},

@@ -45,8 +45,8 @@ type Command struct {
 type Metric struct {
 	Name   string  `json:"name"`
 	JQ     string  `json:"jq" hcl:"jq" doc:"jq expression for its values. Anything but finite numbers, or no value, makes the launch fail."`
-	Unit   string  `json:"unit" hcl:"unit,optional" doc:"Its unit, such as 'tok/s', 'ms', 's', 'GB' or 'count'. Required without 'as'."`
-	Better string  `json:"better" hcl:"better,optional" oneof:"higher|lower|neither" doc:"Its better direction. Required without 'as'."`
+	Unit   string  `json:"unit" hcl:"unit,optional" unless:"as" doc:"Its unit, such as 'tok/s', 'ms', 's', 'GB' or 'count'. Required without 'as'."`
+	Better string  `json:"better" hcl:"better,optional" oneof:"higher|lower|neither" unless:"as" doc:"Its better direction. Required without 'as'."`
 	Min    float64 `json:"min" hcl:"min,optional" default:"0" doc:"Values below this are refused as broken. Set it for values that can be negative."`
 	// As is the workload metric that it is.
 	As string `json:"as,omitempty" hcl:"as,optional" doc:"The workload metric that it corresponds to, such as 'tg'. It has the same unit and direction, and is compared with it across engines."`

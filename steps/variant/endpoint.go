@@ -37,9 +37,6 @@ var endpointSchema = plans.Schema{
 				add("headers", "endpoint-contradiction", "Two keys", "api_key is sent as the header Authorization, which headers sets too. Remove one of them.")
 			}
 		}
-		if e.CAFile != "" && e.Insecure {
-			add("insecure", "endpoint-contradiction", "Certificate is not checked", "With ‹insecure = true›, ca_file is not used. Remove one of them.")
-		}
 		if strings.HasPrefix(e.URL, "http://") && (e.CAFile != "" || e.Insecure) {
 			add("url", "endpoint-contradiction", "Certificates without TLS", "ca_file and insecure are about https://, and this is plain http://. Correct the url, or remove them.")
 		}
@@ -55,7 +52,7 @@ type endpointAttrs struct {
 	URL      string            `hcl:"url" doc:"Root of its API, such as 'https://box.example/llm/v1'. '/v1' can be left out. Redirects are not followed."`
 	APIKey   string            `hcl:"api_key,optional" doc:"Sent as 'Authorization: Bearer …'. It must come from a sensitive variable."`
 	Headers  map[string]string `hcl:"headers,optional" doc:"Headers of every request, such as another form of key."`
-	CAFile   string            `hcl:"ca_file,optional" doc:"PEM file of more certificates to trust. It is relative to the plan's folder; the system's are trusted too."`
+	CAFile   string            `hcl:"ca_file,optional" excludes:"insecure=true" doc:"PEM file of more certificates to trust. It is relative to the plan's folder; the system's are trusted too."`
 	Insecure bool              `hcl:"insecure,optional" default:"false" doc:"Does not check the server's certificate."`
 	Restart  []string          `hcl:"restart,optional" doc:"Command that restarts the server before each launch. It runs in the plan's folder without a shell. It gets the 'env' of the engine and its knobs, must stop the old server, and must return once the new one has been started, within the ready timeout."`
 }

@@ -84,21 +84,15 @@ func notCommands(v any) string {
 
 type cachesConfig struct {
 	State  string `hcl:"state" oneof:"warm|cold" doc:"'warm' keeps them between launches; 'cold' empties them. They are a variant's own: with 'warm' its first launch finds them empty and is recorded as cold, with 'cold' each does."`
-	Tuning string `hcl:"tuning,optional" oneof:"drawn|pinned" default:"drawn" doc:"Autotuned choices of engines, such as FlashInfer's tactics. 'drawn': each launch chooses again, so a lucky choice is noise like any other. 'pinned': all launches of a variant reuse the choice of the first, and the verdict holds for that one only."`
+	Tuning string `hcl:"tuning,optional" oneof:"drawn|pinned" default:"drawn" requires:"state=warm" doc:"Autotuned choices of engines, such as FlashInfer's tactics. 'drawn': each launch chooses again, so a lucky choice is noise like any other. 'pinned': all launches of a variant reuse the choice of the first, and the verdict holds for that one only."`
 	Dir    string `hcl:"dir,optional" doc:"Their folder, relative to the plan's folder. Without it, in the state directory."`
 	Mount  string `hcl:"mount,optional" doc:"Where a container sees it. With docker, the caches are mounted there (without it, at /mxflow-caches). With exec and compose, it is where the container sees 'dir'."`
 }
 
 var cachesPart = plans.Part{Times: plans.AtMost1, Schema: plans.Schema{
-	Doc:   "The state of each variant's own compiler caches. They are those of torch.compile, Triton, FlashInfer, CUDA and others. Without this block those of a process, and of an engine with a source, are warm; other containers use whatever caches exist.",
-	Attrs: plans.Attrs(cachesConfig{}),
-	Check: func(b *plans.Block) []plans.AttrError {
-		wrong := checkSource(b)
-		if b.Attrs["state"] == "cold" && b.Attrs["tuning"] == "pinned" {
-			wrong = append(wrong, plans.AttrError{Attr: "tuning", Code: "invalid-value", Summary: "Nothing to pin", Detail: "Cold caches hold no choice of an earlier launch. Set ‹state = \"warm\"›, or remove tuning."})
-		}
-		return wrong
-	},
+	Doc:     "The state of each variant's own compiler caches. They are those of torch.compile, Triton, FlashInfer, CUDA and others. Without this block those of a process, and of an engine with a source, are warm; other containers use whatever caches exist.",
+	Attrs:   plans.Attrs(cachesConfig{}),
+	Check:   checkSource,
 	Example: plans.Example(examples, `caches {`),
 }}
 
