@@ -87,6 +87,8 @@ type Attr struct {
 	// OneOf restricts strings; for a reference it is the words allowed besides blocks of
 	// type Ref.
 	OneOf []string
+	// Filled refuses a blank text and an empty list, Unique two equal elements of a list.
+	Filled, Unique bool
 	// Program means that only a program gets to see the value, so it may be secret.
 	Program bool
 	// Note means that it is text for readers of reports, part of no digest.

@@ -16,8 +16,8 @@ type Workload struct {
 	Summary string `hcl:"summary,optional" doc:"The traffic that it represents, in one sentence."`
 	// A dimension that the plan wrote as a list is part of the cells' addresses even with
 	// one element: its List is set.
-	PromptTokens []int `hcl:"prompt_tokens,optional" group:"length" unit:"tokens" min:"1" max:"20000000" excludes:"prompt_lengths|dataset" unless:"prompt_lengths|dataset" needs:"how many tokens each prompt has, such as 2048." doc:"Length of each prompt, or several lengths. Required unless 'prompt_lengths' or 'dataset' is given."`
-	OutputTokens []int `hcl:"output_tokens,optional" group:"length" unit:"tokens" min:"1" max:"20000000" excludes:"output_lengths" unless:"output_lengths|dataset" needs:"how many tokens are generated for each request, such as 32." doc:"Length of each answer, or several lengths. Required unless 'output_lengths' is given; with a 'dataset', the length for lines that give none."`
+	PromptTokens []int `hcl:"prompt_tokens,optional" group:"length" unit:"tokens" min:"1" max:"20000000" excludes:"prompt_lengths|dataset" unless:"prompt_lengths|dataset" needs:"how many tokens each prompt has, such as 2048." filled:"true" unique:"true" doc:"Length of each prompt, or several lengths. Required unless 'prompt_lengths' or 'dataset' is given."`
+	OutputTokens []int `hcl:"output_tokens,optional" group:"length" unit:"tokens" min:"1" max:"20000000" excludes:"output_lengths" unless:"output_lengths|dataset" needs:"how many tokens are generated for each request, such as 32." filled:"true" unique:"true" doc:"Length of each answer, or several lengths. Required unless 'output_lengths' is given; with a 'dataset', the length for lines that give none."`
 	PromptList   bool
 	OutputList   bool
 	Requests     int `hcl:"requests,optional" group:"pace" default:"10" unit:"requests" min:"1" max:"1000000" doc:"Measured requests per cell and launch; with 'turns', conversations. Without it, at least 4 for each in flight; in an open loop, one minute's worth at the rate. With a 'duration' it is the upper bound."`
@@ -36,13 +36,13 @@ type Workload struct {
 	// PromptLengths and OutputLengths draw lengths in place of PromptTokens and
 	// OutputTokens, which are then empty.
 	PromptLengths, OutputLengths *Lengths
-	Depth                        []int `hcl:"depth,optional" group:"length" default:"0" unit:"tokens" min:"0" max:"20000000" excludes:"dataset" doc:"Context before each prompt, or several lengths. It is not counted as prompt."`
+	Depth                        []int `hcl:"depth,optional" group:"length" default:"0" unit:"tokens" min:"0" max:"20000000" excludes:"dataset" filled:"true" unique:"true" doc:"Context before each prompt, or several lengths. It is not counted as prompt."`
 	DepthList                    bool
 	DepthCached                  bool `hcl:"depth_cached,optional" group:"length" default:"false" requires:"depth" doc:"Sends the context first, to fill the prefix cache. The engine then computes only the prompt."`
 	// Concurrency is empty in an open loop, which Rate makes.
-	Concurrency     []int `hcl:"concurrency,optional" group:"pace" default:"1" unit:"requests" min:"1" max:"100000" excludes:"rate|arrival" doc:"Requests kept in flight (closed loop). Each answer makes room for the next request. A list makes one cell per value."`
+	Concurrency     []int `hcl:"concurrency,optional" group:"pace" default:"1" unit:"requests" min:"1" max:"100000" excludes:"rate|arrival" filled:"true" unique:"true" doc:"Requests kept in flight (closed loop). Each answer makes room for the next request. A list makes one cell per value."`
 	ConcurrencyList bool
-	Rate            []float64 `hcl:"rate,optional" group:"pace" unit:"requests per second" min:"0.001" max:"100000" doc:"Sends on schedule (open loop). Latencies count from the scheduled send time, however slow the answers. Instead of 'concurrency'."`
+	Rate            []float64 `hcl:"rate,optional" group:"pace" unit:"requests per second" min:"0.001" max:"100000" filled:"true" unique:"true" doc:"Sends on schedule (open loop). Latencies count from the scheduled send time, however slow the answers. Instead of 'concurrency'."`
 	RateList        bool
 	// Arrival is empty in a closed loop.
 	Arrival        string        `hcl:"arrival,optional" group:"pace" oneof:"poisson|constant" requires:"rate" doc:"How requests of an open loop arrive. With a rate, poisson by default: like many independent users."`

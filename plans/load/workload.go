@@ -114,25 +114,13 @@ func (l *loader) decodeWorkload(b *hcl.Block) {
 	add(l, b, &l.plan.Workloads, w)
 }
 
-// dimension reports whether a dimension of cells is written as a list, and checks that its
-// values differ.
+// dimension reports whether a dimension of cells is written as a list.
 func (l *loader) dimension(f *eval.Body, name string) (list bool) {
 	v, ok := f.Value(name)
 	if !ok {
 		return false
 	}
-	elems, list := eval.Elements(f.Attrs[name].Expr, v)
-	if list && len(elems) == 0 {
-		l.Fail(f.At(name), "empty-value", "Empty "+name, "The list is empty. Give it at least one number.")
-	}
-	seen := map[float64]bool{}
-	for _, e := range elems {
-		n, isNumber := lang.Plain(e.V).(float64)
-		if isNumber && seen[n] {
-			l.Fail(e.At, "duplicate-entry", "Duplicate value in "+name, "%s is already in the list. Remove one.", plans.NumberText(n))
-		}
-		seen[n] = true
-	}
+	_, list = eval.Elements(f.Attrs[name].Expr, v)
 	return list
 }
 
