@@ -13,16 +13,32 @@ import (
 )
 
 // String is a reason on one line, followed by its causes; empty if there is none.
-func (r Reason) String() string {
+func (r Reason) String() string { return r.line(nil) }
+
+// line is String up to the causes that were told above.
+func (r Reason) line(told facts) string {
 	if r.IsZero() {
 		return ""
 	}
 	text, whole := r.text()
-	if !whole {
-		text += After(distinct(r.Causes))
+	untold := func(c Reason) bool { return !told.has(c) }
+	switch causes := distinct(r.Causes); {
+	case whole || len(causes) == 0:
+	case !slices.ContainsFunc(causes, untold) && len(Semicolons(causes)) >= shortCause:
+		if c := causes[0]; len(causes) == 1 && c.Kind == code.Level.Kind && len(c.Causes) > 0 {
+			came, _ := c.text() // the level's verdict is repeated
+			text += ": " + came
+		}
+		text += ", see above"
+	default:
+		lines := make([]string, len(causes))
+		for i, c := range causes {
+			lines[i] = c.line(told)
+		}
+		text += ": " + semicolons(causes, lines)
 	}
 	if with := swap.Load(); with != nil {
-		return (*with)(r.Kind, text)
+		text = (*with)(r.Kind, text)
 	}
 	return text
 }
