@@ -134,7 +134,7 @@ func (r *reading) lookUp(in *plans.Input, ev Evidence) *absence {
 		if u := in.Unsent; why != nil && u != nil && why.verdict == verdict.Inconclusive {
 			return unknown(verdict.Say("missing.not_sent",
 				"{suite?suite {suite:q} does}{suite!the benchmark of protocol {protocol:q} does} not send "+
-					"workload {subject}{suites?; {suites:or} does}",
+					"workload {subject}{suites?; send it with {suites}}",
 				verdict.Text("suite", u.Suite), verdict.Text("protocol", u.Protocol), verdict.List("suites", u.Suites)).On(u.Workload))
 		}
 		return why

@@ -360,7 +360,7 @@ func TestWhatASuiteDoesNotSendIsNoPass(t *testing.T) {
 	for _, c := range []struct{ rule, suite, want string }{
 		{"long.tg > 0.1", "quick", `long.tg: suite "quick" does not send workload long`},
 		{"not (long.tg.gain < 0)", "quick", `long.tg.gain: suite "quick" does not send workload long`},
-		{"long.tg > 0.1", "", `long.tg: the benchmark of protocol "standard" does not send workload long; --suite full does`},
+		{"long.tg > 0.1", "", `long.tg: the benchmark of protocol "standard" does not send workload long; send it with --suite full`},
 		{"long.tg > 0.1 or chat.tg > 1", "quick", `long.tg: suite "quick" does not send workload long`},
 		{"long.tg > 0.1", "full", "long.tg: launch f.1 has no long.tg: nothing of long was measured in it (mxflow show f.1)"},
 	} {

@@ -36,11 +36,6 @@ func NewCommandMetric(name, as, unit, better string) (CommandMetric, *AttrError)
 // fromCatalogue takes unit and direction from the catalogue if the block names a metric of it.
 func (p *CommandMetric) fromCatalogue(unit, better string) *AttrError {
 	if p.As == "" {
-		for _, need := range []struct{ name, given, example string }{{"unit", unit, "tok/s"}, {"better", better, "higher"}} {
-			if need.given == "" {
-				return &AttrError{Attr: need.name, Code: "missing-attribute", Summary: "Missing " + need.name, Detail: fmt.Sprintf("Write ‹%s = %q›, or name the workload metric whose unit and direction it has, as in ‹as = \"tg\"›.", need.name, need.example)}
-			}
-		}
 		return nil
 	}
 	m, ok := measure.LookupIn(p.As, measure.PerRequest, measure.PerCell)

@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -108,7 +109,8 @@ func (w *lister) value(path string, v reflect.Value, at Range) {
 			if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag == "-" || !field.IsExported() {
 				continue
 			}
-			w.value(subPath(path, snake(field.Name)), v.Field(i), at)
+			name, _, _ := strings.Cut(field.Tag.Get("hcl"), ",")
+			w.value(subPath(path, cmp.Or(name, snake(field.Name))), v.Field(i), at)
 		}
 		return
 	case v.Kind() == reflect.Map:

@@ -6,10 +6,10 @@ package plans
 type Executor struct {
 	Kind string `hcl:"kind,label" doc:"How launches get there."`
 	// Devices is empty if launches use no GPU.
-	Devices   []string `json:",omitempty" hcl:"devices,optional" kinds:"local|ssh" doc:"GPUs to share out, by index or UUID. Both are as nvidia-smi or amd-smi shows them; those of each host, by index. They must be the same model. Leave it out for engines that use no GPU; a host is one place then."`
-	PerLaunch int      `hcl:"per_launch,optional" kinds:"local|ssh" default:"1" unit:"GPUs" min:"1" max:"64" doc:"GPUs of each launch, adjacent by index. Give as many as 'tensor_parallel_size' and similar settings need."`
+	Devices   []string `json:",omitempty" hcl:"devices,optional" kinds:"local|ssh" filled:"true" unique:"true" doc:"GPUs to share out, by index or UUID. Both are as nvidia-smi or amd-smi shows them; those of each host, by index. They must be the same model. Leave it out for engines that use no GPU; a host is one place then."`
+	PerLaunch int      `hcl:"per_launch,optional" kinds:"local|ssh" default:"1" unit:"GPUs" min:"1" max:"64" requires:"devices" doc:"GPUs of each launch, adjacent by index. Give as many as 'tensor_parallel_size' and similar settings need."`
 	Slots     int      `hcl:"slots,optional" kinds:"local|slurm|kubernetes" min:"1" max:"64" doc:"Launches or jobs that run at once. Each has its own devices. Without it, one job, or on this host one launch per place. Neighbours share memory bandwidth, PCIe and power: fewer slots than devices leave some idle, in turn."`
-	Hosts     []string `json:",omitempty" hcl:"hosts" kinds:"ssh" needs:"hosts as ssh knows them, such as [\"gpu-a\"]." doc:"Names as ssh knows them. Login must work without a prompt."`
+	Hosts     []string `json:",omitempty" hcl:"hosts" kinds:"ssh" needs:"hosts as ssh knows them, such as [\"gpu-a\"]." unique:"true" doc:"Names as ssh knows them. Login must work without a prompt."`
 	Partition string   `json:",omitempty" hcl:"partition,optional" kinds:"slurm" doc:"Partition. Without it, Slurm's default."`
 	Account   string   `json:"-" hcl:"account,optional" kinds:"slurm" doc:"Account to charge."`
 	GRES      string   `json:",omitempty" hcl:"gres,optional" kinds:"slurm" doc:"Devices of each job, such as 'gpu:h100:1'."`

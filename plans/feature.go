@@ -17,9 +17,9 @@ type Feature struct {
 	Summary    string `hcl:"summary,optional" doc:"The port, in one sentence."`
 	Phase      string
 	Priority   int               `hcl:"priority,optional" default:"0" min:"0" max:"2147483647" doc:"Lower runs first within the phase."`
-	Set        map[string]string `hcl:"set,optional" type:"map of knobs to their values" doc:"Knob values in which the candidate differs from its parent. Required unless 'choose' is given."`
+	Set        map[string]string `hcl:"set,optional" type:"map of knobs to their values" unless:"choose" needs:"the knobs that it changes, such as ‹{ knob = \"value\" }›; without any its candidate is its parent." doc:"Knob values in which the candidate differs from its parent. Required unless 'choose' is given."`
 	_          struct{}          `hcl:"choose,optional" type:"map of one knob to a list of its values" doc:"One knob and 2 to 12 values to try. Each is measured as an alternative, on top of 'set', and at most one enters the stack. They share the chance of a false pass."`
-	_          struct{}          `hcl:"prefer,optional" type:"string" doc:"Metric that picks the winner of 'choose', such as 'chat.tg'. The largest gain over the parent wins among the alternatives that pass. Without it, the first that a criterion in 'accept' compares with the parent."`
+	_          struct{}          `hcl:"prefer,optional" type:"string" requires:"choose" doc:"Metric that picks the winner of 'choose', such as 'chat.tg'. The largest gain over the parent wins among the alternatives that pass. Without it, the first that a criterion in 'accept' compares with the parent."`
 	BuildsOn   BuildsOn          `hcl:"builds_on,optional" type:"reference" ref:"feature" oneof:"baseline|accepted" doc:"The parent: 'baseline' (the default), a feature, or 'accepted'. A feature means its candidate; 'accepted' is the stack of everything accepted before it."`
 	Protocol   string            `hcl:"protocol,optional" ref:"protocol" doc:"The levels for it. Without it, the baseline's."`
 	Hypothesis *Hypothesis

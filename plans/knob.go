@@ -38,9 +38,9 @@ type KnobValue struct {
 // Evidence is what shows that a value took effect. Globs are unanchored and
 // case-insensitive, and * crosses every character.
 type Evidence struct {
-	Log      []string       `hcl:"log,optional" doc:"Globs for lines of the engine's log. They are unanchored and case-insensitive; '*' matches anything."`
+	Log      []string       `hcl:"log,optional" filled:"true" doc:"Globs for lines of the engine's log. They are unanchored and case-insensitive; '*' matches anything."`
 	Observed map[string]any `json:",omitempty" hcl:"observed,optional" doc:"Observations and their values: '{ moe_kernel = \"marlin\" }'. One that is not observed proves nothing."`
-	Trace    []string       `json:",omitempty" hcl:"trace,optional" doc:"Kernels in the profile: families or globs of whole names. A family is a name such as \"marlin\"; the level 'profile' takes the profile. A profile shows the kernels that ran; a log shows the engine's intention."`
+	Trace    []string       `json:",omitempty" hcl:"trace,optional" filled:"true" doc:"Kernels in the profile: families or globs of whole names. A family is a name such as \"marlin\"; the level 'profile' takes the profile. A profile shows the kernels that ran; a log shows the engine's intention."`
 	AtStart  bool           `json:",omitempty" hcl:"at_start,optional" doc:"Accepts log lines from before the first request. They repeat the configuration. A weaker proof, and shown as one: for an engine that logs nothing while it works."`
 }
 

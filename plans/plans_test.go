@@ -39,7 +39,7 @@ func TestDifferences(t *testing.T) {
 		{"a timeout", func(p *Plan) { p.Engines[0].ReadyTimeout = time.Hour }, []Difference{{"engine.vllm.a.ready_timeout", `"1m0s"`, `"1h0m0s"`}}},
 		{"a secret", func(p *Plan) { p.Engines[0].Env["KEY"] = "other" }, []Difference{{"engine.vllm.a.env.KEY", `"[redacted]"`, `"other"`}}},
 		{"an entry", func(p *Plan) { delete(p.Engines[0].Env, "X") }, []Difference{{"engine.vllm.a.env.X", `"1"`, ""}}},
-		{"a threshold", func(p *Plan) { p.Phases[0].Gate.Rules[0].Expr = "chat.tg.gain >= 1" }, []Difference{{"phase.one.gate.rule.ok.expr", `"chat.tg.gain >= 0"`, `"chat.tg.gain >= 1"`}}},
+		{"a threshold", func(p *Plan) { p.Phases[0].Gate.Rules[0].Expr = "chat.tg.gain >= 1" }, []Difference{{"phase.one.gate.rule.ok.rule", `"chat.tg.gain >= 0"`, `"chat.tg.gain >= 1"`}}},
 		{"a phrase as a name", func(p *Plan) { p.Phases[0].Gate.Rules[0].Name = "not slower" }, []Difference{{`phase.one.gate.rule["not slower"]`, "", "{…}"}, {"phase.one.gate.rule.ok", "{…}", ""}}},
 		{"what a level expects", func(p *Plan) { p.Protocols[0].Levels[0].Attrs["expect"] = "Rome" }, []Difference{{"protocol.q.level.smoke.expect", `"Paris"`, `"Rome"`}}},
 		{"a block", func(p *Plan) { p.Phases[0].Features = nil }, []Difference{{"phase.one.feature.f", "{…}", ""}}},

@@ -87,6 +87,8 @@ type Attr struct {
 	// OneOf restricts strings; for a reference it is the words allowed besides blocks of
 	// type Ref.
 	OneOf []string
+	// Filled refuses a blank text and an empty list, Unique two equal elements of a list.
+	Filled, Unique bool
 	// Program means that only a program gets to see the value, so it may be secret.
 	Program bool
 	// Note means that it is text for readers of reports, part of no digest.
@@ -97,6 +99,10 @@ type Attr struct {
 	// Needs is what a required attribute is for, in the message that it is missing; empty
 	// is Doc.
 	Needs string
+	// Excludes are attributes and blocks beside which it is not written, Requires those
+	// without which it has no effect, Unless those without which it is required: any of
+	// them, by name or as "name=value".
+	Excludes, Requires, Unless []string
 }
 
 // AttrType is the type of an attribute, in words that docs show.

@@ -2,7 +2,7 @@ package plans
 
 // Report says which metrics the tables of results show.
 type Report struct {
-	_ struct{} `hcl:"columns,optional" type:"list of columns" doc:"Columns of the one table, in their order. Each is an address as a rule reads it, such as 'chat.tg32', 'chat.ttft.p99', 'gpu.power_w' or 'levels.correctness.kl', or '{ column = \"chat.ttft.p50\", heading = \"TTFT\" }'. Each row shows its own value. Required unless there are 'table' blocks."`
+	_ struct{} `hcl:"columns,optional" type:"list of columns" unless:"table" needs:"what it shows, such as [\"chat.tg32\", \"chat.ttft.p50\"]." doc:"Columns of the one table, in their order. Each is an address as a rule reads it, such as 'chat.tg32', 'chat.ttft.p99', 'gpu.power_w' or 'levels.correctness.kl', or '{ column = \"chat.ttft.p50\", heading = \"TTFT\" }'. Each row shows its own value. Required unless there are 'table' blocks."`
 }
 
 // Table is one table of results: each configuration, compared engine and target is a row of it.

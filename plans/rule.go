@@ -12,9 +12,8 @@ import (
 
 // Rule is a condition as text, its place, and what Load makes of it.
 type Rule struct {
-	Name string   `hcl:"name,label" doc:"The requirement, as a word or a one-line phrase. It is the name in reports and in 'accept'."`
-	_    struct{} `hcl:"rule,optional" type:"rule" doc:"A comparison of measured values, such as 'chat.tg.gain >= 10%'. Required, by this name or as 'expr'. Bare addresses are those of the feature; in a gate, of the phase's feature, if it has exactly one."`
-	Expr string   `hcl:"expr,optional" type:"rule" doc:"Another name of 'rule'."`
+	Name string `hcl:"name,label" doc:"The requirement, as a word or a one-line phrase. It is the name in reports and in 'accept'."`
+	Expr string `hcl:"rule" type:"rule" needs:"a comparison in quotes, such as \"chat.tg.gain >= 0.1\"." doc:"A comparison of measured values, such as 'chat.tg.gain >= 10%'. Bare addresses are those of the feature; in a gate, of the phase's feature, if it has exactly one."`
 	// Bound is set instead of a text where a level or a hypothesis makes the comparison;
 	// then Expr only shows it.
 	Bound *Bound `json:"-"`

@@ -32,9 +32,13 @@ type Field struct {
 //	doc:"…"                its text in manual and JSON Schema, with 'word' for `word`
 //	needs:"…"              what it is for, in the message that says that it is missing
 //	type:"…"               its AttrType, where the type of the field does not tell
-//	default, unit, min, max, oneof:"a|b", ref:"block", program:"true", note:"true"
+//	default, unit, min, max, oneof:"a|b", ref:"block", program:"true", note:"true",
+//	filled:"true", unique:"true"   see Attr
 //	group:"…"              attributes of a group are described together
 //	kinds:"a|b"            the first labels whose blocks have it, if not all do
+//	excludes:"a|b=x"       what it contradicts: attribute a, block a, or attribute b of value x
+//	requires:"a|b=x"       without any of which it has no effect
+//	unless:"a|b=x"         without any of which it is required
 //
 // A field "_" declares an attribute that the block's decoder reads itself.
 func Fields(of reflect.Type) []Field {
@@ -102,8 +106,13 @@ func attrOf(f reflect.StructField) Attr {
 		Type: AttrType(tag("type")), Unit: tag("unit"), Ref: tag("ref"), Program: tag("program") == "true", Note: tag("note") == "true", Needs: tag("needs"),
 		Doc: quoted.ReplaceAllString(tag("doc"), "$1`$2`"),
 	}
-	if words := tag("oneof"); words != "" {
-		a.OneOf = strings.Split(words, "|")
+	a.Filled, a.Unique = tag("filled") == "true", tag("unique") == "true"
+	for key, words := range map[string]*[]string{
+		"oneof": &a.OneOf, "excludes": &a.Excludes, "requires": &a.Requires, "unless": &a.Unless,
+	} {
+		if text := tag(key); text != "" {
+			*words = strings.Split(text, "|")
+		}
 	}
 	number := func(key string) float64 {
 		n, err := strconv.ParseFloat(tag(key), 64)

@@ -18,8 +18,8 @@ type Workload struct {
 	Summary string `hcl:"summary,optional" doc:"The traffic that it represents, in one sentence."`
 	// A dimension that the plan wrote as a list is part of the cells' addresses even with
 	// one element: its List is set.
-	PromptTokens []int `hcl:"prompt_tokens,optional" group:"length" unit:"tokens" min:"1" max:"20000000" doc:"Length of each prompt, or several lengths. Required unless 'prompt_lengths' or 'dataset' is given."`
-	OutputTokens []int `hcl:"output_tokens,optional" group:"length" unit:"tokens" min:"1" max:"20000000" doc:"Length of each answer, or several lengths. Required unless 'output_lengths' is given; with a 'dataset', the length for lines that give none."`
+	PromptTokens []int `hcl:"prompt_tokens,optional" group:"length" unit:"tokens" min:"1" max:"20000000" excludes:"prompt_lengths|dataset" unless:"prompt_lengths|dataset" needs:"how many tokens each prompt has, such as 2048." filled:"true" unique:"true" doc:"Length of each prompt, or several lengths. Required unless 'prompt_lengths' or 'dataset' is given."`
+	OutputTokens []int `hcl:"output_tokens,optional" group:"length" unit:"tokens" min:"1" max:"20000000" excludes:"output_lengths" unless:"output_lengths|dataset" needs:"how many tokens are generated for each request, such as 32." filled:"true" unique:"true" doc:"Length of each answer, or several lengths. Required unless 'output_lengths' is given; with a 'dataset', the length for lines that give none."`
 	PromptList   bool
 	OutputList   bool
 	Requests     int `hcl:"requests,optional" group:"pace" default:"10" unit:"requests" min:"1" max:"1000000" doc:"Measured requests per cell and launch; with 'turns', conversations. Without it, at least 4 for each in flight; in an open loop, one minute's worth at the rate. With a 'duration' it is the upper bound."`
@@ -38,23 +38,23 @@ type Workload struct {
 	// PromptLengths and OutputLengths draw lengths in place of PromptTokens and
 	// OutputTokens, which are then empty.
 	PromptLengths, OutputLengths *Lengths
-	Depth                        []int `hcl:"depth,optional" group:"length" default:"0" unit:"tokens" min:"0" max:"20000000" doc:"Context before each prompt, or several lengths. It is not counted as prompt."`
+	Depth                        []int `hcl:"depth,optional" group:"length" default:"0" unit:"tokens" min:"0" max:"20000000" excludes:"dataset" filled:"true" unique:"true" doc:"Context before each prompt, or several lengths. It is not counted as prompt."`
 	DepthList                    bool
-	DepthCached                  bool `hcl:"depth_cached,optional" group:"length" default:"false" doc:"Sends the context first, to fill the prefix cache. The engine then computes only the prompt."`
+	DepthCached                  bool `hcl:"depth_cached,optional" group:"length" default:"false" requires:"depth" doc:"Sends the context first, to fill the prefix cache. The engine then computes only the prompt."`
 	// Concurrency is empty in an open loop, which Rate makes.
-	Concurrency     []int `hcl:"concurrency,optional" group:"pace" default:"1" unit:"requests" min:"1" max:"100000" doc:"Requests kept in flight (closed loop). Each answer makes room for the next request. A list makes one cell per value."`
+	Concurrency     []int `hcl:"concurrency,optional" group:"pace" default:"1" unit:"requests" min:"1" max:"100000" excludes:"rate|arrival" filled:"true" unique:"true" doc:"Requests kept in flight (closed loop). Each answer makes room for the next request. A list makes one cell per value."`
 	ConcurrencyList bool
-	Rate            []float64 `hcl:"rate,optional" group:"pace" unit:"requests per second" min:"0.001" max:"100000" doc:"Sends on schedule (open loop). Latencies count from the scheduled send time, however slow the answers. Instead of 'concurrency'."`
+	Rate            []float64 `hcl:"rate,optional" group:"pace" unit:"requests per second" min:"0.001" max:"100000" filled:"true" unique:"true" doc:"Sends on schedule (open loop). Latencies count from the scheduled send time, however slow the answers. Instead of 'concurrency'."`
 	RateList        bool
 	// Arrival is empty in a closed loop.
-	Arrival        string        `hcl:"arrival,optional" group:"pace" oneof:"poisson|constant" doc:"How requests of an open loop arrive. With a rate, poisson by default: like many independent users."`
-	MaxConcurrency int           `hcl:"max_concurrency,optional" group:"pace" unit:"requests" min:"1" max:"100000" doc:"Maximum requests in flight in an open loop. Further ones wait, and their latency counts. Without it there is no limit."`
+	Arrival        string        `hcl:"arrival,optional" group:"pace" oneof:"poisson|constant" requires:"rate" doc:"How requests of an open loop arrive. With a rate, poisson by default: like many independent users."`
+	MaxConcurrency int           `hcl:"max_concurrency,optional" group:"pace" unit:"requests" min:"1" max:"100000" requires:"rate" doc:"Maximum requests in flight in an open loop. Further ones wait, and their latency counts. Without it there is no limit."`
 	Duration       time.Duration `hcl:"duration,optional" group:"pace" doc:"Stops sending after this time. Requests in flight are still answered and measured."`
-	Turns          int           `hcl:"turns,optional" group:"prompt" default:"1" min:"1" max:"1000" doc:"Turns of each conversation (chat only). Each sends the earlier ones too. With a 'dataset', the maximum number of turns sent per conversation."`
-	SystemTokens   int           `hcl:"system_tokens,optional" group:"prompt" default:"0" unit:"tokens" min:"0" max:"20000000" doc:"System prompt that a cell's requests share (chat only). Prefix caches can hold it."`
+	Turns          int           `hcl:"turns,optional" group:"prompt" default:"1" min:"1" max:"1000" requires:"api=chat" doc:"Turns of each conversation (chat only). Each sends the earlier ones too. With a 'dataset', the maximum number of turns sent per conversation."`
+	SystemTokens   int           `hcl:"system_tokens,optional" group:"prompt" default:"0" unit:"tokens" min:"0" max:"20000000" excludes:"dataset" requires:"api=chat" doc:"System prompt that a cell's requests share (chat only). Prefix caches can hold it."`
 	// Data has the prompts.
 	Data              *Dataset
-	CountTemplate     bool    `hcl:"count_template,optional" group:"length" default:"true" doc:"Prompt lengths include the tokens that a chat template adds."`
+	CountTemplate     bool    `hcl:"count_template,optional" group:"length" default:"true" requires:"api=chat" doc:"Prompt lengths include the tokens that a chat template adds."`
 	TopP              float64 `hcl:"top_p,optional" group:"sampling" default:"0" min:"0" max:"1" doc:"Samples from the likeliest tokens with this total probability. It is not sent if 0."`
 	MinP              float64 `hcl:"min_p,optional" group:"sampling" default:"0" min:"0" max:"1" doc:"Samples from tokens above this share of the top probability. It is not sent if 0."`
 	RepetitionPenalty float64 `hcl:"repetition_penalty,optional" group:"sampling" default:"0" min:"0" max:"10" doc:"Divides the score of tokens that came before. With 1 it changes nothing; it is not sent if 0."`
@@ -77,10 +77,10 @@ func (w *Workload) Open() bool { return w.Arrival != "" }
 // Lengths draws a number of tokens for each request.
 type Lengths struct {
 	Distribution string  `hcl:"distribution" oneof:"uniform|normal|lognormal" needs:"one of \"uniform\", \"normal\" and \"lognormal\"." doc:"The form of the distribution. Uniform is any length from 'min' to 'max'; the others have a 'mean' and an 'std'."`
-	Min          int     `hcl:"min,optional" unit:"tokens" min:"1" max:"20000000" doc:"Minimum length. Uniform needs it; otherwise the default is 1."`
-	Max          int     `hcl:"max,optional" unit:"tokens" min:"1" max:"20000000" doc:"Maximum length. Uniform needs it; otherwise the default is four times 'std' above 'mean'."`
-	Mean         float64 `hcl:"mean,optional" unit:"tokens" min:"1" max:"20000000" doc:"Mean of the lengths, for normal and lognormal."`
-	Std          float64 `hcl:"std,optional" unit:"tokens" min:"0" max:"20000000" doc:"Their standard deviation. For lognormal too, it is that of the lengths, not of their logarithms."`
+	Min          int     `hcl:"min,optional" unit:"tokens" min:"1" max:"20000000" unless:"distribution=normal|distribution=lognormal" doc:"Minimum length. Uniform needs it; otherwise the default is 1."`
+	Max          int     `hcl:"max,optional" unit:"tokens" min:"1" max:"20000000" unless:"distribution=normal|distribution=lognormal" doc:"Maximum length. Uniform needs it; otherwise the default is four times 'std' above 'mean'."`
+	Mean         float64 `hcl:"mean,optional" unit:"tokens" min:"1" max:"20000000" excludes:"distribution=uniform" unless:"distribution=uniform" doc:"Mean of the lengths, for normal and lognormal."`
+	Std          float64 `hcl:"std,optional" unit:"tokens" min:"0" max:"20000000" excludes:"distribution=uniform" unless:"distribution=uniform" doc:"Their standard deviation. For lognormal too, it is that of the lengths, not of their logarithms."`
 }
 
 type Dataset struct {

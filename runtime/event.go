@@ -51,8 +51,7 @@ type Event struct {
 	// Decode is the decode speed of a launch that is done, in tok/s.
 	Decode float64 `json:"decode,omitempty"`
 	// Elapsed is seconds since the start of the run. At least ETALeast seconds remain,
-	// and likely ETA: in 9 of 10 cases half to twice that; absent if unknown. ETA grows by
-	// more than half only if a launch breaks or is repeated.
+	// and likely ETA: in 9 of 10 cases half to twice that; absent if unknown.
 	Elapsed  float64 `json:"elapsed,omitempty"`
 	ETALeast float64 `json:"eta_least,omitempty"`
 	ETA      float64 `json:"eta,omitempty"`

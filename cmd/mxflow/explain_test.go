@@ -19,14 +19,14 @@ import (
 func planWith(criterion, rule string) string {
 	return strings.NewReplacer(
 		"HEAD", "", "CRITERIA", "    criterion \"decode\" {\n      rule = \""+criterion+"\"\n    }",
-		"RULES", "    rule \"decode is faster\" {\n      expr = \""+rule+"\"\n    }",
+		"RULES", "    rule \"decode is faster\" {\n      rule = \""+rule+"\"\n    }",
 	).Replace(fixturePlan)
 }
 
 // more is the text of further rules behind the first one's expression.
 func more(exprs ...string) (text string) {
 	for i, expr := range exprs {
-		text += fmt.Sprintf("\"\n    }\n    rule \"rule %d\" {\n      expr = \"%s", i+2, expr)
+		text += fmt.Sprintf("\"\n    }\n    rule \"rule %d\" {\n      rule = \"%s", i+2, expr)
 	}
 	return text
 }

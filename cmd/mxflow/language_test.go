@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,8 +119,6 @@ var conditional = map[string]bool{
 	"knob.value.must_see.log":      true, // or another source
 	"knob.value.must_not_see.log":  true,
 	"executor.local.devices":       true, // or slots
-	"phase.feature.criterion.rule": true, // or expr
-	"phase.gate.rule.expr":         true, // or rule
 }
 
 // needed reports whether the example at a path is refused without an attribute.
@@ -141,6 +140,12 @@ func TestDescriptionAgreesWithDecoders(t *testing.T) {
 			absent := try(cty.NilVal)
 			if need := needed(path, a); need == absent.OK() && !elsewhere[path+"."+a.Name] {
 				t.Errorf("%s.%s: needed is %v, but without it the plan is valid: %v\n%s", path, a.Name, need, absent.OK(), explained(&absent.Findings))
+			}
+			for _, term := range slices.Concat(a.Excludes, a.Requires, a.Unless) {
+				name, _, _ := strings.Cut(term, "=")
+				if d.Attr(name) == nil && d.Block(name) == nil {
+					t.Errorf("%s.%s: there is no %s beside it", path, a.Name, name)
+				}
 			}
 			if a.Default != nil {
 				given := try(value(t, a.Default))

@@ -287,7 +287,7 @@ func TestAgentIsRefused(t *testing.T) {
 	// A rule that is changed beside the agent's tools stops the apply.
 	must.Write(t, plan, strings.Replace(kept, ">= 0.2", ">= -0.9", 1))
 	for tool, args := range map[string]object{"apply": {}, "qualify": {"feature": "control"}} {
-		if got := answered[agents.ProposedAnswer](a, tool, args); len(got.Refused) != 1 || got.Refused[0].Path != "phase.port.feature.control.criterion.decode.expr" || got.Refused[0].Line == 0 {
+		if got := answered[agents.ProposedAnswer](a, tool, args); len(got.Refused) != 1 || got.Refused[0].Path != "phase.port.feature.control.criterion.decode.rule" || got.Refused[0].Line == 0 {
 			t.Errorf("%s: %+v", tool, got)
 		}
 	}

@@ -405,7 +405,7 @@ func randomPlan(r *rand.Rand) string {
 			}
 		}
 		if r.IntN(2) == 0 {
-			fmt.Fprintf(&b, "  gate {\n    rule \"decided\" { expr = \"feature['%s'].command.tg.gain >= %s\" }\n  }\n", pick(own...), pick("0.1", "-0.5"))
+			fmt.Fprintf(&b, "  gate {\n    rule \"decided\" { rule = \"feature['%s'].command.tg.gain >= %s\" }\n  }\n", pick(own...), pick("0.1", "-0.5"))
 		}
 		b.WriteString("}\n")
 		phases, features = append(phases, name), append(features, own...)

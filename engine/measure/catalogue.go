@@ -71,9 +71,6 @@ type Metric struct {
 	// MayBeZero is set if it may be zero, whatever its unit: waiting need not occur, and
 	// no request need be good.
 	MayBeZero bool
-	// Least is the smallest usual value if that is below one of its unit; a smaller
-	// number was meant in another unit.
-	Least float64
 	// OfText is set if it only exists for answers with text.
 	OfText bool
 	// Facet is the aspect of a workload it describes: metrics of one facet show the same
@@ -84,9 +81,6 @@ type Metric struct {
 	Evidence   string
 	Definition string
 }
-
-// leastPerToken is in ms: tokens of a small model come fast.
-const leastPerToken = 0.05
 
 // catalogue holds every metric in the order of the docs. Lookup finds the first of a
 // name, so metrics addressed below a workload or engine precede a GPU's or the host's of
@@ -198,10 +192,10 @@ var requestMetrics = []Metric{
 	define(Metric{Name: "ttft_answer", Unit: "ms", Better: Lower, Facet: OfFirstText},
 		"an event with text of the answer or a tool call",
 		"Time to the first text that is not reasoning. So long a reader waits for the answer."+sinceScheduled),
-	define(Metric{Name: "tpot", Unit: "ms", Least: leastPerToken, Better: Lower, Facet: OfDecode},
+	define(Metric{Name: "tpot", Unit: "ms", Better: Lower, Facet: OfDecode},
 		"the evidence of tg",
 		"Time per output token after the first: 1000 / tg."),
-	define(Metric{Name: "itl", Unit: "ms", Least: leastPerToken, Better: Lower, Facet: OfDecode, OfText: true},
+	define(Metric{Name: "itl", Unit: "ms", Better: Lower, Facet: OfDecode, OfText: true},
 		"at least two text events, and the number of tokens of each",
 		"Inter-token latency: an event of k tokens gives k values of its gap/k. The gap is from the previous token event; text events before it in which the count did not rise have had one of them each. "+
 			"Without per-event counts, it only exists if the totals show that every text event held one token."),

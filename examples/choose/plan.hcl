@@ -89,10 +89,10 @@ phase "decoding" {
   # The rule reads the winner.
   gate {
     rule "kernel path proven" {
-      expr = "levels.kernels == 'pass'"
+      rule = "levels.kernels == 'pass'"
     }
     rule "decode is faster" {
-      expr = "chat.tg.gain >= 0.25"
+      rule = "chat.tg.gain >= 0.25"
     }
   }
 }

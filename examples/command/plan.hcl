@@ -89,10 +89,10 @@ phase "bound" {
 
   gate {
     rule "the bound is the one under test" {
-      expr = "levels.kernels == 'pass'"
+      rule = "levels.kernels == 'pass'"
     }
     rule "less work" {
-      expr = "command.divisions.gain >= 0.8"
+      rule = "command.divisions.gain >= 0.8"
     }
   }
 }

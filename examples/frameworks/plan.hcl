@@ -170,10 +170,10 @@ phase "comparison" {
   }
   gate {
     rule "vLLM decodes at least 1.3 times as fast as transformers" {
-      expr = "compare.frameworks['${local.rows.vllm}'].chat.tg.gain >= 0.3"
+      rule = "compare.frameworks['${local.rows.vllm}'].chat.tg.gain >= 0.3"
     }
     rule "vLLM answers as transformers does" {
-      expr = "compare.frameworks['${local.rows.vllm}'].levels.correctness == 'pass'"
+      rule = "compare.frameworks['${local.rows.vllm}'].levels.correctness == 'pass'"
     }
   }
 }
@@ -184,7 +184,7 @@ phase "claim" {
 
   gate {
     rule "llama.cpp's first token comes in a fifth of the time" {
-      expr = "compare.frameworks['${local.rows.llamacpp}'].chat.ttft.change <= -0.8"
+      rule = "compare.frameworks['${local.rows.llamacpp}'].chat.ttft.change <= -0.8"
     }
   }
 }

@@ -245,7 +245,7 @@ phase "kv_cache" {
   }
   gate {
     rule "decode is faster" {
-      expr = "medium.tg.gain >= 0.25"
+      rule = "medium.tg.gain >= 0.25"
     }
   }
 }
@@ -269,7 +269,7 @@ phase "fused_kernels" {
   }
   gate {
     rule "decode is faster" {
-      expr = "medium.tg.gain >= 0.20"
+      rule = "medium.tg.gain >= 0.20"
     }
   }
 }
@@ -293,7 +293,7 @@ phase "int8_cache" {
   }
   gate {
     rule "decode is faster" {
-      expr = "medium.tg.gain >= 0.50"
+      rule = "medium.tg.gain >= 0.50"
     }
   }
 }

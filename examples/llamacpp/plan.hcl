@@ -179,10 +179,10 @@ phase "attention" {
   }
   gate {
     rule "flash attention runs" {
-      expr = "levels.kernels == 'pass'"
+      rule = "levels.kernels == 'pass'"
     }
     rule "it answers alike" {
-      expr = "levels.correctness == 'pass'"
+      rule = "levels.correctness == 'pass'"
     }
   }
 }
@@ -206,7 +206,7 @@ phase "kv_cache" {
   }
   gate {
     rule "it answers alike" {
-      expr = "levels.correctness == 'pass'"
+      rule = "levels.correctness == 'pass'"
     }
   }
 }
@@ -232,11 +232,11 @@ phase "speculation" {
   }
   gate {
     rule "decode is faster" {
-      expr = "chat.tg.gain >= 0.25"
+      rule = "chat.tg.gain >= 0.25"
     }
     # A count: it decides where speeds are too noisy.
     rule "drafts are accepted" {
-      expr = "chat.accept_rate >= 0.5"
+      rule = "chat.accept_rate >= 0.5"
     }
   }
 }

@@ -141,19 +141,19 @@ phase "cache" {
 
   gate {
     rule "kernel path proven" {
-      expr = "levels.kernels == 'pass'"
+      rule = "levels.kernels == 'pass'"
     }
     # Shares are compared by their difference: a baseline of 0 has no ratio.
     rule "traffic is served in time" {
-      expr = "traffic.slo_attainment.delta >= 0.25"
+      rule = "traffic.slo_attainment.delta >= 0.25"
     }
     rule "nobody waits a tenth of a second longer" {
-      expr = "traffic.queue.delta <= 100"
+      rule = "traffic.queue.delta <= 100"
     }
     # Garbage would be fast, too. The answers of both arms are compared
     # without a rule; this rule covers failed requests.
     rule "every request is answered" {
-      expr = "traffic.errors == 0"
+      rule = "traffic.errors == 0"
     }
   }
 }

@@ -478,7 +478,7 @@ phase "gemm" {
   }
   gate {
     rule "CUTLASS path proven, no Marlin" {
-      expr = "levels.kernels == 'pass'"
+      rule = "levels.kernels == 'pass'"
     }
   }
 }
@@ -508,10 +508,10 @@ phase "caching" {
   }
   gate {
     rule "first token within a second" {
-      expr = "chat.o32.ttft <= 1000"
+      rule = "chat.o32.ttft <= 1000"
     }
     rule "up within 90 s" {
-      expr = "engine.startup_s <= 90"
+      rule = "engine.startup_s <= 90"
     }
   }
 }
@@ -540,10 +540,10 @@ phase "activation" {
   }
   gate {
     rule "no correctness regressions" {
-      expr = "levels.correctness == 'pass'"
+      rule = "levels.correctness == 'pass'"
     }
     rule "speed is stable" {
-      expr = "chat.tg32.gain >= -${local.least.slowdown}"
+      rule = "chat.tg32.gain >= -${local.least.slowdown}"
     }
   }
 }
@@ -571,7 +571,7 @@ phase "tiles" {
   }
   gate {
     rule "works without crashes" {
-      expr = "engine.crashes == 0 and levels.stress == 'pass'"
+      rule = "engine.crashes == 0 and levels.stress == 'pass'"
     }
   }
 }
@@ -604,7 +604,7 @@ phase "speculation" {
   }
   gate {
     rule "at least 30% before sinks are added" {
-      expr = "chat.tg32.gain >= 0.30"
+      rule = "chat.tg32.gain >= 0.30"
     }
   }
 }

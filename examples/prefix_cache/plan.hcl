@@ -92,13 +92,13 @@ phase "prefix_cache" {
 
   gate {
     rule "kernel path proven" {
-      expr = "levels.kernels == 'pass'"
+      rule = "levels.kernels == 'pass'"
     }
     rule "the first token comes sooner" {
-      expr = "chat.ttft.gain >= 0.5"
+      rule = "chat.ttft.gain >= 0.5"
     }
     rule "the engine counts what it found" {
-      expr = "chat.prefix_hit_rate >= 0.7"
+      rule = "chat.prefix_hit_rate >= 0.7"
     }
   }
 }

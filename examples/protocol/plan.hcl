@@ -155,16 +155,16 @@ phase "ports" {
 
   gate {
     rule "the good port is in" {
-      expr = "feature['cached'].accepted"
+      rule = "feature['cached'].accepted"
     }
     rule "the wrong one was caught" {
-      expr = "feature['fast_and_wrong'].levels.correctness == 'fail'"
+      rule = "feature['fast_and_wrong'].levels.correctness == 'fail'"
     }
     rule "the leak was caught" {
-      expr = "feature['leaks'].levels.stress == 'fail'"
+      rule = "feature['leaks'].levels.stress == 'fail'"
     }
     rule "the trade was caught" {
-      expr = "feature['trades_ttft'].verdict == 'fail'"
+      rule = "feature['trades_ttft'].verdict == 'fail'"
     }
   }
 }

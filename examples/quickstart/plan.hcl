@@ -106,13 +106,13 @@ phase "cache" {
 
   gate {
     rule "kernel path proven" {
-      expr = "levels.kernels == 'pass'"
+      rule = "levels.kernels == 'pass'"
     }
     rule "decode is faster" {
-      expr = "chat.tg.gain >= 0.2"
+      rule = "chat.tg.gain >= 0.2"
     }
     rule "whole answers come sooner" {
-      expr = "chat.e2e.gain >= 0.1"
+      rule = "chat.e2e.gain >= 0.1"
     }
   }
 }
@@ -136,13 +136,13 @@ phase "experts" {
 
   gate {
     rule "kernel path proven" {
-      expr = "levels.kernels == 'pass'"
+      rule = "levels.kernels == 'pass'"
     }
     rule "faster than the stack it builds on" {
-      expr = "chat.tg.gain >= 0.1"
+      rule = "chat.tg.gain >= 0.1"
     }
     rule "faster than the baseline" {
-      expr = "chat.tg.root.gain >= 0.5"
+      rule = "chat.tg.root.gain >= 0.5"
     }
   }
 }

@@ -91,10 +91,10 @@ phase "save_memory" {
 
   gate {
     rule "kernel path proven" {
-      expr = "levels.kernels == 'pass'"
+      rule = "levels.kernels == 'pass'"
     }
     rule "decode did not regress" {
-      expr = "chat.tg.gain >= -0.03"
+      rule = "chat.tg.gain >= -0.03"
     }
   }
 }

@@ -197,10 +197,10 @@ phase "ports" {
 
   gate {
     rule "the first token comes sooner" {
-      expr = "feature['radix_cache'].chat.ttft.gain >= 0.25"
+      rule = "feature['radix_cache'].chat.ttft.gain >= 0.25"
     }
     rule "every port answers as before" {
-      expr = "feature['kv_fp8'].levels.correctness == 'pass'"
+      rule = "feature['kv_fp8'].levels.correctness == 'pass'"
     }
   }
 }

@@ -91,10 +91,10 @@ phase "speculation" {
 
   gate {
     rule "kernel path proven" {
-      expr = "levels.kernels == 'pass'"
+      rule = "levels.kernels == 'pass'"
     }
     rule "decode is faster" {
-      expr = "chat.tg.gain >= 0.25"
+      rule = "chat.tg.gain >= 0.25"
     }
   }
 }

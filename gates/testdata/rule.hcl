@@ -37,7 +37,7 @@ phase "one" {
   }
   gate {
     rule "r" {
-      expr = RULE
+      rule = RULE
     }
   }
 }

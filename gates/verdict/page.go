@@ -30,8 +30,7 @@ func (f facts) add(r Reason) { f[r.Key()] = append(f[r.Key()], r) }
 // themselves stays.
 func (p *Page) Each(reasons ...Reason) (lines []string) {
 	for _, r := range reasons {
-		line, _ := p.short(r, "above")
-		lines = append(lines, line)
+		lines = append(lines, r.line(p.told))
 		p.record(r)
 	}
 	return lines
@@ -71,29 +70,6 @@ func (p *Page) know(r Reason) {
 
 // repeats reports whether a reason was printed as a line.
 func (p *Page) repeats(r Reason) bool { return len(r.String()) >= shortCause && p.lines.has(r) }
-
-// short is a reason up to the causes that are printed elsewhere, and whether there are
-// any.
-func (p *Page) short(r Reason, where string) (line string, cut bool) {
-	text, whole := r.text()
-	if whole || len(r.Causes) == 0 {
-		return r.String(), false
-	}
-	if !slices.ContainsFunc(r.Causes, func(c Reason) bool { return !p.told.has(c) }) && len(Semicolons(r.Causes)) >= shortCause {
-		if c := r.Causes[0]; len(r.Causes) == 1 && c.Kind == code.Level.Kind && len(c.Causes) > 0 {
-			came, _ := c.text() // the level's verdict is repeated
-			text += ": " + came
-		}
-		return text + ", see " + where, true
-	}
-	causes := make([]string, len(r.Causes))
-	for i, c := range r.Causes {
-		short := false
-		causes[i], short = p.short(c, where)
-		cut = cut || short
-	}
-	return text + ": " + semicolons(r.Causes, causes), cut
-}
 
 // more is the kind of the number of reasons left out.
 const more = code.Kind("more")

@@ -13,16 +13,32 @@ import (
 )
 
 // String is a reason on one line, followed by its causes; empty if there is none.
-func (r Reason) String() string {
+func (r Reason) String() string { return r.line(nil) }
+
+// line is String up to the causes that were told above.
+func (r Reason) line(told facts) string {
 	if r.IsZero() {
 		return ""
 	}
 	text, whole := r.text()
-	if !whole {
-		text += After(distinct(r.Causes))
+	untold := func(c Reason) bool { return !told.has(c) }
+	switch causes := distinct(r.Causes); {
+	case whole || len(causes) == 0:
+	case !slices.ContainsFunc(causes, untold) && len(Semicolons(causes)) >= shortCause:
+		if c := causes[0]; len(causes) == 1 && c.Kind == code.Level.Kind && len(c.Causes) > 0 {
+			came, _ := c.text() // the level's verdict is repeated
+			text += ": " + came
+		}
+		text += ", see above"
+	default:
+		lines := make([]string, len(causes))
+		for i, c := range causes {
+			lines[i] = c.line(told)
+		}
+		text += ": " + semicolons(causes, lines)
 	}
 	if with := swap.Load(); with != nil {
-		return (*with)(r.Kind, text)
+		text = (*with)(r.Kind, text)
 	}
 	return text
 }
@@ -63,13 +79,11 @@ func (r Reason) text() (text string, whole bool) {
 //	{subject} {verdict} {causes} {cause}   those of the reason; the kind of its first cause
 //	{path:q}                in quotes
 //	{took:2} {took:3}       a number, or both ends of a span, with so many digits
-//	{was:exact} {by:rough}  with all digits, as a rough percentage
+//	{by:rough}              a number as a rough percentage
 //	{is~wanted}             a number with enough digits to differ from another value
-//	{p:is}                  a chance: "p = 0.002", "p < 0.000001"
-//	{names:and} {names:or}  a list as a sentence joins it; {names:10} its first ten
+//	{names:and} {names:10}  a list as a sentence joins it, and its first ten
 //	{n|launch|launches}     a count with its noun
 //	{verdict:did}           what came of something: "failed", "is invalid"
-//	{verdict:would}         what would: "would fail", "would be invalid"
 //	{why?: {why}}           what stands behind the ?, where the value is there
 //	{why!nothing}           what stands behind the !, where it is not
 //	{by=log?…} {by=log!…}   the same by whether it is this word
@@ -153,12 +167,10 @@ func (r Reason) expand(inner string) string {
 	switch rest {
 	case "did":
 		return Did(Verdict(v.Text))
-	case "would":
-		return would(Verdict(v.Text))
 	case "q":
 		return strconv.Quote(v.String())
-	case "and", "or":
-		return Joined(v.List, rest)
+	case "and":
+		return And(v.List)
 	case "list":
 		return strings.Join(Lines(r.Causes), ", ")
 	}
@@ -166,10 +178,6 @@ func (r Reason) expand(inner string) string {
 		return v.String()
 	}
 	switch rest {
-	case "is":
-		return PIs(*v.Number)
-	case "exact":
-		return strconv.FormatFloat(*v.Number, 'g', -1, 64)
 	case "rough":
 		if a := 100 * math.Abs(*v.Number); a >= 99.5 && a < 1e7 {
 			return fmt.Sprintf("%.0f%%", 100**v.Number)
@@ -214,16 +222,6 @@ func Did(v Verdict) string {
 		return "ended in error"
 	}
 	return "is " + string(v)
-}
-
-func would(v Verdict) string {
-	switch v {
-	case Pass, Fail:
-		return "would " + string(v)
-	case Error:
-		return "would end in error"
-	}
-	return "would be " + string(v)
 }
 
 func (v Value) IsZero() bool {

@@ -149,7 +149,7 @@ func (l *Scope) misplaced(d *hcl.Diagnostic, word string, schema *hcl.BodySchema
 var usualNames = map[string]string{
 	"pp": "prompt_tokens", "isl": "prompt_tokens", "input_tokens": "prompt_tokens", "input_len": "prompt_tokens",
 	"tg": "output_tokens", "osl": "output_tokens", "max_tokens": "output_tokens", "output_len": "output_tokens",
-	"depends_on": "after", "needs": "after",
+	"depends_on": "after", "needs": "after", "expr": "rule",
 }
 
 // mostBlocks is in how many blocks a name may be known to say in which.

@@ -32,6 +32,7 @@ func (l *Scope) Read(b *hcl.Block, doc *lang.BlockDoc, into any) *Body {
 			f.read(field.Attr, v)
 		}
 	}
+	f.Together(f.doc.Attrs)
 	return f
 }
 

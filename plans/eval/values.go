@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -210,7 +211,8 @@ func (l *Scope) list(of plans.Attr, v cty.Value, expr hcl.Expression, want strin
 		l.WrongType(expr.Range(), of.Name, want, v)
 		return nil, false
 	}
-	list := make([]any, 0, len(elems))
+	list, element := make([]any, 0, len(elems)), of
+	element.Filled = false // that of a list
 	for _, e := range elems {
 		fine := true
 		if of.Type == plans.String {
@@ -220,7 +222,12 @@ func (l *Scope) list(of plans.Attr, v cty.Value, expr hcl.Expression, want strin
 		}
 		var decoded any
 		if fine {
-			decoded, fine = l.Scalar(of, e.V, e.At)
+			decoded, fine = l.Scalar(element, e.V, e.At)
+		}
+		if fine && of.Unique && slices.Contains(list, decoded) {
+			fine = false
+			l.Fail(e.At, "duplicate-entry", "Duplicate value in "+of.Name,
+				"%s is already in the list. Remove one.", plans.Written(decoded))
 		}
 		if ok = ok && fine; fine {
 			list = append(list, decoded)
@@ -231,7 +238,7 @@ func (l *Scope) list(of plans.Attr, v cty.Value, expr hcl.Expression, want strin
 
 // filled refuses an empty list where something is required.
 func (l *Scope) filled(a plans.Attr, n int, expr hcl.Expression, ok bool) bool {
-	if !ok || n > 0 || !a.Required {
+	if !ok || n > 0 || !a.Required && !a.Filled {
 		return ok
 	}
 	why := a.Doc
@@ -264,6 +271,10 @@ func (l *Scope) Scalar(a plans.Attr, v cty.Value, at hcl.Range) (any, bool) {
 		s := v.AsString()
 		if len(a.OneOf) > 0 && !slices.Contains(a.OneOf, s) {
 			l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s must be one of %s, not %q.%s", a.Name, plans.OrList(a.OneOf), s, lang.DidYouMean(s, a.OneOf))
+			return nil, false
+		}
+		if a.Filled && strings.TrimSpace(s) == "" {
+			l.Fail(at, "empty-value", "Empty "+a.Name, "The text is empty. %s", l.Needs(a))
 			return nil, false
 		}
 		return s, true

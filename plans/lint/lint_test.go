@@ -15,9 +15,9 @@ import (
 // TestWarningsPointAtTheComparison covers lines on which a fixture cannot have comments.
 func TestWarningsPointAtTheComparison(t *testing.T) {
 	for _, c := range []struct{ attribute, want string }{
-		{"  rule = <<-EOT\n    levels.kernels == 'pass'\n      and chat.ttft <= 0.5\n  EOT", "60:11-27 Implausible for the unit"},
-		{`  rule = "chat.tg > 0 and \u0063hat.ttft <= 0.5"`, "58:11-22 Comparison always holds; 58:27-48 Implausible for the unit"},
-		{`  rule = "chat.tg.gain >= ${10}"`, "58:11-32 Implausible for the unit"},
+		{"  rule = <<-EOT\n    levels.kernels == 'pass'\n      and chat.ttft > 0\n  EOT", "60:11-24 Comparison always holds"},
+		{`  rule = "chat.tg > 0 and \u0063hat.ttft < 0"`, "58:11-22 Comparison always holds; 58:27-45 Comparison can never hold"},
+		{`  rule = "chat.tg > ${0}"`, "58:11-25 Comparison always holds"},
 	} {
 		res := load.Bytes("plan.hcl", planstest.RulePlanWith(c.attribute), planstest.Registry(), load.Options{})
 		must.Equal(t, c.attribute, places(res), c.want)
@@ -36,7 +36,7 @@ func TestWarningsInYAML(t *testing.T) {
 		t.Errorf("got %s\n%s", got, planstest.Text(&broken.Findings))
 	}
 	sound := load.Bytes("plan.yaml", []byte(strings.Replace(warnedPlan, "levels['x'] == 1 ", "chat.tg < 0", 1)), planstest.Registry(), load.Options{})
-	if got := places(sound); got != "19:49-65 Implausible for the unit; 20:51-62 Comparison can never hold; 22:19-20 Implausible for the unit" {
+	if got := places(sound); got != "19:49-62 Comparison always holds; 20:51-62 Comparison can never hold; 22:19-20 Comparison always holds" {
 		t.Errorf("got %s\n%s", got, planstest.Text(&sound.Findings))
 	}
 }
@@ -98,19 +98,5 @@ func TestPassesOnlyWhenWorse(t *testing.T) {
 		"chat.ttft <= 1.1 * chat.ttft.base", "chat.ttft >= 30", "chat.tg.gain >= 0",
 	} {
 		must.Equal(t, rule, warnings(t, rule, "only-when-worse"), "")
-	}
-}
-
-// TestCapsAnImprovement: a bound on the wrong side of an improvement is warned of, unless
-// a least improvement beside it makes it a range.
-func TestCapsAnImprovement(t *testing.T) {
-	for rule, warned := range map[string]bool{
-		"chat.ttft.gain <= 0.2": true, "chat.tg.change < 20%": true, "chat.ttft.max.change >= -0.1": true, "20% >= chat.tg.root.gain": true,
-		"chat.tg.gain <= 0.2 and chat.tg.gain >= 0": false, "chat.tg.change >= -0.02 and chat.tg.change <= 0.02": false,
-		"chat.tg.gain <= 0.2 and chat.ttft.gain >= 0": true, "not (chat.tg.gain > 0.2)": false, "chat.ttft.change <= 0.1": false, "chat.tg <= 900": false,
-	} {
-		if said := warnings(t, rule, "caps-improvement"); (said != "") != warned {
-			t.Errorf("%s: %q", rule, said)
-		}
 	}
 }

@@ -35,59 +35,34 @@ func (c *check) rules(list []*plans.Rule) {
 		}
 		for _, cmp := range r.Compares() {
 			if c.possible(r, cmp) && required[cmp] && !cmp.Negated {
-				c.direction(r, cmp, list)
+				c.onlyWhenWorse(r, cmp)
 			}
 		}
 	}
 }
 
-// signs explains which sign is better.
-const signs = "a positive gain is better, for every metric; a change or delta has the sign of the number."
-
-// direction warns of a comparison that only a loss satisfies, which is commonly a slipped
-// sign and passes exactly when it must not, and of one that caps an improvement. One side
-// of an or may well ask for a loss, a not was turned with care, and a cap with a least
-// beside it is a range.
-func (c *check) direction(r *plans.Rule, cmp *plans.Compare, list []*plans.Rule) {
-	atLeast, limit, ok := improves(cmp)
-	if !ok || atLeast {
-		return
-	}
-	if limit < 0 || limit == 0 && (cmp.Strict || cmp.Tested()) {
-		c.compare(r, cmp, hcl.DiagWarning, "only-when-worse", "Passes only when worse", "%s passes only if %s is worse than its reference: %s Turn the comparison round, or write not (…) if the loss itself is required.", cmp.Text, cmp.Metric.Metric, signs)
-		return
-	}
-	quantity := func(cmp *plans.Compare) plans.Input { // whether written as a gain or as a change
-		q := cmp.Metric.Quantity()
-		if q.Relation == plans.Gain {
-			q.Relation = plans.Change
-		}
-		return q
-	}
-	for _, other := range list {
-		for _, o := range other.Compares() {
-			if least, _, ok := improves(o); ok && least && quantity(o) == quantity(cmp) {
-				return
-			}
-		}
-	}
-	if limit > 0 {
-		c.compare(r, cmp, hcl.DiagWarning, "caps-improvement", "Caps an improvement", "%s fails if %s improves by more than that: %s Turn the comparison round, or require a least improvement as well, if a range is meant.", cmp.Text, cmp.Metric.Metric, signs)
-	}
-}
-
-// improves reads a comparison with another arm as one of the improvement over it, where
-// more is better: whether it wants at least limit, or at most. ok is false for all others.
-func improves(cmp *plans.Compare) (atLeast bool, limit float64, ok bool) {
+// onlyWhenWorse warns of a comparison with another arm that only a loss satisfies, which is
+// commonly a slipped sign and passes exactly when it must not. One side of an or may well
+// ask for a loss, and a not was turned with care.
+func (c *check) onlyWhenWorse(r *plans.Rule, cmp *plans.Compare) {
 	in := cmp.Metric
-	switch {
-	case in == nil || !in.Comparing() || in.Stat == "std" || in.Stat == "cv":
-	case in.Relation == plans.Gain || in.Better == string(measure.Higher):
-		return cmp.AtLeast, cmp.Threshold, true
-	case in.Better == string(measure.Lower):
-		return !cmp.AtLeast, 0 - cmp.Threshold, true
+	if in == nil || !in.Comparing() || in.Stat == "std" || in.Stat == "cv" {
+		return
 	}
-	return false, 0, false
+	atLeast, limit := cmp.AtLeast, cmp.Threshold // of the improvement
+	switch {
+	case in.Relation == plans.Gain || in.Better == string(measure.Higher):
+	case in.Better == string(measure.Lower):
+		atLeast, limit = !atLeast, -limit
+	default:
+		return
+	}
+	if !atLeast && (limit < 0 || limit == 0 && (cmp.Strict || cmp.Tested())) {
+		c.compare(r, cmp, hcl.DiagWarning, "only-when-worse", "Passes only when worse",
+			"%s passes only if %s is worse than its reference: a positive gain is better, for every metric; a change or delta "+
+				"has the sign of the number. Turn the comparison round, or write not (…) if the loss itself is required.",
+			cmp.Text, in.Metric)
+	}
 }
 
 // possible reports whether a comparison can come out either way, and warns if not.
@@ -109,9 +84,7 @@ func (c *check) possible(r *plans.Rule, cmp *plans.Compare) bool {
 	atEdge := limit == edge && !beyond
 	closed := cmp.AtLeast || !open // the domain has its edge
 	code, summary, detail := "", "", ""
-	switch why := implausible(in, limit); {
-	case why != "":
-		code, summary, detail = "implausible-value", "Implausible for the unit", why
+	switch {
 	case beyond || atEdge && (cmp.Strict || !closed):
 		code, summary, detail = "never-holds", "Comparison can never hold", "No measurement satisfies this. Compare with a value that "+in.Path+" can have."
 	case cmp.AtLeast && (limit < low || limit == low && (open || !cmp.Strict)), !cmp.AtLeast && (limit > high || limit == high && !cmp.Strict):
@@ -142,43 +115,6 @@ func (c *check) domain(in *plans.Input) (low, high float64, open bool) {
 	default:
 		return 0, everything, true
 	}
-}
-
-// usual are the sizes of units; numbers outside were meant in another one. The bounds are
-// far out: a wrong warning costs trust.
-var usual = map[string]struct {
-	low, high float64
-	meant     string
-}{
-	"ms": {1, math.Inf(1), "seconds"},
-	"s":  {0, 10_000, "milliseconds"},
-	"GB": {0, 4096, "MB"},
-}
-
-// implausible explains why a number is hardly meant in the unit of what it is compared
-// with; empty if it may be.
-func implausible(in *plans.Input, limit float64) string {
-	size := math.Abs(limit)
-	if in.UnitWord() == plans.RatioUnit {
-		if size < 5 || in.Relation == plans.Own && in.Stat != "cv" {
-			return ""
-		}
-		return fmt.Sprintf("%s is a ratio: 0.10 is 10%%, and %g is %g%%. Did you mean %g%%?", in.Path, limit, limit*100, limit)
-	}
-	u, known := usual[in.Unit]
-	if !known || measure.OfCommand(in.Cell) || in.Relation == plans.Delta || in.Stat == "std" || size == 0 {
-		return "" // differences and spreads can be of any size
-	}
-	switch m, _ := measure.Lookup(in.Metric); {
-	case m.MayBeZero:
-		u.low = 0
-	case m.Least > 0:
-		u.low = m.Least
-	}
-	if size >= u.low && size <= u.high {
-		return ""
-	}
-	return fmt.Sprintf("%s is in %s, and %g is an implausible size. Did you mean %s?", in.Path, in.Unit, limit, u.meant)
 }
 
 // tooFew refuses a percentile of fewer values than it takes to determine it. Such a rule

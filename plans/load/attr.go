@@ -72,6 +72,7 @@ func (l *loader) decodeBody(b *hcl.Block, kind string, schema plans.Schema) *pla
 			block.Attrs[a.Name] = plain
 		}
 	}
+	f.Together(schema.Attrs)
 	block.Parts = l.decodeParts(f, schema.Parts)
 	if schema.Check == nil || doubtful || len(l.Diags) > before {
 		return block

@@ -231,7 +231,7 @@ func TestMistakesNameTheirFile(t *testing.T) {
 			"team.hcl:1 Argument or block definition required",
 		},
 		"a rule in an included file": {
-			map[string]string{"plan.hcl": "include = [\"team.hcl\"]\n" + ownPlan + teamWorkloads + teamEngines + strings.TrimPrefix(teamProtocols, "include = [\"workloads.hcl\"]\n"), "team.hcl": "phase \"x\" {\n  gate {\n    rule \"r\" {\n      expr = \"feature['y'].decided\"\n    }\n  }\n}\n"},
+			map[string]string{"plan.hcl": "include = [\"team.hcl\"]\n" + ownPlan + teamWorkloads + teamEngines + strings.TrimPrefix(teamProtocols, "include = [\"workloads.hcl\"]\n"), "team.hcl": "phase \"x\" {\n  gate {\n    rule \"r\" {\n      rule = \"feature['y'].decided\"\n    }\n  }\n}\n"},
 			"team.hcl:4 Unknown feature",
 		},
 		"declared in two files": {

@@ -201,7 +201,7 @@ phase "cutlass" {
   }
   gate {
     rule "decode did not regress" {
-      expr = "chat.tg.gain >= -0.03"
+      rule = "chat.tg.gain >= -0.03"
     }
   }
 }
@@ -238,13 +238,13 @@ confirm {
 
 gate {
   rule "kernel path proven" {
-    expr = "levels.kernels == 'pass'"
+    rule = "levels.kernels == 'pass'"
   }
   rule "decode did not regress" {
-    expr = "chat.tg.gain >= -0.03"
+    rule = "chat.tg.gain >= -0.03"
   }
 }
 
 rule "decode did not regress" {
-  expr = "chat.tg.gain >= -0.03"
+  rule = "chat.tg.gain >= -0.03"
 }

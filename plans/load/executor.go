@@ -63,22 +63,14 @@ func (l *loader) decodeExecutor(blocks hcl.Blocks) {
 	if len(l.Diags) > before {
 		return
 	}
-	seen := map[string]bool{}
 	for _, d := range e.Devices {
 		if d == "all" || d == "none" {
 			l.Fail(f.At("devices"), "executor", "Device by name", "%q is not a device. Name each by its index or UUID, such as [\"0\", \"1\"]: they are shared out among launches.", d)
 		}
-		if seen[d] {
-			l.Fail(f.At("devices"), "duplicate-name", "Duplicate device", "%q is already in the list. Remove one.", d)
-		}
-		seen[d] = true
 	}
-	for i, host := range e.Hosts {
-		switch {
-		case host == "" || strings.HasPrefix(host, "-") || strings.ContainsAny(host, " \t\n"):
+	for _, host := range e.Hosts {
+		if host == "" || strings.HasPrefix(host, "-") || strings.ContainsAny(host, " \t\n") {
 			l.Fail(f.At("hosts"), "executor", "No host", "%q is not a host name. Name each as ssh knows it, such as \"gpu-a\" or \"user@gpu-a\".", host)
-		case slices.Contains(e.Hosts[:i], host):
-			l.Fail(f.At("hosts"), "duplicate-name", "Duplicate host", "%q is already in the list. Remove one; for several places on a host use devices.", host)
 		}
 	}
 	_, listed := f.Value("devices")
@@ -86,14 +78,10 @@ func (l *loader) decodeExecutor(blocks hcl.Blocks) {
 		e.Command = usualCommands[kind]
 	}
 	switch {
-	case listed && len(e.Devices) == 0:
-		l.Fail(f.At("devices"), "executor", "No devices", "The list is empty. Name GPUs, such as [\"0\", \"1\"], or leave it out for engines that use no GPU.")
 	case kind == plans.LocalExecutor && !listed && e.Slots == 0:
 		l.Fail(b.DefRange, "executor", "Nothing to share out", "Name ‹devices = [\"0\", \"1\"]›, or, for engines that use no GPU, how many launches run at once: ‹slots = 2›.")
 	case listed && len(e.Devices)%e.PerLaunch != 0:
 		l.Fail(f.At("per_launch"), "executor", "Devices left over", "%d devices cannot be divided into launches of %d. Name %d.", len(e.Devices), e.PerLaunch, len(e.Devices)/e.PerLaunch*e.PerLaunch)
-	case !listed && e.PerLaunch != 1:
-		l.Fail(f.At("per_launch"), "executor", "GPUs of no devices", "per_launch counts GPUs, but devices names none. Add devices, or remove it.")
 	case listed && e.Slots > e.Places():
 		l.Fail(f.At("slots"), "executor", "More slots than places", "The devices make %d places, but slots is %d. Lower slots, or name more devices.", e.Places(), e.Slots)
 	case kind == plans.SSHExecutor && (len(e.Command) == 0 || !strings.Contains(strings.Join(e.Command, " "), "{host}")):

@@ -46,11 +46,9 @@ func (l *loader) decodeFeature(i *eval.Instance, ph *plans.Phase) *plans.Feature
 	notes := &featureNotes{feature: ft, instance: i, def: b.DefRange, parentAt: b.DefRange}
 	ft.Set, notes.setAt = l.decodeSet(f)
 	ft.Choose = l.decodeChoose(f, ft, notes)
-	switch v, ok := f.Value("set"); {
-	case f.Lacks("choose") && f.Lacks("set"):
-		l.Fail(f.Def, "nothing-under-test", "Nothing under test", `Feature %q sets no knob, so its candidate is its parent. Add: ‹set = { knob = "value" }›, or ‹choose = { knob = ["one", "other"] }› to try several.`, ft.Name)
-	case ok && v.CanIterateElements() && v.LengthInt() == 0:
-		l.Fail(f.At("set"), "nothing-under-test", "Nothing under test", `set is empty, so the candidate is its parent. Name the knob under test: ‹set = { knob = "value" }›.`)
+	if v, ok := f.Value("set"); ok && v.CanIterateElements() && v.LengthInt() == 0 {
+		l.Fail(f.At("set"), "nothing-under-test", "Nothing under test",
+			`set is empty, so the candidate is its parent. Name the knob under test: ‹set = { knob = "value" }›.`)
 	}
 	switch r := f.Ref("builds_on", "feature", "baseline", "accepted"); {
 	case r == nil:
@@ -113,9 +111,6 @@ func (l *loader) decodeFeature(i *eval.Instance, ph *plans.Phase) *plans.Feature
 // nil if it does not choose.
 func (l *loader) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featureNotes) *plans.Choose {
 	if f.Absent("choose") {
-		if !f.Absent("prefer") {
-			l.Fail(f.At("prefer"), "choice", "prefer without choose", "prefer picks among the alternatives of choose, but feature %q has none. Remove prefer, or add ‹choose = { knob = [\"one\", \"other\"] }›.", ft.Name)
-		}
 		return nil
 	}
 	pairs := f.Pairs("choose")

@@ -253,29 +253,16 @@ func TestSamplingThatIsNotSent(t *testing.T) {
 	}
 }
 
-// TestOneFormOfRules: a criterion and a gate's rule take the same argument, by either name.
-func TestOneFormOfRules(t *testing.T) {
-	text := strings.Replace(planstest.RulePlan, `{ rule = "chat.tg.gain >= 0.1" }`, `{ expr = "chat.tg.gain >= 10%" }`, 1)
-	text = strings.Replace(text, "phase \"one\" {\n", "phase \"one\" {\n  gate {\n    rule \"g\" { rule = \"chat.tg.gain >= -3%\" }\n    rule \"h\" { expr = \"chat.tg.gain >= -3%\" }\n  }\n", 1)
-	res := loadText(text)
-	sound(t, res)
-	gate := res.Plan.Phases[0].Gate.Rules
-	for _, r := range []*plans.Rule{res.Plan.Feature("first").Criteria[0], gate[0], gate[1]} {
-		if r.Cond == nil {
-			t.Errorf("%s is not compiled: %q", r.Name, r.Expr)
-		}
-	}
-}
-
 // TestNamesOfOtherTools: an attribute with another tool's name is answered with ours, and
 // one that belongs elsewhere with where.
 func TestNamesOfOtherTools(t *testing.T) {
 	for body, want := range map[string]string{
-		"workload \"w\" {\n pp = 1\n}\n":         `Did you mean "prompt_tokens"?`,
-		"workload \"w\" {\n tg = 1\n}\n":         `Did you mean "output_tokens"?`,
-		"phase \"p\" {\n depends_on = []\n}\n":   `Did you mean "after"?`,
-		"baseline {\n rule = \"x\"\n}\n":         "rule belongs in criterion, gate, rule.",
-		"decision {\n builds_on = baseline\n}\n": "builds_on belongs in feature.",
+		"workload \"w\" {\n pp = 1\n}\n":                                           `Did you mean "prompt_tokens"?`,
+		"workload \"w\" {\n tg = 1\n}\n":                                           `Did you mean "output_tokens"?`,
+		"phase \"p\" {\n depends_on = []\n}\n":                                     `Did you mean "after"?`,
+		"phase \"p\" {\n gate {\n rule \"r\" {\n expr = \"x.tg > 1\"\n }\n }\n}\n": `Did you mean "rule"?`,
+		"baseline {\n rule = \"x\"\n}\n":                                           "rule belongs in criterion, gate, rule.",
+		"decision {\n builds_on = baseline\n}\n":                                   "builds_on belongs in feature.",
 	} {
 		res := loadText("plan \"p\" {}\n" + body)
 		if text := strings.Join(strings.Fields(planstest.Text(&res.Findings)), " "); !strings.Contains(text, want) {

@@ -98,7 +98,7 @@ func unknownRules(n int) string {
 	return "plan \"p\" {}\n" + numbered(1000, func(i int) string {
 		return fmt.Sprintf("workload \"%s%d\" {\n prompt_tokens = 1\n output_tokens = 1\n}\n", long, i)
 	}) + "phase \"a\" {\n gate {\n" + numbered(n, func(i int) string {
-		return fmt.Sprintf("rule \"%d\" {\n expr = \"%sy%d.tg > 1\"\n}\n", i, long, i)
+		return fmt.Sprintf("rule \"%d\" {\n rule = \"%sy%d.tg > 1\"\n}\n", i, long, i)
 	}) + "}\n}\n"
 }
 

@@ -103,9 +103,6 @@ func (l *loader) decodeEvidence(b *hcl.Block, doc *lang.BlockDoc) (e plans.Evide
 	}
 	f := l.Read(b, doc, &e)
 	for _, name := range []string{"log", "trace"} {
-		if v, ok := f.Value(name); ok && v.CanIterateElements() && v.LengthInt() == 0 {
-			l.Fail(f.At(name), "empty-value", "Empty "+name, `The list is empty. Add a glob, such as "*text of a log line*".`)
-		}
 		l.checkGlobs(f, name)
 	}
 	for _, p := range f.Pairs("observed") {

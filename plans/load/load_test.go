@@ -381,7 +381,7 @@ Error: Gate without rules
    4: 	gate {}
 
 A gate without rules would always open.
-Add: rule "what must hold" { expr = "…"
+Add: rule "what must hold" { rule = "…"
 }.
 [gate-without-rules at plan.hcl:4:2]
 
@@ -424,7 +424,7 @@ func TestDetailsNameTheWholeStory(t *testing.T) {
 		"phase_order":         "Write phase.b, without quotes.",
 		"feature_unproven":    `cache = "on" (feature.cached) has none`,
 		"root_unknown_block":  `Did you mean "workload"?`,
-		"feature_criteria":    `Expected in criterion "typo": rule, expr.`,
+		"feature_criteria":    `Expected in criterion "typo": rule.`,
 	} {
 		res := Path("testdata/invalid/"+path+".hcl", planstest.Registry(), Options{})
 		var details string

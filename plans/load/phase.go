@@ -61,7 +61,7 @@ func (l *loader) decodePhase(pb *phaseBlock) {
 		ph.Gate = &plans.Gate{}
 		gf := l.Read(g, gateDoc, ph.Gate)
 		if ph.Gate.Rules = decodeRules(gf.Blocks, l.Scope, ruleDoc); len(gf.Blocks) == 0 {
-			l.Fail(g.DefRange, "gate-without-rules", "Gate without rules", `A gate without rules would always open. Add: ‹rule "what must hold" { expr = "…" }›.`)
+			l.Fail(g.DefRange, "gate-without-rules", "Gate without rules", `A gate without rules would always open. Add: ‹rule "what must hold" { rule = "…" }›.`)
 		}
 	}
 	if len(f.Blocks) == 0 && readable {
@@ -108,21 +108,16 @@ const MaxRuleName = 200
 func decodeRules(blocks hcl.Blocks, s *eval.Scope, doc *lang.BlockDoc) (list []*plans.Rule) {
 	lines := map[string]int{}
 	for _, b := range blocks {
-		f, attr := s.Fields(b, doc), "rule"
-		if f.Attrs["expr"] != nil {
-			attr = "expr"
-			if f.Attrs["rule"] != nil {
-				s.Fail(f.At("expr"), "workload-contradiction", "Conflicting arguments", "rule and expr are two names of one argument. Remove one.")
-			}
-		}
-		r := &plans.Rule{Name: b.Labels[0], Range: lang.RangeOf(b.DefRange), ExprRange: lang.RangeOf(f.At(attr))}
+		f := s.Fields(b, doc)
+		r := &plans.Rule{Name: b.Labels[0], Range: lang.RangeOf(b.DefRange), ExprRange: lang.RangeOf(f.At("rule"))}
 		// No rule reads another, so names need not be identifiers.
 		if strings.TrimSpace(r.Name) != r.Name || r.Name == "" || len(r.Name) > MaxRuleName || strings.ContainsAny(r.Name, "\n\r") {
 			s.Fail(b.LabelRanges[0], "invalid-name", "Invalid rule name", "The name of a %s is a word or a one-line phrase of up to %d characters, without surrounding spaces.", b.Type, MaxRuleName)
 		}
-		if a := f.Attrs[attr]; a != nil && bare(s, a.Expr) {
-			s.Fail(a.Expr.Range(), "rule-unquoted", "Rule is not in quotes", `A rule is text in a language of its own. Put it in quotes: ‹%s = "…"›.`, attr)
-		} else if r.Expr = f.NeedText(attr, `a comparison in quotes, such as "chat.tg.gain >= 0.1".`); strings.TrimSpace(r.Expr) == "" {
+		if a := f.Attrs["rule"]; a != nil && bare(s, a.Expr) {
+			s.Fail(a.Expr.Range(), "rule-unquoted", "Rule is not in quotes",
+				`A rule is text in a language of its own. Put it in quotes: ‹rule = "…"›.`)
+		} else if r.Expr = f.NeedText("rule", s.Needs(*doc.Attr("rule"))); strings.TrimSpace(r.Expr) == "" {
 			r.Expr = ""
 		}
 		if !s.Duplicate(lines, b, 0) {

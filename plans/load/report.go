@@ -30,11 +30,8 @@ func (l *loader) decodeReport(blocks hcl.Blocks) {
 	}
 	f := l.Read(l.expanded(b), reportDoc, &plans.Report{})
 	tables := f.Blocks.OfType("table")
-	switch {
-	case !f.Absent("columns"):
+	if !f.Absent("columns") {
 		l.plan.Tables = append(l.plan.Tables, &plans.Table{Columns: decodeColumns(f)})
-	case f.Lacks("columns") && len(tables) == 0:
-		l.Fail(b.DefRange, "missing-attribute", "Report without columns", `It would show nothing. Add: ‹columns = ["chat.tg32", "chat.ttft.p50"]›.`)
 	}
 	lines := map[string]int{}
 	for _, b := range tables {

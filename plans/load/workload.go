@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
@@ -42,7 +40,7 @@ var (
 )
 
 type slo struct {
-	TTFT time.Duration `hcl:"ttft,optional" doc:"Maximum time to the first token."`
+	TTFT time.Duration `hcl:"ttft,optional" unless:"tpot|itl|e2e" needs:"a limit; without any, every request is good." doc:"Maximum time to the first token."`
 	TPOT time.Duration `hcl:"tpot,optional" doc:"Maximum time per output token after the first."`
 	ITL  time.Duration `hcl:"itl,optional" doc:"Maximum time between any two tokens."`
 	E2E  time.Duration `hcl:"e2e,optional" doc:"Maximum time to the last token."`
@@ -80,31 +78,18 @@ func (l *loader) decodeWorkload(b *hcl.Block) {
 		}
 	}
 	w.PromptLengths, w.OutputLengths = lengths(f, promptLengthsDoc), lengths(f, outputLengthsDoc)
-	for _, of := range []struct{ tokens, lengths, why string }{
-		{"prompt_tokens", "prompt_lengths", "how many tokens each prompt has, such as 2048."},
-		{"output_tokens", "output_lengths", "how many tokens are generated for each request, such as 32."},
-	} {
-		switch drawn := len(f.Blocks.OfType(of.lengths)) > 0; {
-		case drawn && !f.Absent(of.tokens):
-			l.Fail(f.At(of.tokens), "workload-contradiction", "Conflicting arguments", "%s has %s and %s. Keep one of them.", f.What, of.tokens, of.lengths)
-		case !drawn && w.Data == nil:
-			f.Required(of.tokens, of.why)
-		}
-	}
-	if at := f.FirstPresent("prompt_tokens", "prompt_lengths"); w.Data != nil && at != "" {
-		l.Fail(f.Where(at), "workload-contradiction", "Conflicting arguments", "The prompts of a dataset have their own lengths. Remove %s, or the dataset.", at)
+	if w.Data != nil && len(f.Blocks.OfType("prompt_lengths")) > 0 {
+		l.Fail(f.Where("prompt_lengths"), "conflicting-arguments", "Conflicting arguments",
+			"%s has prompt_lengths and dataset. Remove one of them.", f.What)
 	}
 	if b := f.Single("slo"); b != nil {
 		var limits slo
-		in := l.Read(b, sloDoc, &limits)
+		l.Read(b, sloDoc, &limits)
 		w.SLO = map[string]time.Duration{}
 		for name, limit := range map[string]time.Duration{"ttft": limits.TTFT, "tpot": limits.TPOT, "itl": limits.ITL, "e2e": limits.E2E} {
 			if limit > 0 {
 				w.SLO[name] = limit
 			}
-		}
-		if in.FirstPresent(plans.Objectives...) == "" {
-			l.Fail(b.DefRange, "empty-value", "Empty slo", `Without a limit every request is good. Give one, such as ‹ttft = "300ms"›.`)
 		}
 	}
 	n := 1
@@ -124,31 +109,18 @@ func (l *loader) decodeWorkload(b *hcl.Block) {
 	w.RequestsByCell, w.WarmupByCell = requests, warmup
 	if !f.HasErrors() { // a mistake in a single attribute would be called a contradiction
 		checkPace(w, f)
-		checkPrompts(w, f)
 		checkData(w, f)
 	}
 	add(l, b, &l.plan.Workloads, w)
 }
 
-// dimension reports whether a dimension of cells is written as a list, and checks that its
-// values differ.
+// dimension reports whether a dimension of cells is written as a list.
 func (l *loader) dimension(f *eval.Body, name string) (list bool) {
 	v, ok := f.Value(name)
 	if !ok {
 		return false
 	}
-	elems, list := eval.Elements(f.Attrs[name].Expr, v)
-	if list && len(elems) == 0 {
-		l.Fail(f.At(name), "empty-value", "Empty "+name, "The list is empty. Give it at least one number.")
-	}
-	seen := map[float64]bool{}
-	for _, e := range elems {
-		n, isNumber := lang.Plain(e.V).(float64)
-		if isNumber && seen[n] {
-			l.Fail(e.At, "duplicate-entry", "Duplicate value in "+name, "%s is already in the list. Remove one.", plans.NumberText(n))
-		}
-		seen[n] = true
-	}
+	_, list = eval.Elements(f.Attrs[name].Expr, v)
 	return list
 }
 
@@ -165,26 +137,14 @@ func lengths(f *eval.Body, doc *lang.BlockDoc) *plans.Lengths {
 		n.Max = max(n.Min, n.Max)
 		return n
 	}
-	needs, unused := []string{"mean", "std"}, []string(nil)
-	if n.Distribution == "uniform" {
-		needs, unused = []string{"min", "max"}, []string{"mean", "std"}
-	}
-	for _, name := range needs {
-		in.Required(name, "a "+n.Distribution+" distribution has "+verdict.And(needs)+".")
-	}
-	for _, name := range unused {
-		if !in.Absent(name) {
-			f.Scope.Fail(in.At(name), "workload-contradiction", "Attribute of another distribution", "A uniform distribution has min and max, but no %s. Remove it, or choose normal or lognormal.", name)
-		}
-	}
 	if n.Max == 0 {
 		n.Max = max(n.Min, int(min(plans.MaxTokens, math.Ceil(n.Mean+4*n.Std))))
 	}
 	switch {
 	case n.Min > n.Max:
-		f.Scope.Fail(in.At("min"), "workload-contradiction", "Contradictory lengths", "No length is at least %d and at most %d. Swap min and max, or correct one.", n.Min, n.Max)
+		f.Scope.Fail(in.At("min"), "conflicting-arguments", "Contradictory lengths", "No length is at least %d and at most %d. Swap min and max, or correct one.", n.Min, n.Max)
 	case n.Distribution != "uniform" && n.Mean > 0 && (n.Mean < float64(n.Min) || n.Mean > float64(n.Max)):
-		f.Scope.Fail(in.At("mean"), "workload-contradiction", "Contradictory lengths", "The mean, %g, is not between min, %d, and max, %d. Correct one of them.", n.Mean, n.Min, n.Max)
+		f.Scope.Fail(in.At("mean"), "conflicting-arguments", "Contradictory lengths", "The mean, %g, is not between min, %d, and max, %d. Correct one of them.", n.Mean, n.Min, n.Max)
 	}
 	return n
 }
@@ -235,18 +195,9 @@ func checkPace(w *plans.Workload, f *eval.Body) {
 	if w.Duration > 0 && w.Duration < minDuration {
 		f.Scope.Fail(f.At("duration"), "duration-too-short", "Duration is too short", "A duration must be at least 1s, not %s. Set ‹duration = \"30s\"›, or use requests instead.", w.Duration)
 	}
-	if f.FirstPresent("concurrency") != "" && w.Open() {
-		other := f.FirstPresent("rate", "arrival")
-		f.Scope.Fail(f.At("concurrency"), "workload-contradiction", "Two ways to pace", "concurrency paces by answers (closed loop), %s by a schedule (open loop). Remove one; max_concurrency caps an open loop.", other)
-	}
-	for _, name := range []string{"arrival", "max_concurrency"} {
-		if len(w.Rate) == 0 && !f.Absent(name) {
-			f.Scope.Fail(f.At(name), "no-use-in-workload", "Argument has no effect", "%s only applies to requests sent on schedule. Add rate, in requests per second, or remove %s.", name, name)
-		}
-	}
 	for _, c := range w.Concurrency {
 		if f.FirstPresent("requests") != "" && w.Requests < c {
-			f.Scope.Fail(f.At("requests"), "workload-contradiction", "Too few requests for the concurrency", "%d requests cannot keep %d in flight. Set ‹requests = %d› or more, or leave it out.", w.Requests, c, 4*c)
+			f.Scope.Fail(f.At("requests"), "conflicting-arguments", "Too few requests for the concurrency", "%d requests cannot keep %d in flight. Set ‹requests = %d› or more, or leave it out.", w.Requests, c, 4*c)
 			break
 		}
 	}
@@ -255,28 +206,8 @@ func checkPace(w *plans.Workload, f *eval.Body) {
 		value float64 // 0 is not sent
 	}{{"top_p", w.TopP}, {"top_k", float64(w.TopK)}, {"min_p", w.MinP}} {
 		if w.Temperature == 0 && of.value != 0 {
-			f.Scope.Warn(f.At(of.name), "no-use-in-workload", "Sampling has no effect", "At temperature 0 the likeliest token is always taken, whatever %s is. Set a temperature, or remove %s.", of.name, of.name)
+			f.Scope.Warn(f.At(of.name), "no-effect", "Sampling has no effect", "At temperature 0 the likeliest token is always taken, whatever %s is. Set a temperature, or remove %s.", of.name, of.name)
 			break
-		}
-	}
-}
-
-func checkPrompts(w *plans.Workload, f *eval.Body) {
-	completions, noContext := w.API == "completions", !slices.ContainsFunc(w.Depth, func(d int) bool { return d > 0 })
-	for _, c := range []struct {
-		name  string
-		noUse bool
-		why   string
-	}{
-		{"turns", completions && w.Turns > 1, "Completions have no conversations. Set ‹api = \"chat\"›, or remove turns."},
-		{"system_tokens", completions && w.SystemTokens > 0, "Completions have no system prompt. Set ‹api = \"chat\"›, or remove it; depth is text before each prompt."},
-		{"count_template", completions && !w.CountTemplate, "Completions have no chat template. Set ‹api = \"chat\"›, or remove it."},
-		{"system_tokens", w.Data != nil && !f.Absent("system_tokens"), "The dataset determines the prompts. Remove system_tokens, or the dataset."},
-		{"depth", w.Data != nil && !f.Absent("depth"), "The dataset determines the prompts. Remove depth, or the dataset."},
-		{"depth_cached", w.DepthCached && noContext, "There is no context to cache. Set ‹depth = 4096›, or another number of tokens, or remove it."},
-	} {
-		if c.noUse {
-			f.Scope.Fail(f.At(c.name), "no-use-in-workload", "Argument has no effect", "%s", c.why)
 		}
 	}
 }

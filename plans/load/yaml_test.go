@@ -190,11 +190,11 @@ func TestRemedies(t *testing.T) {
 	text := must.Get(inYAML([]byte(remediesPlan)))(t)
 	for name, want := range map[string][]string{
 		"plan.hcl": {
-			`Add: criterion "decode" { rule = "workload.tg.gain >= 0.05" }.`, `rule "what must hold" { expr = "…" }`,
+			`Add: criterion "decode" { rule = "workload.tg.gain >= 0.05" }.`, `rule "what must hold" { rule = "…" }`,
 			`in phase "p1"`, `in knob "k"`, `in engine "openai" "a"`, `process { command = ["program", "--port", "{port}"] }`,
 		},
 		"plan.yaml": {
-			`Add: criterion: {decode: {rule: workload.tg.gain >= 0.05}}.`, `rule: {what must hold: {expr: …}}`,
+			`Add: criterion: {decode: {rule: workload.tg.gain >= 0.05}}.`, `rule: {what must hold: {rule: …}}`,
 			`in phase "p1"`, `in knob "k"`, `in engine "openai" "a"`, `process: {command: [program, "--port", "{port}"]}`,
 		},
 	} {

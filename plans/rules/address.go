@@ -49,7 +49,7 @@ func Measured(workload string, cells []plans.Cell, rest []string) ([]plans.Cell,
 	path := strings.Join(append([]string{workload}, rest...), ".")
 	cells, rest = narrow(cells, rest)
 	if len(rest) == 0 {
-		return nil, measure.Metric{}, nil, Wrong("invalid-address", "Incomplete address", "Name a metric: %s.tg, %s.ttft, ….", path, path)
+		return nil, measure.Metric{}, nil, incomplete(path+".<metric>", plans.Names(metricsOf(ofWorkload...), nameOf)...)
 	}
 	word := rest[0]
 	// The field's names: tg32 is tg of the cell with 32 output tokens, pp2048 is pp of the
@@ -70,7 +70,8 @@ func Measured(workload string, cells []plans.Cell, rest []string) ([]plans.Cell,
 	case len(cells) > 1 && word != "" && strings.ContainsAny(word[:1], "podcr") && strings.Trim(word[1:], "0123456789_") == "":
 		return nil, m, nil, Wrong("unknown-reference", "Unknown cell", "Workload %q has no cell %s here; it has %s. An address has all elements, in the order prompt, output, depth, concurrency, rate.", workload, word, addresses(cells))
 	}
-	return nil, m, nil, Wrong("unknown-metric", "Unknown metric", "%q is not a metric of a workload.%s", word, nearest(word, metricNames(ofWorkload...)))
+	return nil, m, nil, unknown("unknown-metric", "Unknown metric", "A workload has no metric", word,
+		plans.Names(metricsOf(ofWorkload...), nameOf))
 }
 
 // ofWorkload are the scopes of metrics in addresses below a workload: power_w is one metric
@@ -157,63 +158,95 @@ func (ns *Namespace) metric(in *plans.Input, cell string, m measure.Metric, rest
 	return in, nil
 }
 
-func (ns *Namespace) level(in *plans.Input, rest []string, f *plans.Feature) (*plans.Input, *Error) {
-	names := ns.plan.Protocol(f.Protocol).LevelNames()
+// ofLaunch resolves what a launch has besides the cells of its workloads: levels.<level>…,
+// engine.<metric>…, gpu.<metric>…, host.<metric>… and, of a command, command.<metric>….
+func (ns *Namespace) ofLaunch(in *plans.Input, rest []string, protocol string, e *plans.Engine) (*plans.Input, *Error) {
+	head, cell, owner, metrics := rest[0], rest[0], rest[0], []measure.Metric(nil)
+	switch {
+	case head == "levels":
+		return ns.level(in, rest, protocol)
+	case head == "engine":
+		cell, metrics = "", metricsOf(measure.PerLaunch)
+	case head != plans.CommandKind:
+		metrics = metricsOf(measure.Scope(head))
+	case e == nil:
+		return nil, Wrong("not-a-command", "Not a command", `command.* is printed by engines of kind "command"; `+
+			`the baseline's engine is of another kind. Use a workload, as in chat.tg.gain.`)
+	default:
+		owner = "engine." + e.Kind + "." + e.Name
+		for _, m := range e.CommandMetrics() {
+			metrics = append(metrics, m.Metric)
+		}
+	}
+	names := plans.Names(metrics, nameOf)
 	if len(rest) < 2 {
-		return nil, Wrong("invalid-address", "Incomplete address", "Write levels.<level>, where <level> is one of %s.", strings.Join(names, ", "))
+		return nil, incomplete(head+".<metric>", names...)
 	}
-	if !slices.Contains(names, rest[1]) {
-		return nil, Wrong("not-measured", "Level not in the protocol", "Protocol %q of feature %q has no level %q, only %s.%s", f.Protocol, f.Name, rest[1], strings.Join(names, ", "), lang.DidYouMean(rest[1], names)).ofProtocol()
+	at := slices.Index(names, rest[1])
+	if at < 0 {
+		return nil, unknown("unknown-metric", "Unknown metric", owner+" has no metric", rest[1], names)
 	}
-	if in.Name = rest[1]; len(rest) > 2 {
-		level := plans.Find(ns.plan.Protocol(f.Protocol).Levels, func(b *plans.Block) bool { return b.Level() == rest[1] })
-		return ns.resultsOf(in, level, rest[2:])
-	}
-	in.Kind, in.Type = plans.InputLevel, plans.WordInput
-	return in, nil
+	return ns.metric(in, cell, metrics[at], rest[2:])
 }
 
-// resultsOf resolves levels.<level>.<number>[.base|.root|…][.delta|.change|.gain].
-func (ns *Namespace) resultsOf(in *plans.Input, level *plans.Block, rest []string) (*plans.Input, *Error) {
-	n, err := resultNamed(fmt.Sprintf("Level %q", in.Name), level.Finds, rest[0])
+// level resolves levels.<level> and levels.<level>.<number>[.base|.root|…][.delta|.change|.gain].
+func (ns *Namespace) level(in *plans.Input, rest []string, protocol string) (*plans.Input, *Error) {
+	p := ns.plan.Protocol(protocol)
+	names := p.LevelNames()
+	if len(rest) < 2 {
+		return nil, incomplete("levels.<level>", names...)
+	}
+	if in.Name = rest[1]; !slices.Contains(names, in.Name) {
+		lacks := fmt.Sprintf("Protocol %q has no level", protocol)
+		return nil, unknown("not-measured", "Level not in the protocol", lacks, in.Name, names).ofProtocol()
+	}
+	if len(rest) == 2 {
+		return single(in, plans.InputLevel, in.Name, plans.WordInput, nil)
+	}
+	level := plans.Find(p.Levels, func(b *plans.Block) bool { return b.Level() == in.Name })
+	n, err := resultNamed(fmt.Sprintf("Level %q", in.Name), level.Finds, rest[2])
 	if err != nil {
 		return nil, err
 	}
 	if n.Words != nil {
-		if len(rest) > 1 {
-			return nil, Wrong("invalid-address", "Unknown address", "%s is a word and has no members: remove %q.", in.Path, rest[1])
-		}
-		in.Kind, in.Name, in.Type, in.Words = plans.InputObserved, plans.LevelAddress(in.Name, n.Name), plans.WordInput, strings.Join(n.Words, ",")
-		return in, nil
+		in.Words = strings.Join(n.Words, ",")
+		return single(in, plans.InputObserved, plans.LevelAddress(in.Name, n.Name), plans.WordInput, rest[3:])
 	}
-	in, err = ns.metric(in, "", measure.Metric{Name: n.Name, Unit: n.Unit, Better: measure.Better(n.Better), Scope: measure.PerLaunch}, rest[1:])
-	if err != nil {
+	of := measure.Metric{Name: n.Name, Unit: n.Unit, Better: measure.Better(n.Better), Scope: measure.PerLaunch}
+	if in, err = ns.metric(in, "", of, rest[3:]); err != nil {
 		return nil, err
 	}
 	if in.Kind = plans.InputFound; in.Stat != "median" {
-		return nil, Wrong("invalid-address", "One value per launch", "A level has one %s, from its single qualification launch, so it has no %s. Write levels.%s.%s.", n.Name, in.Stat, in.Name, n.Name)
+		return nil, Wrong("invalid-address", "One value per launch", "A level has one %s, from its single qualification "+
+			"launch, so it has no %s. Write levels.%s.%[1]s.", n.Name, in.Stat, in.Name)
 	}
 	return in, nil
 }
 
-func (ns *Namespace) knob(in *plans.Input, rest []string) (*plans.Input, *Error) {
-	if len(rest) != 2 || ns.Knobs[rest[1]] == nil {
-		return nil, Wrong("unknown-reference", "Unknown knob", "Write knob.<name>, where <name> is one of %s.", strings.Join(lang.KeysOf(ns.Knobs), ", "))
+// single is a word or a truth value, which nothing may follow.
+func single(
+	in *plans.Input, kind plans.InputKind, name string, ty plans.InputType, rest []string,
+) (*plans.Input, *Error) {
+	if len(rest) > 0 {
+		whole := strings.TrimSuffix(in.Path, "."+strings.Join(rest, "."))
+		return nil, Wrong("invalid-address", "Unknown address",
+			"%s is a %s and has no members: remove %q.", whole, ty, rest[0])
 	}
-	in.Kind, in.Name, in.Type = plans.InputKnob, rest[1], plans.WordInput
+	in.Kind, in.Name, in.Type = kind, name, ty
 	return in, nil
 }
 
+// engine resolves engine.<metric>… and engine.observed.<name>… of the engine under test.
 func (ns *Namespace) engine(in *plans.Input, rest []string) (*plans.Input, *Error) {
+	e := ns.plan.UnderTest()
 	if len(rest) > 1 && rest[1] == "observed" {
-		return ns.observed(in, rest[2:])
+		return ns.observed(in, rest[2:], e)
 	}
-	in, err := ns.machine(in, rest, measure.PerLaunch)
+	in, err := ns.ofLaunch(in, rest, "", nil)
 	if err != nil {
 		return nil, err
 	}
 	m, _ := measure.LookupIn(in.Metric, measure.PerLaunch)
-	e := ns.plan.UnderTest()
 	switch {
 	case (in.Metric == "startup_s" || in.Metric == "first_request_s") && e.IsCommand():
 		return nil, Wrong("unknown-metric", "Unknown metric", "A command never becomes ready and gets no requests, so it has no %s. Let it print its own time, and declare that as a metric.", in.Metric)
@@ -226,101 +259,70 @@ func (ns *Namespace) engine(in *plans.Input, rest []string) (*plans.Input, *Erro
 	return nil, Wrong("not-measured", "Not observed", "engine.%s is reported by the engine itself, and engine.%s.%s does not observe it in %s. Add to the engine: ‹observe %q {\nlog = \"…\"\ntype = \"number\"\nunit = %q\n}›.", m.Name, e.Kind, e.Name, m.Unit, m.Name, m.Unit)
 }
 
-// machine resolves gpu.<metric>…, host.<metric>… and engine.<metric>….
-func (ns *Namespace) machine(in *plans.Input, rest []string, scope measure.Scope) (*plans.Input, *Error) {
-	names, cell := metricNames(scope), rest[0]
-	if scope == measure.PerLaunch {
-		cell = ""
-	}
-	if len(rest) < 2 {
-		return nil, Wrong("invalid-address", "Incomplete address", "Write %s.<metric>, where <metric> is one of %s.", rest[0], strings.Join(names, ", "))
-	}
-	m, ok := measure.LookupIn(rest[1], scope)
-	if !ok {
-		return nil, Wrong("unknown-metric", "Unknown metric", "%s.* has no metric %q.%s", rest[0], rest[1], nearest(rest[1], names))
-	}
-	return ns.metric(in, cell, m, rest[2:])
-}
-
-func (ns *Namespace) target(in *plans.Input, path []string) (*plans.Input, *Error) {
-	if len(path) < 4 {
-		return nil, Wrong("invalid-address", "Incomplete address", "Write target.<name>.<workload>[.<cell>].<metric>.")
-	}
-	of, metric := strings.Join(path[2:len(path)-1], "."), path[len(path)-1]
-	for _, t := range ns.plan.Targets {
-		if t.Name != path[1] {
-			continue
-		}
-		v, ok := t.Metrics[of][metric]
-		if !ok {
-			var numbers []string
-			for of, metrics := range t.Metrics {
-				for metric := range metrics {
-					numbers = append(numbers, of+"."+metric)
-				}
-			}
-			slices.Sort(numbers)
-			return nil, Wrong("invalid-address", "Target has no such number", "Target %q declares no %s.%s; it declares %s.", t.Name, of, metric, listed(numbers))
-		}
-		if math.IsInf(v, 0) || math.IsNaN(v) {
-			return nil, Wrong("rule-type", "Not a number", "Target %q has no finite %s.%s.", t.Name, of, metric)
-		}
-		in.Kind, in.Name, in.Number = plans.InputTarget, t.Name, v
-		_, m, _, err := Measured(path[2], ns.Cells[path[2]], path[3:])
-		if path[2] == plans.CommandKind {
-			p, _, _ := plans.FindCommandMetric(ns.plan.CommandEngine().CommandMetrics(), path[3])
-			m = p.Metric
-		}
-		if err == nil || path[2] == plans.CommandKind {
-			in.Unit, in.Better = m.Unit, string(m.Better)
-		}
-		return in, nil
-	}
-	hint := lang.Suggest(path[1], plans.Names(ns.plan.Targets, func(t *plans.Target) string { return t.Name }))
-	if hint == "" {
-		hint = " The plan declares none. Declare numbers to beat in ‹target \"name\" { … }›."
-	}
-	return nil, Wrong("unknown-reference", "Unknown target", "There is no target %q.%s", path[1], hint)
-}
-
-// printed resolves command.<metric>…: what the engine, a command, prints.
-func (ns *Namespace) printed(in *plans.Input, e *plans.Engine, rest []string) (*plans.Input, *Error) {
-	if e == nil {
-		return nil, Wrong("not-a-command", "Not a command", `command.* is printed by engines of kind "command"; the baseline's engine is of another kind. Use a workload, as in chat.tg.gain.`)
-	}
-	if len(rest) < 2 {
-		return nil, Wrong("invalid-address", "Incomplete address", "Name a metric of engine.%s.%s: command.<metric>.", e.Kind, e.Name)
-	}
-	p, names, ok := plans.FindCommandMetric(e.CommandMetrics(), rest[1])
-	if ok {
-		return ns.metric(in, plans.CommandKind, p.Metric, rest[2:])
-	}
-	return nil, Wrong("unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, rest[1], lang.Suggest(rest[1], names))
-}
-
 // observed resolves engine.observed.<name>. A word or a truth value is one value; a
 // number is a metric of the launch, and differs between launches.
-func (ns *Namespace) observed(in *plans.Input, rest []string) (*plans.Input, *Error) {
-	e := ns.plan.UnderTest()
+func (ns *Namespace) observed(in *plans.Input, rest []string, e *plans.Engine) (*plans.Input, *Error) {
 	if e == nil {
-		return nil, Wrong("unknown-reference", "Unknown observation", "engine.observed reads observations of the baseline's engine, but the plan has no baseline.")
+		return nil, Wrong("unknown-reference", "Unknown observation",
+			"engine.observed reads observations of the baseline's engine, but the plan has no baseline.")
 	}
+	names := plans.Names(e.Observed, func(o plans.Observed) string { return o.Name })
 	if len(rest) < 1 {
-		_, names, _ := plans.FindObserved(e.Observed, "")
-		return nil, Wrong("invalid-address", "Incomplete address", "Write engine.observed.<name>, where <name> is one of %s.", lang.OrNothing(names))
+		return nil, incomplete("engine.observed.<name>", names...)
 	}
-	o, names, ok := plans.FindObserved(e.Observed, rest[0])
-	if !ok {
-		return nil, Wrong("unknown-reference", "Unknown observation", "No observation is called %q in engine.%s.%s.%s To observe it, add to the engine: ‹observe %q { log = \"…\" }›.", rest[0], e.Kind, e.Name, lang.Suggest(rest[0], names), rest[0])
+	at := slices.Index(names, rest[0])
+	if at < 0 {
+		lacks := "engine." + e.Kind + "." + e.Name + " has no observation"
+		err := unknown("unknown-reference", "Unknown observation", lacks, rest[0], names)
+		err.Detail += fmt.Sprintf(" To observe it, add to the engine: ‹observe %q { log = \"…\" }›.", rest[0])
+		return nil, err
 	}
+	o := e.Observed[at]
 	if ty := InputType(o.Type); ty != plans.NumberInput {
-		if len(rest) > 1 {
-			return nil, Wrong("invalid-address", "Unknown address", "%s is a %s and has no members: remove %q.", in.Path, ty, rest[1])
-		}
-		in.Kind, in.Name, in.Type = plans.InputObserved, o.Name, ty
-		return in, nil
+		return single(in, plans.InputObserved, o.Name, ty, rest[1:])
 	}
 	return ns.metric(in, "", measure.Metric{Name: "observed." + o.Name, Unit: o.Unit, Scope: measure.PerLaunch}, rest[1:])
+}
+
+// target resolves target.<name>.<workload>[.<cell>].<metric>.
+func (ns *Namespace) target(in *plans.Input, path []string, _ *Scope) (*plans.Input, *Error) {
+	if len(path) < 4 {
+		return nil, incomplete("target.<name>.<workload>[.<cell>].<metric>")
+	}
+	t := plans.Find(ns.plan.Targets, func(t *plans.Target) bool { return t.Name == path[1] })
+	if t == nil {
+		names := plans.Names(ns.plan.Targets, func(t *plans.Target) string { return t.Name })
+		err := unknown("unknown-reference", "Unknown target", "The plan has no target", path[1], names)
+		if len(names) == 0 {
+			err.Detail += " Declare numbers to beat in ‹target \"name\" { … }›."
+		}
+		return nil, err
+	}
+	of, metric := strings.Join(path[2:len(path)-1], "."), path[len(path)-1]
+	v, ok := t.Metrics[of][metric]
+	switch {
+	case !ok:
+		var numbers []string
+		for of, metrics := range t.Metrics {
+			for metric := range metrics {
+				numbers = append(numbers, of+"."+metric)
+			}
+		}
+		lacks := fmt.Sprintf("Target %q has no number", t.Name)
+		return nil, unknown("invalid-address", "Unknown number", lacks, of+"."+metric, numbers)
+	case math.IsInf(v, 0) || math.IsNaN(v):
+		return nil, Wrong("rule-type", "Not a number", "Target %q has no finite %s.%s.", t.Name, of, metric)
+	}
+	in.Kind, in.Name, in.Number = plans.InputTarget, t.Name, v
+	_, m, _, err := Measured(path[2], ns.Cells[path[2]], path[3:])
+	if path[2] == plans.CommandKind {
+		p, _, _ := plans.FindCommandMetric(ns.plan.CommandEngine().CommandMetrics(), path[3])
+		m, err = p.Metric, nil
+	}
+	if err == nil {
+		in.Unit, in.Better = m.Unit, string(m.Better)
+	}
+	return in, nil
 }
 
 // InputType is the type that a rule sees of an observation.
@@ -335,15 +337,17 @@ func InputType(ty string) plans.InputType {
 }
 
 // imported resolves imported.<name>.<cell>.<metric>[.<stat>].
-func (ns *Namespace) imported(in *plans.Input, path []string) (*plans.Input, *Error) {
+func (ns *Namespace) imported(in *plans.Input, path []string, _ *Scope) (*plans.Input, *Error) {
+	const form = "imported.<name>.<cell>.<metric>.<stat>"
 	if len(path) < 4 || len(path) > 5 {
-		return nil, Wrong("invalid-address", "Incomplete address", "Write imported.<name>.<cell>.<metric>.<stat>; `mxflow import` lists them.")
+		return nil, incomplete(form + "; `mxflow import` lists them")
 	}
 	i := plans.Find(ns.plan.Imported, func(i *plans.Imported) bool { return i.Name == path[1] && i.Result != nil })
 	if i == nil {
 		names := plans.Names(ns.plan.Imported, func(i *plans.Imported) string { return i.Name })
-		return nil, Wrong("unknown-reference", "Unknown imported", "There is no imported %q.%s", path[1], lang.DidYouMean(path[1], names))
+		return nil, unknown("unknown-reference", "Unknown imported", "The plan has no imported", path[1], names)
 	}
+	given := path[2] + "." + path[3]
 	m, ok := i.Result.Lookup(path[2], path[3])
 	if !ok {
 		var names []string
@@ -352,8 +356,7 @@ func (ns *Namespace) imported(in *plans.Input, path []string) (*plans.Input, *Er
 				names = append(names, c.Name+"."+m.Name)
 			}
 		}
-		given := path[2] + "." + path[3]
-		return nil, Wrong("invalid-address", "File has no such number", "%s has no %s; it has %s.%s", i.File, given, listed(names), lang.DidYouMean(given, names))
+		return nil, unknown("invalid-address", "Unknown number", i.File+" has no number", given, names)
 	}
 	stats := m.StatNames()
 	stat := stats[0]
@@ -361,11 +364,11 @@ func (ns *Namespace) imported(in *plans.Input, path []string) (*plans.Input, *Er
 	case len(path) == 5:
 		stat = path[4]
 	case len(stats) > 1:
-		return nil, Wrong("invalid-address", "Incomplete address", "%s has several numbers: append one of %s.", in.Path, listed(stats))
+		return nil, incomplete(in.Path+".<stat>", stats...)
 	}
 	v, ok := m.Stats[stat]
 	if !ok {
-		return nil, Wrong("invalid-address", "File has no such number", "%s.%s of %s has no %q; it has %s.%s", path[2], path[3], i.File, stat, listed(stats), lang.DidYouMean(stat, stats))
+		return nil, unknown("invalid-address", "Unknown number", given+" of "+i.File+" has no number", stat, stats)
 	}
 	in.Kind, in.Block, in.Name, in.Number, in.Unit, in.Better = plans.InputTarget, "imported", i.Name, v, m.Unit, string(m.Better)
 	in.Invalid = foreign.Line(m.Invalid)
@@ -400,22 +403,16 @@ func (ns *Namespace) unsent(sent []string, protocol, workload string) *plans.Sui
 	return u
 }
 
-// metricNames are the names of the metrics of scopes, in the order of the catalogue.
-func metricNames(scopes ...measure.Scope) (names []string) {
+// metricsOf are the metrics of scopes, in the order of the catalogue.
+func metricsOf(scopes ...measure.Scope) (metrics []measure.Metric) {
 	for _, scope := range scopes {
 		for _, m := range measure.Catalogue() {
 			if m.Scope == scope {
-				names = append(names, m.Name)
+				metrics = append(metrics, m)
 			}
 		}
 	}
-	return names
+	return metrics
 }
 
-// nearest is a sentence with the name closest to the given one, or with the first names.
-func nearest(given string, names []string) string {
-	if hint := lang.DidYouMean(given, names); hint != "" {
-		return hint
-	}
-	return " It is one of " + listed(names) + "; docs/measuring.md lists them."
-}
+func nameOf(m measure.Metric) string { return m.Name }

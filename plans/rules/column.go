@@ -31,8 +31,7 @@ func (ns *Namespace) Columns() (diags hcl.Diagnostics) {
 func (ns *Namespace) column(path string) (*plans.Input, *Error) {
 	elements := strings.Split(path, ".")
 	head, _, _ := strings.Cut(elements[0], "[")
-	fixed := []string{"feature", "target", "imported", "step", "baseline", plans.CompareStep, plans.MatrixStep}
-	if ns.Workloads[head] == nil && slices.Contains(fixed, head) {
+	if ns.Workloads[head] == nil && heads[head] != nil {
 		return nil, Wrong("invalid-address", "Not a value of a row", "%s is the same number in every row. Write what each row has its own of, such as chat.tg or levels.correctness.kl.", path)
 	}
 	var first *Error

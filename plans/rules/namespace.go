@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 )
@@ -64,33 +63,46 @@ func (ns *Namespace) LaunchesOf(feature string) int {
 	return most
 }
 
+// heads are the first elements of addresses that say themselves whose value they name. All
+// others are the feature's at hand.
+var heads = map[string]func(*Namespace, *plans.Input, []string, *Scope) (*plans.Input, *Error){
+	"feature": (*Namespace).feature, "target": (*Namespace).target, "imported": (*Namespace).imported,
+	"step": (*Namespace).stepNumber, "baseline": (*Namespace).ofBaseline,
+	plans.CompareStep: (*Namespace).row, plans.MatrixStep: (*Namespace).cell,
+}
+
 // Resolve turns an address into an input. Its error is two sentences: the mistake, and
 // how to mend it.
 func (ns *Namespace) Resolve(elements []string, sc *Scope) (*plans.Input, *Error) {
 	in := &plans.Input{Path: spell(elements), Type: plans.NumberInput}
-	switch head, workload := elements[0], ns.Workloads[elements[0]] != nil; {
-	case head == "feature":
-		return ns.feature(in, elements, sc)
-	case head == "target":
-		return ns.target(in, elements)
-	case head == "imported":
-		return ns.imported(in, elements)
-	case workload:
-	case head == plans.CompareStep:
-		return ns.row(in, elements, sc)
-	case head == plans.MatrixStep:
-		return ns.matrix(in, elements, sc)
-	case head == "step":
-		return ns.stepNumber(in, elements, sc)
-	case head == "baseline" && len(elements) > 1 && elements[1] == "levels":
-		return ns.ofBaseline(in, elements[1:], sc)
+	head, resolve := elements[0], heads[elements[0]]
+	ofFeature := head == "baseline" && (len(elements) == 1 || elements[1] != "levels") ||
+		ns.Workloads[head] != nil && head != "imported"
+	switch {
+	case resolve != nil && !ofFeature:
+		return resolve(ns, in, elements, sc)
 	case len(elements) == 1 && slices.Contains(DecidedWords, head):
-		return nil, Wrong("invalid-address", "Unknown name in a rule", "%s is a word; put words in single quotes: '%s'.", head, head)
-	}
-	if sc.Own == nil {
+		return nil, Wrong("invalid-address", "Unknown name in a rule",
+			"%s is a word; put words in single quotes: '%s'.", head, head)
+	case sc.Own == nil:
 		return nil, ns.refuseAmbiguous(in.Path, sc)
 	}
 	return ns.ofFeature(in, elements, sc.Own)
+}
+
+// incomplete refuses an address that ends before what its form names last, which is one of
+// these names.
+func incomplete(form string, names ...string) *Error {
+	if len(names) > 0 {
+		last := form[strings.LastIndexByte(form, '<'):]
+		form += ", where " + last[:strings.IndexByte(last, '>')+1] + " is one of " + listed(names)
+	}
+	return Wrong("invalid-address", "Incomplete address", "Write %s.", form)
+}
+
+// unknown refuses a name: its owner has others, or none.
+func unknown(code, summary, lacks, given string, names []string) *Error {
+	return Wrong(code, summary, "%s %q.%s", lacks, given, lang.OrDefault(lang.Suggest(given, names), " It has none."))
 }
 
 func spell(elements []string) string {
@@ -133,11 +145,12 @@ func (ns *Namespace) feature(in *plans.Input, path []string, sc *Scope) (*plans.
 		return nil, Wrong("whose-value", "Criterion reads another feature", "A criterion can only read its own feature, by bare names; compare features in the phase's gate.")
 	}
 	if len(path) < 3 {
-		return nil, Wrong("invalid-address", "Incomplete address", "Write feature[\"name\"].verdict, .accepted, .decided or a metric such as .chat.tg.gain.")
+		return nil, incomplete(`feature["name"].verdict, .accepted, .decided or a metric such as .chat.tg.gain`)
 	}
 	f := ns.Features[path[1]]
 	if f == nil {
-		return nil, Wrong("unknown-reference", "Unknown feature", "There is no feature %q.%s", path[1], lang.DidYouMean(path[1], plans.Names(ns.plan.Features(), func(f *plans.Feature) string { return f.Name })))
+		return nil, unknown("unknown-reference", "Unknown feature", "The plan has no feature", path[1],
+			lang.KeysOf(ns.Features))
 	}
 	if !ns.before(sc, f.Phase) {
 		return nil, Wrong("whose-value", "Feature not decided before this gate", "Feature %q is in phase %q, which this phase does not come after. Add ‹after = [phase.%s]›, or move the rule to a later gate.", f.Name, f.Phase, f.Phase)
@@ -150,29 +163,26 @@ func (ns *Namespace) ofFeature(in *plans.Input, rest []string, f *plans.Feature)
 	in.Feature = f.Name
 	switch head := rest[0]; head {
 	case "verdict", "accepted", "decided":
-		switch {
-		case !strings.HasPrefix(in.Path, "feature["):
+		if !strings.HasPrefix(in.Path, "feature[") {
 			return nil, Wrong("whose-value", "Whose value?", "Write feature[%q].%s.", f.Name, head)
-		case len(rest) > 1:
-			return nil, Wrong("invalid-address", "Unknown address", "%s has no member %q.", head, rest[1])
 		}
-		in.Kind, in.Name, in.Type = plans.InputFeature, head, plans.BoolInput
+		ty := plans.BoolInput
 		if head == "verdict" {
-			in.Type = plans.WordInput
+			ty = plans.WordInput
 		}
-		return in, nil
-	case "levels":
-		return ns.level(in, rest, f)
+		return single(in, plans.InputFeature, head, ty, rest[1:])
 	case "knob":
-		return ns.knob(in, rest)
+		switch {
+		case len(rest) < 2:
+			return nil, incomplete("knob.<name>", lang.KeysOf(ns.Knobs)...)
+		case ns.Knobs[rest[1]] == nil:
+			return nil, unknown("unknown-reference", "Unknown knob", "The plan has no knob", rest[1], lang.KeysOf(ns.Knobs))
+		}
+		return single(in, plans.InputKnob, rest[1], plans.WordInput, rest[2:])
 	case "engine":
 		return ns.engine(in, rest)
-	case plans.CommandKind:
-		return ns.printed(in, ns.plan.CommandEngine(), rest)
-	case "gpu":
-		return ns.machine(in, rest, measure.PerGPU)
-	case "host":
-		return ns.machine(in, rest, measure.PerHost)
+	case "levels", plans.CommandKind, "gpu", "host":
+		return ns.ofLaunch(in, rest, f.Protocol, ns.plan.CommandEngine())
 	case "quality":
 		return nil, Wrong("invalid-address", "Unknown address", "Level \"correctness\" compares answers with the parent's: write levels.correctness.kl, .argmax_match, .agreement or .perplexity.")
 	case "kernels":

@@ -7,7 +7,6 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/plans/lang"
 )
 
 // leastCompared and mostCompared are how many launches per engine a comparison needs for
@@ -43,7 +42,10 @@ func (ns *Namespace) step(path []string, sc *Scope, what string, fits func(*plan
 		}
 	}
 	if step == nil {
-		return nil, nil, Wrong("unknown-reference", "Unknown step", "This phase and those before it have no step %q %s; they have %s. A step that fails already fails its phase.%s", name, what, lang.OrNothing(names), lang.DidYouMean(name, names))
+		lacks := "This phase and those before it have no step " + what + " called"
+		err := unknown("unknown-reference", "Unknown step", lacks, name, names)
+		err.Detail += " A step that fails already fails its phase."
+		return nil, nil, err
 	}
 	return of, step, nil
 }
@@ -54,7 +56,7 @@ func resultNamed(what string, finds []plans.LevelResult, name string) (plans.Lev
 		return finds[at], nil
 	}
 	names := plans.Names(finds, func(n plans.LevelResult) string { return n.Name })
-	return plans.LevelResult{}, Wrong("unknown-metric", "Unknown metric", "%s has no number %q; it has %s.%s", what, name, lang.OrNothing(names), lang.DidYouMean(name, names))
+	return plans.LevelResult{}, unknown("unknown-metric", "Unknown metric", what+" has no number", name, names)
 }
 
 // stepNumber resolves step.<name>.<number>: a number that a step measured, such as one
@@ -65,7 +67,8 @@ func (ns *Namespace) stepNumber(in *plans.Input, path []string, sc *Scope) (*pla
 	case err != nil:
 		return nil, err
 	case len(path) != 3:
-		return nil, Wrong("invalid-address", "Incomplete address", "Write step.%s.%s: a step runs once and has nothing to compare with.", step.Name, step.Finds[0].Name)
+		return nil, incomplete("step."+step.Name+".<number>",
+			plans.Names(step.Finds, func(n plans.LevelResult) string { return n.Name })...)
 	}
 	n, err := resultNamed(fmt.Sprintf("Step %q", step.Name), step.Finds, path[2])
 	if err != nil {
@@ -79,16 +82,17 @@ func (ns *Namespace) stepNumber(in *plans.Input, path []string, sc *Scope) (*pla
 
 // ofBaseline resolves baseline.levels.<level>.<number>: what the baseline's qualification
 // launch found, by which a gate tells whether a port is worth the work.
-func (ns *Namespace) ofBaseline(in *plans.Input, rest []string, sc *Scope) (*plans.Input, *Error) {
+func (ns *Namespace) ofBaseline(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
+	rest := path[1:]
 	switch {
 	case sc.Criterion:
 		return nil, Wrong("whose-value", "Criterion reads the baseline", "A criterion can only read its own feature: write %s.base, or %[1]s.root if the baseline is not its parent. Gates can read the baseline's own numbers.", strings.Join(rest, "."))
 	case ns.plan.Baseline == nil:
 		return nil, Wrong("unknown-reference", "No baseline", "The plan has no baseline.")
 	case len(rest) < 3:
-		return nil, Wrong("invalid-address", "Incomplete address", "The baseline always passes its levels before a gate is decided, so only their numbers can be read here. Write baseline.levels.<level>.<number>.")
+		return nil, incomplete("baseline.levels.<level>.<number>; its levels always passed before a gate is decided")
 	}
-	in, err := ns.level(in, rest, &plans.Feature{Name: "baseline", Protocol: ns.plan.Baseline.Protocol})
+	in, err := ns.level(in, rest, ns.plan.Baseline.Protocol)
 	switch {
 	case err != nil:
 		return nil, err
@@ -112,11 +116,12 @@ func (ns *Namespace) row(in *plans.Input, path []string, sc *Scope) (*plans.Inpu
 	}
 	switch {
 	case len(path) < 4:
-		return nil, Wrong("invalid-address", "Incomplete address", "Write a row and its metric: compare.%s[\"<kind>.<engine>\"].<workload>.tg.gain.", step.Name)
+		return nil, incomplete(fmt.Sprintf("compare.%s[\"<kind>.<engine>\"].<workload>.<metric>", step.Name))
 	case slices.Contains(c.Engines, path[2]+"."+path[3]):
 		return nil, Wrong("invalid-address", "Row without quotes", "Put the engine of a row in brackets: write compare.%s[%q].", step.Name, path[2]+"."+path[3])
 	case !slices.Contains(c.Engines, path[2]):
-		return nil, Wrong("unknown-reference", "Unknown row", "Step %q compares %s; it has no row %q.%s", step.Name, lang.OrNothing(c.Engines), path[2], lang.DidYouMean(path[2], c.Engines))
+		lacks := fmt.Sprintf("Step %q has no row", step.Name)
+		return nil, unknown("unknown-reference", "Unknown row", lacks, path[2], c.Engines)
 	}
 	in.Row = &plans.Row{Phase: ph.Name, Step: step.Name, Engine: path[2]}
 	if err := enough(step, c.Launches, path[3:]); err != nil {
@@ -129,9 +134,9 @@ func (ns *Namespace) row(in *plans.Input, path []string, sc *Scope) (*plans.Inpu
 	return in, err
 }
 
-// matrix resolves what a gate reads from a cell of a matrix:
+// cell resolves what a gate reads from a cell of a matrix:
 // matrix.<step>["<knob>=<value>"].….
-func (ns *Namespace) matrix(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
+func (ns *Namespace) cell(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
 	ph, step, err := ns.step(path, sc, "of kind matrix", func(b *plans.Block) bool { return b.Kind == plans.MatrixStep })
 	if err != nil {
 		return nil, err
@@ -141,7 +146,7 @@ func (ns *Namespace) matrix(in *plans.Input, path []string, sc *Scope) (*plans.I
 		return nil, Wrong("invalid-address", "Invalid matrix", "Step %q has errors: fix it first.", step.Name)
 	}
 	if len(path) < 4 {
-		return nil, Wrong("invalid-address", "Incomplete address", "Write a cell and its metric: matrix.%s[\"<knob>=<value>\"].<workload>.tg.gain.", step.Name)
+		return nil, incomplete(fmt.Sprintf("matrix.%s[\"<knob>=<value>\"].<workload>.<metric>", step.Name))
 	}
 	cells, wrong := ns.plan.MatrixCells(m)
 	if wrong != nil {
@@ -150,7 +155,9 @@ func (ns *Namespace) matrix(in *plans.Input, path []string, sc *Scope) (*plans.I
 	names := plans.Names(cells, func(c plans.MatrixCell) string { return c.Name })
 	set, ok := plans.SetOf(path[2])
 	if name := ns.plan.SetName(set); !ok || len(name) != len(path[2]) || !slices.Contains(names, name) {
-		return nil, Wrong("unknown-reference", "Unknown cell", "Step %q has no cell %s; it has %s. A cell's name is in quotes and brackets, and lists the values that differ from the baseline's.%s", step.Name, path[2], lang.OrDefault(listed(names), "nothing"), lang.DidYouMean(path[2], names))
+		err := unknown("unknown-reference", "Unknown cell", fmt.Sprintf("Step %q has no cell", step.Name), path[2], names)
+		err.Detail += " A cell's name is in quotes and brackets, and lists the values that differ from the baseline's."
+		return nil, err
 	}
 	in.Row = &plans.Row{Phase: ph.Name, Step: step.Name, Engine: ns.plan.SetName(set), Of: step.Kind}
 	if err := enough(step, m.Launches, path[3:]); err != nil {
@@ -176,27 +183,22 @@ func enough(step *plans.Block, launches int, rest []string) *Error {
 func (ns *Namespace) ofRow(in *plans.Input, step *plans.Block, engine string, rest []string) (*plans.Input, *Error) {
 	in.Feature = in.Row.Key()
 	sendable := ns.plan.Sendable(step)
-	scopes := map[string]measure.Scope{"engine": measure.PerLaunch, "gpu": measure.PerGPU, "host": measure.PerHost}
-	head := rest[0]
-	scope, ofMachine := scopes[head]
+	head, others := rest[0], []string{"levels", "engine", "gpu", "host", plans.CommandKind}
+	e := ns.plan.Engine(engine)
 	var err *Error
-	switch e := ns.plan.Engine(engine); {
+	switch {
 	case slices.Contains(sendable, head):
 		in.Unsent = ns.unsent(ns.plan.SentWorkloads(step), step.Name, head)
 		in, err = ns.measurement(in, rest)
-	case head == "levels":
+	case slices.Contains(others, head) && (head != plans.CommandKind || e != nil):
 		protocol, _ := step.Attrs["protocol"].(string)
-		in, err = ns.level(in, rest, &plans.Feature{Name: in.Feature, Protocol: protocol})
-	case ofMachine:
-		in, err = ns.machine(in, rest, scope)
-	case head == plans.CommandKind && e != nil:
-		in, err = ns.printed(in, e, rest)
+		in, err = ns.ofLaunch(in, rest, protocol, e)
 	default:
 		if _, ok := measure.LookupIn(head, ofWorkload...); ok && len(sendable) > 0 {
 			return nil, Wrong("invalid-address", "Incomplete address", "Put the workload before the metric: %s.%s.", sendable[0], strings.Join(rest, "."))
 		}
-		names := append(slices.Clone(sendable), "levels", "engine", "gpu", "host", plans.CommandKind)
-		return nil, Wrong("invalid-address", "Unknown name in a rule", "Step %q sends %s; its rows also have levels, engine, gpu, host and command, but no %q.%s", step.Name, lang.OrNothing(sendable), head, lang.DidYouMean(head, names))
+		return nil, unknown("invalid-address", "Unknown name in a rule", fmt.Sprintf("A row of step %q has no", step.Name),
+			head, append(slices.Clone(sendable), others...))
 	}
 	if err == nil && in.Against != plans.Parent {
 		return nil, Wrong("invalid-address", "No other arm in a comparison", "Rows of a step are always compared with its reference; remove %s.", in.Against.Suffix())

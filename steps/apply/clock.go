@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -20,27 +19,13 @@ type clock struct {
 	launch func(id string) (*ledger.Launch, bool)
 	left   []piece
 	made   int
-	// spent is the duration of launches, and of builds, which are made once. The time between
-	// them counts as well.
-	spent float64
-	least Estimate
+	rest   Estimate // of what is left
 	// since is when the running launch started, in seconds; below 0 if none is running.
-	// running is how long such a launch likely takes.
-	since, running float64
-	// lowest is the lowest time left that was reported since a launch last broke or was
-	// repeated; 0 for none.
-	lowest float64
+	since float64
 }
 
-const (
-	// steady is how much the time left may grow while nothing unforeseen happens.
-	steady = 1.5
-	// soon is the time left, in seconds, below which growth does not matter.
-	soon = 10
-)
-
 func newClock(known *LaunchHistory, left []piece, launch func(id string) (*ledger.Launch, bool)) *clock {
-	return &clock{began: time.Now(), known: known, left: left, launch: launch, least: known.of(left), since: -1}
+	return &clock{began: time.Now(), known: known, left: left, launch: launch, rest: known.of(left), since: -1}
 }
 
 // at records an event and returns it with elapsed time and ETA.
@@ -57,16 +42,18 @@ func (c *clock) at(ev runtime.Event) runtime.Event {
 
 // timed adds the time left to an event that has the elapsed time.
 func (c *clock) timed(ev runtime.Event) runtime.Event {
+	drop := func(of func(piece) bool) {
+		c.left = slices.DeleteFunc(c.left, of)
+		c.rest = c.known.of(c.left)
+	}
 	switch ev.Type {
 	case "launch_started":
 		if ev.Level == ledger.ForAgreement { // its session makes no more of the others
-			c.left = slices.DeleteFunc(c.left, func(p piece) bool { return p.node == ev.Node && p.Purpose == ledger.ForBenchmark })
-			c.least = c.known.of(c.left)
+			drop(func(p piece) bool { return p.node == ev.Node && p.Purpose == ledger.ForBenchmark })
 		}
-		c.since, c.running = ev.Elapsed, c.likely(ev)
+		c.since = ev.Elapsed
 	case "launch_done":
 		c.since = -1
-		c.spent += ev.Seconds
 		l, ok := c.launch(ev.LaunchID)
 		if ok {
 			c.known.add(l)
@@ -75,59 +62,24 @@ func (c *clock) timed(ev runtime.Event) runtime.Event {
 			c.made++
 			c.done(l)
 		}
-		c.least = c.known.of(c.left)
+		c.rest = c.known.of(c.left)
 	case "source_built":
-		c.spent += ev.Seconds
 		if c.since >= 0 {
 			c.since += ev.Seconds
 		}
 	case "node_done", "node_locked":
-		if n := len(c.left); n > 0 {
-			c.left = slices.DeleteFunc(c.left, func(p piece) bool { return p.node == ev.Node })
-			if len(c.left) < n {
-				c.least = c.known.of(c.left)
-			}
-		}
+		drop(func(p piece) bool { return p.node == ev.Node })
 	}
 	ev.Made, ev.Left = c.made, len(c.left)
-	between := 0.0
-	if c.made > 0 {
-		between = max(0, ev.Elapsed-c.spent) / float64(c.made)
-	}
 	gone := 0.0
-	if c.since >= 0 {
-		gone = ev.Elapsed - c.since
+	if c.since >= 0 && c.rest.Launches > 0 {
+		// A launch that takes longer than usual does not shorten those after it.
+		gone = min(ev.Elapsed-c.since, 2*c.rest.Likely/float64(c.rest.Least+c.rest.Launches))
 	}
-	if ev.Again > 0 || ev.Type == "launch_done" && !ev.Why.IsZero() {
-		c.lowest = 0
-	}
-	if c.least.Low > 0 {
-		ev.ETALeast = max(0, c.least.Low+float64(c.least.Least)*between-gone)
-	}
-	if c.least.Likely > 0 {
-		// A launch that takes longer than expected does not shorten those after it.
-		likely := float64(c.least.Least+len(c.left)) / 2
-		ev.ETA = max(1, ev.ETALeast, c.least.Likely+likely*between-min(gone, c.running))
-		if c.lowest > 0 {
-			ev.ETA = min(ev.ETA, steady*max(soon, c.lowest))
-			c.lowest = min(c.lowest, ev.ETA)
-		} else {
-			c.lowest = ev.ETA
-		}
+	if ev.ETALeast = max(0, c.rest.Low-gone); c.rest.Likely > 0 {
+		ev.ETA = max(1, ev.ETALeast, c.rest.Likely-gone)
 	}
 	return ev
-}
-
-// likely is how long a launch that starts takes.
-func (c *clock) likely(ev runtime.Event) float64 {
-	i := slices.IndexFunc(c.left, func(p piece) bool {
-		return p.Variant == ev.Variant && p.Purpose == ev.Level
-	})
-	if i < 0 {
-		return math.Inf(1)
-	}
-	_, mid, _ := c.known.span(c.left[i])
-	return mid * c.left[i].share()
 }
 
 // done removes a launch from the remaining ones: preferably one of its variant, which

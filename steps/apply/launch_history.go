@@ -14,8 +14,8 @@ import (
 
 type launchTime struct {
 	// engine is the digest of the kind and the model that it loaded, variant and work the
-	// keys of what was started and sent, name the variant's in the plan.
-	engine, variant, name, purpose, work string
+	// keys of what was started and sent.
+	engine, variant, purpose, work string
 	// start is the time until it was ready, 0 if it was not measured; seconds.
 	start, seconds float64
 }
@@ -51,7 +51,7 @@ func (k *LaunchHistory) newestWhere(are func(launchTime) bool) (list []launchTim
 func (k *LaunchHistory) add(l *ledger.Launch) {
 	model := variant.ModelOf(engine.Spec{Command: strings.Fields(l.Engine["command"])}, nil)
 	t := launchTime{
-		engine: engineKey(l.Engine["kind"], model), variant: l.VariantKey, name: l.Variant, purpose: l.Purpose, work: l.Work,
+		engine: engineKey(l.Engine["kind"], model), variant: l.VariantKey, purpose: l.Purpose, work: l.Work,
 		start: l.Metrics["engine.startup_s"].Stats["median"], seconds: l.Seconds,
 	}
 	finite := !slices.ContainsFunc([]float64{t.start, t.seconds}, func(s float64) bool { return math.IsInf(s, 0) || math.IsNaN(s) })

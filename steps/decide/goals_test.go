@@ -63,7 +63,7 @@ func criterion(rule string) string { return `criterion "c" { rule = "` + rule + 
 func gate(rules ...string) string {
 	var b strings.Builder
 	for i, r := range rules {
-		b.WriteString(`rule "r` + string(rune('0'+i)) + `" { expr = "` + r + `" }` + "\n")
+		b.WriteString(`rule "r` + string(rune('0'+i)) + `" { rule = "` + r + `" }` + "\n")
 	}
 	return "gate {\n" + b.String() + "}"
 }

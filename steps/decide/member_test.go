@@ -68,7 +68,7 @@ func TestWantedByAGate(t *testing.T) {
 phase "two" {
   after_decided = [phase.one]
   gate {
-    rule "both" { expr = "feature.x.w.tg.gain >= 0.10 and feature.y.w.tg.gain >= 0.10" }
+    rule "both" { rule = "feature.x.w.tg.gain >= 0.10 and feature.y.w.tg.gain >= 0.10" }
   }
 }
 `, outcomes, nil)

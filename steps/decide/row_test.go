@@ -37,7 +37,7 @@ phase "p" {
 phase "after" {
   after = [phase.p]
   gate {
-    rule "twice as fast" { expr = "compare.both['openai.fast'].chat.tg.gain >= 1" }
+    rule "twice as fast" { rule = "compare.both['openai.fast'].chat.tg.gain >= 1" }
   }
 }
 `

@@ -29,12 +29,6 @@ var correctnessKind = Kind{
 		Doc:     "The engine answers as its parent does. After measuring, the parent continues random positions of the candidate's measured answers and of its own, and must be shown to agree with the candidate about as often as with itself. A protocol without this level has it with its defaults. With a limit on log-probabilities, both also get the same prompts at temperature 0 when they are qualified; a broken limit fails only if the parent's own launches are not as far apart: the parent is launched once more to find out.",
 		Example: plans.Example(examples, `level "correctness" {`),
 		Attrs:   plans.Attrs(quality.Settings{}),
-		Check: func(b *plans.Block) []plans.AttrError {
-			if b.Attrs["answers"] == "unchecked" && b.Attrs["min_agreement"] != nil {
-				return []plans.AttrError{{Attr: "answers", Code: "correctness-contradiction", Summary: "Conflicting arguments", Detail: "min_agreement is a limit for answers that are checked. Remove one."}}
-			}
-			return nil
-		},
 		Fits: func(b *plans.Block, e *plans.Engine) (errs []plans.AttrError) {
 			// Limits on what an engine of that kind does not provide.
 			k, ok := kinds.Lookup(e.Kind)

@@ -225,7 +225,7 @@ func judgeTrace(wanted []variant.Evidence, taken []profiling.WindowProfile) (ver
 			}
 		}
 		if len(e.MustNotTrace) > 0 && graphs > 0 {
-			lacking(e, factOf(e, code.Of("trace.bare", "{subject} = {value:q}: unknown whether {globs:or} ran"),
+			lacking(e, factOf(e, code.Of("trace.bare", "{subject} = {value:q}: unknown whether any of {globs} ran"),
 				verdict.List("globs", e.MustNotTrace)))
 		}
 	}

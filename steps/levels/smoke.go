@@ -25,12 +25,8 @@ var smokeKind = Kind{
 		Check: func(b *plans.Block) []plans.AttrError {
 			var errs []plans.AttrError
 			pattern, _ := b.Attrs["pattern"].(string)
-			expect, _ := b.Attrs["expect"].(string)
 			if _, err := regexp.Compile(pattern); err != nil {
 				errs = append(errs, plans.AttrError{Attr: "pattern", Code: "invalid-value", Summary: "Invalid regular expression", Detail: fmt.Sprintf("%s. The syntax is RE2.", verdict.Capital(foreign.NotPattern(err).Error()))})
-			}
-			if strings.TrimSpace(pattern) == "" && strings.TrimSpace(expect) == "" {
-				errs = append(errs, plans.AttrError{Code: "smoke-expects-nothing", Summary: "Smoke level expects nothing", Detail: "Define a right answer with expect or pattern: an engine that answers garbage must not pass."})
 			}
 			return errs
 		},
@@ -53,7 +49,7 @@ var smokeKind = Kind{
 
 type smoke struct {
 	Prompt    string    `hcl:"prompt,optional" default:"The capital of France is" doc:"The prompt."`
-	Expect    string    `hcl:"expect,optional" doc:"Text that the answer must contain, ignoring case."`
+	Expect    string    `hcl:"expect,optional" unless:"pattern" needs:"a right answer: an engine that answers garbage must not pass." doc:"Text that the answer must contain, ignoring case."`
 	Pattern   string    `hcl:"pattern,optional" doc:"RE2 regular expression that the answer must match."`
 	MaxTokens int       `hcl:"max_tokens,optional" default:"16" unit:"tokens" min:"1" doc:"Length of the answer."`
 	API       string    `hcl:"api,optional" oneof:"completions|chat" default:"completions" doc:"Endpoint to use."`

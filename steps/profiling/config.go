@@ -13,7 +13,7 @@ import (
 type Config struct {
 	PromptTokens int       `hcl:"prompt_tokens,optional" default:"512" unit:"tokens" min:"8" max:"20000000" doc:"Length of prompts, and the context for decoding."`
 	Steps        int       `hcl:"steps,optional" default:"32" unit:"steps" min:"4" max:"4096" doc:"Tokens of each answer decoded while the profiler runs. Traces grow with it: about 100 kB per step of a large model."`
-	Concurrency  []int     `hcl:"concurrency,optional" default:"[1]" unit:"requests" min:"1" max:"1024" doc:"Requests served at once. Each value gets a profile of decoding and one of prefill. Numbers of the first are 'levels.profile.moe_us', those of another 'levels.profile.moe_us_c8'."`
+	Concurrency  []int     `hcl:"concurrency,optional" default:"[1]" unit:"requests" min:"1" max:"1024" filled:"true" unique:"true" doc:"Requests served at once. Each value gets a profile of decoding and one of prefill. Numbers of the first are 'levels.profile.moe_us', those of another 'levels.profile.moe_us_c8'."`
 	Timeout      plans.Dur `hcl:"timeout,optional" default:"10m" doc:"Time limit of each request. The profiler's writing of its files has the same."`
 
 	// categories are the plan's own, which precede the built-in ones.
@@ -61,22 +61,6 @@ var Schema = plans.Schema{
 }`,
 	Attrs: plans.Attrs(Config{}),
 	Parts: map[string]plans.Part{"category": categoryPart},
-	Check: plans.Checked(func(_ *plans.Block, c Config) (errs []plans.AttrError) {
-		seen := map[int]bool{}
-		for _, n := range c.Concurrency {
-			if seen[n] {
-				errs = append(errs, plans.AttrError{Attr: "concurrency", Code: "invalid-value", Summary: "Concurrency given twice", Detail: fmt.Sprintf("%d requests at once are listed twice. Remove one.", n)})
-			}
-			seen[n] = true
-		}
-		if len(c.Concurrency) == 0 {
-			errs = append(errs, plans.AttrError{Attr: "concurrency", Code: "empty-value", Summary: "Empty concurrency", Detail: "Nothing would be profiled. Write ‹concurrency = [1]›."})
-		}
-		if c.Timeout <= 0 {
-			errs = append(errs, plans.AttrError{Attr: "timeout", Code: "invalid-value", Summary: "Invalid time limit", Detail: "Without a limit, a hanging profiler would block the level forever. Write more than 0, such as \"10m\"."})
-		}
-		return errs
-	}),
 	Fits: func(_ *plans.Block, e *plans.Engine) []plans.AttrError {
 		p, err := variant.ProfilerOf(e)
 		if err != nil {

@@ -26,7 +26,7 @@ type Settings struct {
 	MaxKLP99              *float64  `hcl:"max_kl_p99,optional" unit:"nats/token" min:"0" doc:"Maximum of its 99th percentile."`
 	MinArgmaxMatch        *float64  `hcl:"min_argmax_match,optional" unit:"share" min:"0" max:"1" doc:"Minimum share of positions with the same likeliest token. Near-ties count as the same."`
 	MaxPerplexityIncrease *float64  `hcl:"max_perplexity_increase,optional" unit:"ratio" min:"0" doc:"Maximum perplexity above the parent's: 0.01 is 1%. It is measured on a built-in text."`
-	_                     *float64  `hcl:"min_agreement,optional" unit:"share" min:"0" max:"1" doc:"Minimum agreement, for ports that change answers on purpose. Quantisation and sampling are examples. It is the share of positions of the port's measured answers at which the parent must be shown to agree. The verdict names it. Without it, no more than 15 points below the parent's agreement with itself."`
+	_                     *float64  `hcl:"min_agreement,optional" unit:"share" min:"0" max:"1" requires:"answers=checked" doc:"Minimum agreement, for ports that change answers on purpose. Quantisation and sampling are examples. It is the share of positions of the port's measured answers at which the parent must be shown to agree. The verdict names it. Without it, no more than 15 points below the parent's agreement with itself."`
 	_                     string    `hcl:"answers,optional" oneof:"checked|unchecked" default:"checked" doc:"'unchecked' does not compare measured answers with the parent's. Every verdict then reports it."`
 }
 

@@ -26,19 +26,9 @@ var BenchmarkSchema = plans.Schema{
   launches  = 6
 }`,
 	Attrs: []plans.Attr{
-		{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "Workloads to send, in this order. Required for a server unless `suite` is given; an engine of kind `command` brings its own work and has neither."},
-		{Name: "suite", Type: plans.Reference, Ref: "suite", Doc: "Workloads to send, as a suite. `--suite` on the command line overrides it."},
+		{Name: "workloads", Type: plans.Refs, Ref: "workload", Filled: true, Doc: "Workloads to send, in this order. Required for a server unless `suite` is given; an engine of kind `command` brings its own work and has neither."},
+		{Name: "suite", Type: plans.Reference, Ref: "suite", Excludes: []string{"workloads"}, Doc: "Workloads to send, as a suite. `--suite` on the command line overrides it."},
 		{Name: "launches", Type: plans.Int, Unit: "launches per arm", Min: 1, MinSet: true, Doc: "Maximum launches per arm. Without it, that of the `decision` block. Fewer are made once every rule is settled. With one, no number can pass a rule."},
-	},
-	Check: func(b *plans.Block) []plans.AttrError {
-		w, listed := b.Attrs["workloads"].([]any)
-		switch {
-		case listed && len(w) == 0:
-			return []plans.AttrError{{Attr: "workloads", Code: "empty-value", Summary: "Nothing to measure", Detail: "Name at least one workload, as in ‹workloads = [workload.chat]›."}}
-		case listed && b.Attrs["suite"] != nil:
-			return []plans.AttrError{{Attr: "suite", Code: "workload-contradiction", Summary: "Conflicting arguments", Detail: "A benchmark sends workloads or a suite of them. Remove one; --suite overrides either."}}
-		}
-		return nil
 	},
 }
 
@@ -51,32 +41,18 @@ var RegressionSchema = plans.Schema{
   max_memory_increase_gb = 1
 }`,
 	Attrs: []plans.Attr{
-		{Name: "decisive", Type: plans.Strings, Required: true, Doc: "Addresses of metrics, such as `chat.tg` or `chat.ttft.p99`."},
+		{Name: "decisive", Type: plans.Strings, Required: true, Unique: true, Doc: "Addresses of metrics, such as `chat.tg` or `chat.ttft.p99`."},
 		{Name: "max_slowdown", Type: plans.Number, Default: 0.03, Min: 0, MinSet: true, Max: 1, Doc: "How much worse each may be, as a share. `0.03` is the criterion `chat.tg.gain >= -0.03`."},
 		{Name: "max_memory_increase_gb", Type: plans.Number, Default: 1.0, Unit: "GB", Min: 0, MinSet: true, Doc: "How much memory metrics may grow: `engine.memory_gb.delta <= 1`."},
-		{Name: "against", Type: plans.Strings, Doc: "Other references of the same limits: `root`, the baseline. It is launched as an arm of the session: `chat.tg.root.gain >= -0.03`."},
+		{Name: "against", Type: plans.Strings, OneOf: []string{string(plans.Root)}, Unique: true, Doc: "Other references of the same limits: `root`, the baseline. It is launched as an arm of the session: `chat.tg.root.gain >= -0.03`."},
 	},
 	Check: plans.Checked(func(b *plans.Block, r plans.Regression) (errs []plans.AttrError) {
-		wrong := func(attr, summary, detail string) {
-			errs = append(errs, plans.AttrError{Attr: attr, Code: "regression-parts", Summary: summary, Detail: detail})
-		}
-		seen := map[string]bool{}
-		memory := false
-		for _, metric := range r.Decisive {
-			if memory = memory || plans.IsMemory(metric); seen[metric] {
-				wrong("decisive", "Duplicate metric in decisive", fmt.Sprintf("%q is already in the list. Remove one.", metric))
-			}
-			seen[metric] = true
-		}
-		for i, against := range r.Against {
-			if against != plans.Root {
-				wrong("against", "Unknown arm", fmt.Sprintf("There is no %q. Besides the parent there is %s, the baseline.", against, plans.Root))
-			} else if slices.Contains(r.Against[:i], against) {
-				wrong("against", "Duplicate arm", fmt.Sprintf("%q is already in the list. Remove one.", against))
-			}
-		}
-		if b.Written["max_memory_increase_gb"] && !memory {
-			wrong("max_memory_increase_gb", "No memory is decisive", `max_memory_increase_gb bounds memory metrics in decisive, but there is none. Add "engine.memory_gb", or "gpu.memory_in_use_gb" on a machine with GPUs.`)
+		if b.Written["max_memory_increase_gb"] && !slices.ContainsFunc(r.Decisive, plans.IsMemory) {
+			errs = append(errs, plans.AttrError{
+				Attr: "max_memory_increase_gb", Code: "regression-parts", Summary: "No memory is decisive",
+				Detail: `max_memory_increase_gb bounds memory metrics in decisive, but there is none. Add "engine.memory_gb", ` +
+					`or "gpu.memory_in_use_gb" on a machine with GPUs.`,
+			})
 		}
 		return errs
 	}),

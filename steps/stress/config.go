@@ -46,7 +46,7 @@ type Config struct {
 	Soak           plans.Dur `hcl:"soak,optional" doc:"How long requests continue. The last number of 'concurrency', or 1, are kept in flight."`
 	Prompt         []int     `hcl:"prompt_tokens,optional" default:"[16, 256]" unit:"tokens" min:"8" doc:"Prompt lengths: between two numbers (uniform), or one for all."`
 	Output         []int     `hcl:"output_tokens,optional" default:"[8, 64]" unit:"tokens" min:"1" doc:"Answer lengths, drawn the same way. An engine may end one earlier."`
-	MaxMemorySlope *float64  `hcl:"max_memory_slope,optional" unit:"MB per 1000 requests" min:"0" doc:"Maximum growth of memory during the soak. It holds for the engine's processes, its container and each GPU; without 'soak', during 'sequential'. The first third, in which pools fill, is left out. Without it, the slope is shown and decides nothing."`
+	MaxMemorySlope *float64  `hcl:"max_memory_slope,optional" unit:"MB per 1000 requests" min:"0" requires:"soak|sequential" doc:"Maximum growth of memory during the soak. It holds for the engine's processes, its container and each GPU; without 'soak', during 'sequential'. The first third, in which pools fill, is left out. Without it, the slope is shown and decides nothing."`
 	Coherence      string    `hcl:"coherence,optional" oneof:"absolute|off" default:"absolute" doc:"Whether answers must read as text. 'absolute' requires it of most of those before all load, and those under load to be no worse. 'off' checks no text, for random weights, and notes it."`
 	RequestTimeout plans.Dur `hcl:"request_timeout,optional" default:"5m" doc:"A request not answered within this time is stuck."`
 	StallTimeout   plans.Dur `hcl:"stall_timeout,optional" default:"1m" doc:"So is one whose answer pauses for longer than this."`
@@ -67,12 +67,6 @@ func check(_ *plans.Block, c Config) (errs []plans.AttrError) {
 		if n := len(drawn.is); n != 1 && n != 2 || drawn.is[0] > drawn.is[n-1] {
 			wrong(drawn.name, "Invalid range of lengths", "%s is %v: write minimum and maximum length, such as [16, 256], or one number.", drawn.name, drawn.is)
 		}
-	}
-	if c.MaxMemorySlope != nil && c.Sequential == 0 && c.Soak == 0 {
-		wrong("max_memory_slope", "Nothing shows a memory slope", "Memory is followed while the engine soaks, or in sequence: add ‹soak = \"10m\"› or ‹sequential = 200›, or remove max_memory_slope.")
-	}
-	if c.RequestTimeout <= 0 || c.StallTimeout <= 0 {
-		wrong("", "Invalid time limit", "request_timeout and stall_timeout must be more than 0: without them a stuck request would never end the level.")
 	}
 	return errs
 }

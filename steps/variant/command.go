@@ -35,7 +35,7 @@ const (
 type Command struct {
 	// File is the file that the command writes, relative to its working directory; empty
 	// is its standard output.
-	File    string   `json:"file" hcl:"file,optional" doc:"File that the command writes, relative to its working directory. Every execution must write it again. Without it, standard output."`
+	File    string   `json:"file" hcl:"file,optional" filled:"true" doc:"File that the command writes, relative to its working directory. Every execution must write it again. Without it, standard output."`
 	Format  string   `json:"format" hcl:"format,optional" oneof:"json|jsonl|last_line" default:"json" doc:"One document, one per line, or the last line. With 'jsonl', jq expressions see a list of the documents."`
 	Metrics []Metric `json:"metrics"`
 	// Timeout does not affect measurements of a command that has ended.
@@ -45,8 +45,8 @@ type Command struct {
 type Metric struct {
 	Name   string  `json:"name"`
 	JQ     string  `json:"jq" hcl:"jq" doc:"jq expression for its values. Anything but finite numbers, or no value, makes the launch fail."`
-	Unit   string  `json:"unit" hcl:"unit,optional" doc:"Its unit, such as 'tok/s', 'ms', 's', 'GB' or 'count'. Required without 'as'."`
-	Better string  `json:"better" hcl:"better,optional" oneof:"higher|lower|neither" doc:"Its better direction. Required without 'as'."`
+	Unit   string  `json:"unit" hcl:"unit,optional" unless:"as" filled:"true" doc:"Its unit, such as 'tok/s', 'ms', 's', 'GB' or 'count'. Required without 'as'."`
+	Better string  `json:"better" hcl:"better,optional" oneof:"higher|lower|neither" unless:"as" doc:"Its better direction. Required without 'as'."`
 	Min    float64 `json:"min" hcl:"min,optional" default:"0" doc:"Values below this are refused as broken. Set it for values that can be negative."`
 	// As is the workload metric that it is.
 	As string `json:"as,omitempty" hcl:"as,optional" doc:"The workload metric that it corresponds to, such as 'tg'. It has the same unit and direction, and is compared with it across engines."`
@@ -67,12 +67,6 @@ var outputPart = plans.Part{
 		Doc:     "Where an engine of kind `command` leaves its JSON. Without this block, it is the command's whole standard output. At most 64 MiB are read.",
 		Example: plans.Example(examples, `output {`),
 		Attrs:   plans.Attrs(Command{}),
-		Check: func(b *plans.Block) []plans.AttrError {
-			if file, ok := b.Attrs["file"].(string); ok && strings.TrimSpace(file) == "" {
-				return []plans.AttrError{{Attr: "file", Code: "empty-value", Summary: "Empty file", Detail: "Name the file that the command writes, or remove file to read its standard output."}}
-			}
-			return nil
-		},
 	},
 }
 
@@ -92,9 +86,6 @@ var metricPart = plans.Part{
 					errs = append(errs, plans.AttrError{Attr: "jq", Code: "invalid-jq", Summary: "Invalid jq expression", Detail: fmt.Sprintf("%v. Write an expression that yields numbers, such as .results[].tg.", err)})
 				}
 			}
-			if unit, ok := b.Attrs["unit"].(string); ok && strings.TrimSpace(unit) == "" {
-				errs = append(errs, plans.AttrError{Attr: "unit", Code: "empty-value", Summary: "Empty unit", Detail: "Name the unit, such as tok/s, ms or GB; a plain number is a count."})
-			}
 			return errs
 		},
 	},
@@ -110,13 +101,6 @@ var runPart = plans.Part{
 		Doc:     "How an engine of kind `command` is run.",
 		Example: plans.Example(examples, `run {`),
 		Attrs:   plans.Attrs(runConfig{}),
-		Check: func(b *plans.Block) []plans.AttrError {
-			text, _ := b.Attrs["timeout"].(string)
-			if d, err := time.ParseDuration(text); err == nil && d <= 0 {
-				return []plans.AttrError{{Attr: "timeout", Code: "invalid-value", Summary: "Invalid timeout", Detail: "A command needs time to run: write a duration above zero, such as \"30m\"."}}
-			}
-			return nil
-		},
 	},
 }
 

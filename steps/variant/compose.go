@@ -27,21 +27,15 @@ var composeSchema = plans.Schema{
 	Doc:     "The engine is a service of a compose file. Every launch is its own compose project, removed when the engine is stopped; named volumes stay. Environment, flags and a port on loopback are added by an overlay file; in them and in `command`, `{port}` is the port that the service listens on. It needs `docker compose` or `docker-compose`.",
 	Example: plans.Example(examples, `compose {`),
 	Attrs:   plans.Attrs(composeAttrs{}),
-	Check: plans.Checked(func(_ *plans.Block, c composeAttrs) (errs []plans.AttrError) {
-		if c.File == "" {
-			errs = append(errs, plans.AttrError{Attr: "file", Code: "empty-value", Summary: "Empty file", Detail: "Name the compose file, or leave file out if it is compose.yaml."})
-		}
-		if c.Service == "" {
-			errs = append(errs, plans.AttrError{Attr: "service", Code: "empty-value", Summary: "Empty service", Detail: "Name the service of the compose file that is the engine."})
-		}
-		return append(errs, checkInContainer(c.Command)...)
+	Check: plans.Checked(func(_ *plans.Block, c composeAttrs) []plans.AttrError {
+		return checkInContainer(c.Command)
 	}),
 }
 
 // composeAttrs are the block's attributes by their names in the plan.
 type composeAttrs struct {
-	File     string   `hcl:"file,optional" default:"compose.yaml" doc:"The compose file, relative to the plan's folder."`
-	Service  string   `hcl:"service" doc:"The service that is the engine. Services that it depends on are started before it."`
+	File     string   `hcl:"file,optional" default:"compose.yaml" filled:"true" doc:"The compose file, relative to the plan's folder."`
+	Service  string   `hcl:"service" filled:"true" doc:"The service that is the engine. Services that it depends on are started before it."`
 	Profiles []string `hcl:"profiles,optional" doc:"Profiles of the file to enable."`
 	Command  []string `hcl:"command,optional" doc:"Replaces the service's command, before the flags. Without it, flags are appended to the command of the file, or else of the image."`
 	Port     int      `hcl:"port,optional" min:"1" max:"65535" doc:"Where the service listens in its container. Without it, the kind's own port."`

@@ -24,9 +24,7 @@ var endpointSchema = plans.Schema{
 		if err := run.CheckURL(e.URL); err != nil {
 			add("url", "invalid-value", "Invalid url", "%v.", err)
 		}
-		if _, given := b.Attrs["api_key"]; given && e.APIKey == "" {
-			add("api_key", "empty-value", "Empty api_key", "The server would get no key. Give its variable a value, or remove api_key.")
-		} else if err := run.CheckKey(e.APIKey); err != nil {
+		if err := run.CheckKey(e.APIKey); err != nil {
 			add("api_key", "invalid-value", "Invalid api_key", "The key is invalid: %v.", err)
 		}
 		for name, value := range sorted.All(e.Headers) {
@@ -36,9 +34,6 @@ var endpointSchema = plans.Schema{
 			case e.APIKey != "" && strings.EqualFold(name, "Authorization"):
 				add("headers", "endpoint-contradiction", "Two keys", "api_key is sent as the header Authorization, which headers sets too. Remove one of them.")
 			}
-		}
-		if e.CAFile != "" && e.Insecure {
-			add("insecure", "endpoint-contradiction", "Certificate is not checked", "With ‹insecure = true›, ca_file is not used. Remove one of them.")
 		}
 		if strings.HasPrefix(e.URL, "http://") && (e.CAFile != "" || e.Insecure) {
 			add("url", "endpoint-contradiction", "Certificates without TLS", "ca_file and insecure are about https://, and this is plain http://. Correct the url, or remove them.")
@@ -53,9 +48,9 @@ var endpointSchema = plans.Schema{
 // endpointAttrs are the block's attributes by their names in the plan.
 type endpointAttrs struct {
 	URL      string            `hcl:"url" doc:"Root of its API, such as 'https://box.example/llm/v1'. '/v1' can be left out. Redirects are not followed."`
-	APIKey   string            `hcl:"api_key,optional" doc:"Sent as 'Authorization: Bearer …'. It must come from a sensitive variable."`
+	APIKey   string            `hcl:"api_key,optional" filled:"true" doc:"Sent as 'Authorization: Bearer …'. It must come from a sensitive variable."`
 	Headers  map[string]string `hcl:"headers,optional" doc:"Headers of every request, such as another form of key."`
-	CAFile   string            `hcl:"ca_file,optional" doc:"PEM file of more certificates to trust. It is relative to the plan's folder; the system's are trusted too."`
+	CAFile   string            `hcl:"ca_file,optional" excludes:"insecure=true" doc:"PEM file of more certificates to trust. It is relative to the plan's folder; the system's are trusted too."`
 	Insecure bool              `hcl:"insecure,optional" default:"false" doc:"Does not check the server's certificate."`
 	Restart  []string          `hcl:"restart,optional" doc:"Command that restarts the server before each launch. It runs in the plan's folder without a shell. It gets the 'env' of the engine and its knobs, must stop the old server, and must return once the new one has been started, within the ready timeout."`
 }

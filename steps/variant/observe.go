@@ -11,7 +11,6 @@ import (
 	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/foreign"
-	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -33,26 +32,7 @@ observe "fallbacks" {
 			wrong := func(attr, code, summary, format string, args ...any) {
 				errs = append(errs, plans.AttrError{Attr: attr, Code: code, Summary: summary, Detail: fmt.Sprintf(format, args...)})
 			}
-			var sources []string
-			for _, s := range []struct{ name, value string }{{"log", c.Log}, {"path", c.Path}, {"file", c.File}, {"metric", c.Metric}} {
-				if strings.TrimSpace(s.value) != "" {
-					sources = append(sources, s.name)
-				}
-			}
-			switch {
-			case len(sources) == 0:
-				wrong("", "unusable-observation", "Nothing to observe", "Name its source: ‹log = \"expression\"›, ‹path = \"/page\"› or ‹file = \"name\"› with jq, or ‹metric = \"name\"›.")
-				return errs
-			case len(sources) > 1:
-				wrong(sources[1], "unusable-observation", "Two sources of one observation", "It has both %s and %s as source. Remove one of them, or make two observations.", sources[0], sources[1])
-				return errs
-			}
-			switch json := c.Path != "" || c.File != ""; {
-			case json && c.JQ == "":
-				wrong(sources[0], "missing-attribute", "Missing jq", "A page or file holds many values: select one with jq, such as ‹jq = \".version\"›.")
-			case !json && c.JQ != "":
-				wrong("jq", "unusable-observation", "Argument does not apply", "jq extracts a value from JSON, so it needs path or file.")
-			case json:
+			if c.JQ != "" {
 				if _, err := observe.CompileJQ(c.JQ); err != nil {
 					wrong("jq", "invalid-jq", "Invalid jq expression", "%v.", err)
 				}
@@ -60,29 +40,17 @@ observe "fallbacks" {
 			if c.Path != "" && !strings.HasPrefix(c.Path, "/") {
 				wrong("path", "invalid-value", "Invalid path", "%q must start with a slash: it is a page of the engine, such as \"/v1/models\".", c.Path)
 			}
-			switch {
-			case c.Log != "":
+			if c.Log != "" {
 				switch re, err := regexp.Compile(c.Log); {
 				case err != nil:
-					wrong("log", "invalid-value", "Invalid regular expression", "%s. The syntax is RE2.", verdict.Capital(foreign.NotPattern(err).Error()))
+					wrong("log", "invalid-value", "Invalid regular expression", "%s. The syntax is RE2.",
+						verdict.Capital(foreign.NotPattern(err).Error()))
 				case re.NumSubexp() == 0 && (c.Type == kinds.TypeString || c.Type == kinds.TypeNumber):
-					wrong("log", "unusable-observation", "Expression without a group", "A %s is what a group matches: put the value into parentheses, as in \"Using (\\\\w+) backend\". Without a group it can be a bool or a count.", c.Type)
+					wrong("log", "unusable-observation", "Expression without a group", "A %s is what a group matches: put the "+
+						"value into parentheses, as in \"Using (\\\\w+) backend\". Without a group it can be a bool or a count.", c.Type)
 				case re.MatchString("") && c.Type == kinds.TypeCount:
-					wrong("log", "unusable-observation", "Expression matches everything", "It matches even an empty line, so it counts all lines. Name text that must be there.")
-				}
-			case c.Type == kinds.TypeCount:
-				wrong("type", "unusable-observation", "Count without a log", "count is the number of matching log lines. %s gives a number.", sources[0])
-			case c.Metric != "" && c.Type != kinds.TypeNumber:
-				wrong("type", "unusable-observation", "Metric is a number", "A Prometheus metric is a number: write ‹type = \"number\"›.")
-			}
-			if len(c.Labels) > 0 && c.Metric == "" {
-				wrong("labels", "unusable-observation", "Argument does not apply", "labels choose a series of a Prometheus metric.")
-			}
-			if !numeric(c.Type) {
-				for attr, set := range sorted.All(map[string]bool{"unit": c.Unit != "", "scale": c.Scale != nil}) {
-					if set {
-						wrong(attr, "unusable-observation", "Argument does not apply", "%s only applies to a number, not to a %s.", attr, c.Type)
-					}
+					wrong("log", "unusable-observation", "Expression matches everything",
+						"It matches even an empty line, so it counts all lines. Name text that must be there.")
 				}
 			}
 			if c.Scale != nil && *c.Scale == 0 {
@@ -101,15 +69,15 @@ observe "fallbacks" {
 }
 
 type observeConfig struct {
-	Log    string            `hcl:"log,optional" doc:"RE2 expression for lines of the log. Terminal escapes are removed first. The group named 'value', else the first group, is the value; the last matching line counts, or the first if the kind's observation of that name is about the served model and a drafter logs it too."`
-	Path   string            `hcl:"path,optional" doc:"JSON page of the engine's API, such as '/v1/models'."`
-	File   string            `hcl:"file,optional" doc:"JSON file, relative to the engine's working directory. It is on the engine's machine or in its container."`
-	JQ     string            `hcl:"jq,optional" doc:"jq expression for the value. It reads the page or file; its first result counts."`
-	Metric string            `hcl:"metric,optional" doc:"Exact name of a Prometheus metric of the engine. Different series are not summed: choose one with labels."`
-	Labels map[string]string `hcl:"labels,optional" doc:"Labels that the metric's series must have."`
+	Log    string            `hcl:"log,optional" excludes:"path|file|metric" unless:"path|file|metric" needs:"where it is read." doc:"RE2 expression for lines of the log. Terminal escapes are removed first. The group named 'value', else the first group, is the value; the last matching line counts, or the first if the kind's observation of that name is about the served model and a drafter logs it too."`
+	Path   string            `hcl:"path,optional" excludes:"file|metric|type=count" requires:"jq" doc:"JSON page of the engine's API, such as '/v1/models'."`
+	File   string            `hcl:"file,optional" excludes:"metric|type=count" requires:"jq" doc:"JSON file, relative to the engine's working directory. It is on the engine's machine or in its container."`
+	JQ     string            `hcl:"jq,optional" requires:"path|file" doc:"jq expression for the value. It reads the page or file; its first result counts."`
+	Metric string            `hcl:"metric,optional" requires:"type=number" doc:"Exact name of a Prometheus metric of the engine. Different series are not summed: choose one with labels."`
+	Labels map[string]string `hcl:"labels,optional" requires:"metric" doc:"Labels that the metric's series must have."`
 	Type   kinds.Type        `hcl:"type" type:"string" oneof:"string|number|bool|count" doc:"The type; 'count' is the number of matching log lines. No line is 0."`
-	Unit   string            `hcl:"unit,optional" doc:"Unit of a number, such as 'tokens', 'GB' or 's'."`
-	Scale  *float64          `hcl:"scale,optional" doc:"Factor that converts the number to its unit."`
+	Unit   string            `hcl:"unit,optional" requires:"type=number|type=count" doc:"Unit of a number, such as 'tokens', 'GB' or 's'."`
+	Scale  *float64          `hcl:"scale,optional" requires:"type=number|type=count" doc:"Factor that converts the number to its unit."`
 	Words  map[string]string `hcl:"words,optional" doc:"Maps the engine's words to those that rules compare with."`
 	Is     string            `hcl:"is,optional" oneof:"setting|consequence" doc:"Whether arms must agree on it ('setting') or may differ. A 'consequence' follows from the settings, like the memory of the weights: arms may differ in it. Without it, numbers are consequences; words, true and false are settings."`
 }

@@ -11,7 +11,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
@@ -46,8 +45,7 @@ func withRequired(attrs []plans.Attr, names ...string) []plans.Attr {
 	return attrs
 }
 
-func checkSource(b *plans.Block) []plans.AttrError {
-	wrong := NotBlank(b)
+func checkSource(b *plans.Block) (wrong []plans.AttrError) {
 	if build, ok := b.Attrs["build"]; ok {
 		if why := notCommands(build); why != "" {
 			wrong = append(wrong, plans.AttrError{Attr: "build", Code: "wrong-type", Summary: "Wrong type for build", Detail: `build takes a list of commands, each a list of texts, such as [["make", "-j8"]]; ` + why})
@@ -84,21 +82,15 @@ func notCommands(v any) string {
 
 type cachesConfig struct {
 	State  string `hcl:"state" oneof:"warm|cold" doc:"'warm' keeps them between launches; 'cold' empties them. They are a variant's own: with 'warm' its first launch finds them empty and is recorded as cold, with 'cold' each does."`
-	Tuning string `hcl:"tuning,optional" oneof:"drawn|pinned" default:"drawn" doc:"Autotuned choices of engines, such as FlashInfer's tactics. 'drawn': each launch chooses again, so a lucky choice is noise like any other. 'pinned': all launches of a variant reuse the choice of the first, and the verdict holds for that one only."`
+	Tuning string `hcl:"tuning,optional" oneof:"drawn|pinned" default:"drawn" requires:"state=warm" doc:"Autotuned choices of engines, such as FlashInfer's tactics. 'drawn': each launch chooses again, so a lucky choice is noise like any other. 'pinned': all launches of a variant reuse the choice of the first, and the verdict holds for that one only."`
 	Dir    string `hcl:"dir,optional" doc:"Their folder, relative to the plan's folder. Without it, in the state directory."`
 	Mount  string `hcl:"mount,optional" doc:"Where a container sees it. With docker, the caches are mounted there (without it, at /mxflow-caches). With exec and compose, it is where the container sees 'dir'."`
 }
 
 var cachesPart = plans.Part{Times: plans.AtMost1, Schema: plans.Schema{
-	Doc:   "The state of each variant's own compiler caches. They are those of torch.compile, Triton, FlashInfer, CUDA and others. Without this block those of a process, and of an engine with a source, are warm; other containers use whatever caches exist.",
-	Attrs: plans.Attrs(cachesConfig{}),
-	Check: func(b *plans.Block) []plans.AttrError {
-		wrong := checkSource(b)
-		if b.Attrs["state"] == "cold" && b.Attrs["tuning"] == "pinned" {
-			wrong = append(wrong, plans.AttrError{Attr: "tuning", Code: "invalid-value", Summary: "Nothing to pin", Detail: "Cold caches hold no choice of an earlier launch. Set ‹state = \"warm\"›, or remove tuning."})
-		}
-		return wrong
-	},
+	Doc:     "The state of each variant's own compiler caches. They are those of torch.compile, Triton, FlashInfer, CUDA and others. Without this block those of a process, and of an engine with a source, are warm; other containers use whatever caches exist.",
+	Attrs:   plans.Attrs(cachesConfig{}),
+	Check:   checkSource,
 	Example: plans.Example(examples, `caches {`),
 }}
 
@@ -116,8 +108,8 @@ var treePart = plans.Part{Label: "Its name in reports.", Times: plans.AnyTimes, 
 // SourceConfig are the attributes of source blocks, overlaid on each other.
 type SourceConfig struct {
 	Name    string            `json:"-"`
-	Repo    string            `hcl:"repo,optional" doc:"A clone of the repository. It is relative to the plan's folder; '~' is the home folder. Its own files and branches stay untouched."`
-	Ref     string            `hcl:"ref,optional" doc:"The branch, tag or SHA to run."`
+	Repo    string            `hcl:"repo,optional" filled:"true" doc:"A clone of the repository. It is relative to the plan's folder; '~' is the home folder. Its own files and branches stay untouched."`
+	Ref     string            `hcl:"ref,optional" filled:"true" doc:"The branch, tag or SHA to run."`
 	Build   [][]string        `hcl:"build,optional" type:"anything" doc:"Commands that build it, as in '[[\"make\", \"-j8\"]]'. They run in the worktree in this order, without a shell. They run again when the commit, the commands, 'env' or 'inputs' change, or after an interruption."`
 	Env     map[string]string `hcl:"env,optional" doc:"Environment of the build, on top of the inherited one."`
 	Inputs  []string          `hcl:"inputs,optional" doc:"Files outside the repository that the build reads. They are relative to the plan's folder, '*' allowed; when one changes, it is built again."`
@@ -261,16 +253,6 @@ func BuildKey(l *Resolver, src *engine.Source, all []*engine.Source) string {
 		}
 	}
 	return l.SecretDigest(parts...)
-}
-
-// NotBlank rejects texts without a letter, which git would misread.
-func NotBlank(b *plans.Block) (wrong []plans.AttrError) {
-	for _, name := range []string{"repo", "name", "from", "ref", "remote", "branch", "patch", "worktree"} {
-		if text, ok := b.Attrs[name].(string); ok && strings.TrimSpace(text) == "" {
-			wrong = append(wrong, plans.AttrError{Attr: name, Code: "empty-value", Summary: "Empty " + name, Detail: "Set it, or leave " + name + " out if it has a default."})
-		}
-	}
-	return wrong
 }
 
 // rootOf is the root of the working tree around a folder; empty if there is none.

@@ -15,7 +15,6 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // gitAction is what one kind of git step does. Its attributes are its fields.
@@ -30,13 +29,13 @@ type gitAction interface {
 
 // gitCommon are the attributes that all git steps have.
 type gitCommon struct {
-	Repo    string    `hcl:"repo,optional" default:"." doc:"A working tree of the repository. It is relative to the plan's folder; '~' is the home folder."`
+	Repo    string    `hcl:"repo,optional" default:"." filled:"true" doc:"A working tree of the repository. It is relative to the plan's folder; '~' is the home folder."`
 	Timeout plans.Dur `hcl:"timeout,optional" default:"10m" doc:"After this time git is stopped and the step fails."`
 }
 
 func gitKind(doc, example string, action func() gitAction, attrs []plans.Attr) Kind {
 	return Kind{
-		Schema: plans.Schema{Doc: doc, Example: example, Attrs: append(attrs, plans.Attrs(gitCommon{})...), Check: variant.NotBlank},
+		Schema: plans.Schema{Doc: doc, Example: example, Attrs: append(attrs, plans.Attrs(gitCommon{})...)},
 		Make: func(l *Site, b *plans.Block) runtime.Step {
 			return &gitStep{site: l, block: b, action: action()}
 		},

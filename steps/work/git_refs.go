@@ -26,8 +26,8 @@ var gitTagKind = gitKind(
 )
 
 type gitTag struct {
-	Name    string `hcl:"name" doc:"Name of the tag."`
-	From    string `hcl:"from,optional" default:"HEAD" doc:"The commit to tag: a branch, a tag, a SHA."`
+	Name    string `hcl:"name" filled:"true" doc:"Name of the tag."`
+	From    string `hcl:"from,optional" default:"HEAD" filled:"true" doc:"The commit to tag: a branch, a tag, a SHA."`
 	Message string `hcl:"message,optional" doc:"Makes it an annotated tag with this message."`
 }
 
@@ -79,9 +79,9 @@ var gitBranchKind = gitKind(
 )
 
 type gitBranch struct {
-	Name     string `hcl:"name" doc:"Name of the branch."`
-	From     string `hcl:"from" doc:"Its start: branch, tag, SHA, 'upstream/main' or 'pull/31740/head'. The last two, a branch of a remote and a pull request of 'remote', are fetched. To fetch again, apply with '--rerun' and the step's address."`
-	Remote   string `hcl:"remote,optional" default:"origin" doc:"The remote that has the pull request."`
+	Name     string `hcl:"name" filled:"true" doc:"Name of the branch."`
+	From     string `hcl:"from" filled:"true" doc:"Its start: branch, tag, SHA, 'upstream/main' or 'pull/31740/head'. The last two, a branch of a remote and a pull request of 'remote', are fetched. To fetch again, apply with '--rerun' and the step's address."`
+	Remote   string `hcl:"remote,optional" default:"origin" filled:"true" doc:"The remote that has the pull request."`
 	Checkout bool   `hcl:"checkout,optional" default:"true" doc:"Checks the branch out. Without that it is only made, for a 'source' block for instance, which has a worktree of its own."`
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/steps/variant"
 )
 
 var todoKind = func() Kind {
@@ -26,27 +25,27 @@ var todoKind = func() Kind {
 		func() gitAction { return &todo{} },
 		plans.Attrs(todo{}),
 	)
-	k.Schema.Check = func(b *plans.Block) []plans.AttrError {
-		errs := variant.NotBlank(b)
-		if len(errs) > 0 {
-			return errs
+	k.Schema.Check = plans.Checked(func(_ *plans.Block, c todo) (errs []plans.AttrError) {
+		if _, err := path.Match(c.File, ""); err != nil {
+			errs = append(errs, plans.AttrError{
+				Attr: "file", Code: "invalid-value", Summary: "Invalid glob",
+				Detail: "Write a path, in which * matches any part of a name.",
+			})
 		}
-		return plans.Checked(func(_ *plans.Block, c todo) (errs []plans.AttrError) {
-			if _, err := path.Match(c.File, ""); err != nil {
-				errs = append(errs, plans.AttrError{Attr: "file", Code: "invalid-value", Summary: "Invalid glob", Detail: "Write a path, in which * matches any part of a name."})
-			}
-			if longestWord(split(c.Snippet)) == "" {
-				errs = append(errs, plans.AttrError{Attr: "snippet", Code: "invalid-value", Summary: "Nothing to look for", Detail: "The snippet has no word. Give a line with a name or a number in it."})
-			}
-			return errs
-		})(b)
-	}
+		if longestWord(split(c.Snippet)) == "" {
+			errs = append(errs, plans.AttrError{
+				Attr: "snippet", Code: "invalid-value", Summary: "Nothing to look for",
+				Detail: "The snippet has no word. Give a line with a name or a number in it.",
+			})
+		}
+		return errs
+	})
 	return k
 }()
 
 type todo struct {
 	Commit  string `hcl:"commit" doc:"The commit of the note: a SHA, a tag."`
-	Ref     string `hcl:"ref,optional" default:"HEAD" doc:"Where to look today: a branch, a SHA. A branch of a remote is written 'upstream/main'. When it moves, the step runs again."`
+	Ref     string `hcl:"ref,optional" default:"HEAD" filled:"true" doc:"Where to look today: a branch, a SHA. A branch of a remote is written 'upstream/main'. When it moves, the step runs again."`
 	File    string `hcl:"file" doc:"The file in that commit, or a glob. In it, * is any part of a name. Each occurrence is tracked."`
 	_       string `hcl:"improvement,optional" note:"true" doc:"What to improve there, and the benefit. UPSTREAM_TODOS.md shows it; it is in no digest."`
 	Snippet string `hcl:"snippet" doc:"Text to find: one line or several. Each must be within a line of the file; indentation does not count."`

@@ -35,7 +35,7 @@ func Of(kind Kind, text string) Fact { return Fact{kind, text} }
 var (
 	// AccuracyLost and AccuracyOpen: a variant lost answers that its parent gets right, or may have.
 	// They decide its feature beside the benchmark's numbers.
-	AccuracyLost = Of("eval.lost", Graded+": more than the allowed {most}, {p:is}")
+	AccuracyLost = Of("eval.lost", Graded+": more than the allowed {most}, p-value {p}")
 	AccuracyOpen = Of("eval.open", Graded+": the drop may be {upper} (allowed {most}){needed?; about {needed} questions would settle it}")
 
 	// ImagePulled: the image Subject is being pulled.
@@ -316,7 +316,7 @@ var (
 	SideDiffers = Of("compare.environment", "{subject} was {was}{was!unknown}, is {is}{is!unknown}")
 
 	// SettingMoved: the setting Subject had another value. Values: was, is.
-	SettingMoved = Of("again.setting_moved", "{subject} was {was:exact}, now {is:exact}")
+	SettingMoved = Of("again.setting_moved", "{subject} was {was~is}, now {is~was}")
 	AsWanted     = Of("comparison.as_wanted", "{comparison}")
 	NotAsWanted  = Of("comparison.not_as_wanted", "{comparison}")
 

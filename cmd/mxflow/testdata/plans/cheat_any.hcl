@@ -130,7 +130,7 @@ phase "port" {
   }
   gate {
     rule "faster" {
-      expr = var.rule
+      rule = var.rule
     }
   }
 }

@@ -77,10 +77,10 @@ phase "cache" {
 
   gate {
     rule "all are answered" {
-      expr = "chat.errors == 0"
+      rule = "chat.errors == 0"
     }
     rule "kernels" {
-      expr = "levels.kernels == 'pass'"
+      rule = "levels.kernels == 'pass'"
     }
   }
 }

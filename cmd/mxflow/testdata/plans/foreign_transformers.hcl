@@ -42,7 +42,7 @@ phase "port" {
     criterion "decodes" { rule = "chat.tg.gain >= -0.99" }
   }
   gate {
-    rule "proved" { expr = "levels.kernels == 'pass'" }
-    rule "it decodes" { expr = "chat.tg.gain >= -0.99 and engine.crashes == 0" }
+    rule "proved" { rule = "levels.kernels == 'pass'" }
+    rule "it decodes" { rule = "chat.tg.gain >= -0.99 and engine.crashes == 0" }
   }
 }

@@ -128,7 +128,7 @@ phase "cache" {
 
   gate {
     rule "decode is faster" {
-      expr = "chat.tg.gain >= ${var.min_gain}"
+      rule = "chat.tg.gain >= ${var.min_gain}"
     }
   }
 }

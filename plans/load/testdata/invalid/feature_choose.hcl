@@ -113,7 +113,7 @@ phase "port" {
   }
   feature "prefers_alone" {
     set    = { spec = "short" }
-    prefer = "chat.tg" # ERROR: prefer without choose
+    prefer = "chat.tg" # ERROR: Argument has no effect
     criterion "decode" {
       rule = "chat.tg.gain >= 0.1"
     }

@@ -38,9 +38,8 @@ phase "port" {
     criterion "typo" { # ERROR: Missing rule
       condition = "chat.tg.gain >= 0" # ERROR: Unsupported argument
     }
-    criterion "both" {
-      rule = "chat.tg.gain >= 0"
-      expr = "chat.tg.gain >= 0" # ERROR: Conflicting arguments
+    criterion "former name" {
+      expr = "chat.tg.gain >= 0" # ERROR: Unsupported argument
     }
     criterion "number" {
       rule = 0.1 # ERROR: Wrong type for rule

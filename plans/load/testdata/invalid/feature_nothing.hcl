@@ -27,7 +27,7 @@ baseline {
 }
 
 phase "port" {
-  feature "a" { # ERROR: Nothing under test
+  feature "a" { # ERROR: Missing set
     criterion "decode" {
       rule = "chat.tg.gain >= 0.1"
     }

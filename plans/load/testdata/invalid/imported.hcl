@@ -69,13 +69,13 @@ phase "port" {
       rule = "chat.tg > imported.serving.r2_c8" # ERROR: Incomplete address
     }
     criterion "cell" {
-      rule = "chat.tg > imported.serving.r2_c9.output_throughput" # ERROR: File has no such number
+      rule = "chat.tg > imported.serving.r2_c9.output_throughput" # ERROR: Unknown number
     }
     criterion "metric" {
-      rule = "chat.tg > imported.serving.r2_c8.output_throughputs" # ERROR: File has no such number
+      rule = "chat.tg > imported.serving.r2_c8.output_throughputs" # ERROR: Unknown number
     }
     criterion "statistic" {
-      rule = "chat.ttft < imported.serving.r2_c8.ttft_ms.p95" # ERROR: File has no such number
+      rule = "chat.ttft < imported.serving.r2_c8.ttft_ms.p95" # ERROR: Unknown number
     }
     criterion "which" {
       rule = "chat.ttft < imported.serving.r2_c8.ttft_ms" # ERROR: Incomplete address

@@ -35,24 +35,24 @@ phase "port" {
   }
   gate {
     rule "faster" {
-      expr = "" # ERROR: Empty expr
+      rule = "" # ERROR: Empty rule
     }
     rule "faster" { # ERROR: Duplicate rule
-      expr = "chat.tg.gain >= 0.05"
+      rule = "chat.tg.gain >= 0.05"
     }
     rule " padded " { # ERROR: Invalid rule name
-      expr = "chat.tg.gain >= 0.05"
+      rule = "chat.tg.gain >= 0.05"
     }
     rule "none" { # ERROR: Missing rule
     }
     rule "bare" {
-      expr = chat.tg.gain >= 0.05 # ERROR: Rule is not in quotes
+      rule = chat.tg.gain >= 0.05 # ERROR: Rule is not in quotes
     }
     rule "bare call" {
-      expr = abs(chat.tg.change) <= 0.05 # ERROR: Rule is not in quotes
+      rule = abs(chat.tg.change) <= 0.05 # ERROR: Rule is not in quotes
     }
     rule "variable" {
-      expr = "chat.tg.gain >= ${var.least}" # ERROR: Unknown variable
+      rule = "chat.tg.gain >= ${var.least}" # ERROR: Unknown variable
     }
   }
   gate { # ERROR: Duplicate gate block

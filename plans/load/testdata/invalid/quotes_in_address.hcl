@@ -1,6 +1,6 @@
 plan "p" {}
 phase "x" {
   gate {
-    rule "a" { expr = "feature["kv"].accepted" } # ERROR: Quotes within quotes
+    rule "a" { rule = "feature["kv"].accepted" } # ERROR: Quotes within quotes
   }
 }

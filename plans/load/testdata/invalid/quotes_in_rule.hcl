@@ -2,7 +2,7 @@ plan "p" {}
 phase "x" {
   gate {
     rule "a" {
-      expr = "levels.kernels == "pass"" # ERROR: Quotes within quotes
+      rule = "levels.kernels == "pass"" # ERROR: Quotes within quotes
     }
   }
 }

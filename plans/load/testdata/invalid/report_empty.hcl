@@ -1,3 +1,3 @@
 # A report without columns shows nothing.
 plan "p" {}
-report {} # ERROR: Report without columns
+report {} # ERROR: Missing columns

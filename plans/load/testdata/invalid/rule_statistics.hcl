@@ -119,10 +119,10 @@ phase "port" {
   }
   gate {
     rule "two of one phase" {
-      expr = "feature['routed'].chat.tg.gain > feature['other'].chat.tg.gain" # ERROR: Different measurements compared
+      rule = "feature['routed'].chat.tg.gain > feature['other'].chat.tg.gain" # ERROR: Different measurements compared
     }
     rule "child and parent" {
-      expr = "feature['child'].chat.tg >= feature['other'].chat.tg" # ERROR: Different measurements compared
+      rule = "feature['child'].chat.tg >= feature['other'].chat.tg" # ERROR: Different measurements compared
     }
   }
 }

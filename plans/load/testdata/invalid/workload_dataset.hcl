@@ -39,8 +39,8 @@ workload "made" {
   output_tokens = 8
   api           = "chat"
   warmup        = 0
-  depth         = 512 # ERROR: Argument has no effect
-  system_tokens = 64 # ERROR: Argument has no effect
+  depth         = 512 # ERROR: Conflicting arguments
+  system_tokens = 64 # ERROR: Conflicting arguments
   dataset {
     file = "workload_rows.jsonl"
   }

@@ -24,7 +24,7 @@ workload "halves" {
   prompt_lengths { # ERROR: Missing max
     distribution = "uniform"
     min          = 10
-    mean         = 20 # ERROR: Attribute of another distribution
+    mean         = 20 # ERROR: Conflicting arguments
   }
   output_lengths { # ERROR: Missing mean
     distribution = "lognormal"

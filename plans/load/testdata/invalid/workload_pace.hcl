@@ -12,7 +12,7 @@ workload "numbers" {
 workload "two_loops" {
   prompt_tokens = 8
   output_tokens = 8
-  concurrency   = 4 # ERROR: Two ways to pace
+  concurrency   = 4 # ERROR: Conflicting arguments
   rate          = 2
 }
 workload "closed" {

@@ -13,7 +13,7 @@ workload "numbers" {
   retries            = -1 # ERROR: Invalid retries
   max_errors         = 0.5 # ERROR: Invalid max_errors
   max_lag            = 10 # ERROR: Wrong type for max_lag
-  slo { # ERROR: Empty slo
+  slo { # ERROR: Missing ttft
   }
 }
 workload "talk" {
@@ -36,6 +36,10 @@ workload "nothing_cached" {
   output_tokens = 8
   depth         = [0]
   depth_cached  = true # ERROR: Argument has no effect
+}
+workload "likeliest" {
+  prompt_tokens = 8
+  output_tokens = 8
   top_k         = 40 # WARNING: Sampling has no effect
 }
 workload "limits" {

@@ -74,7 +74,7 @@ phase "second" {
   after = [for p in [phase.first] : p]
   gate {
     rule "first port is decided" {
-      expr = <<EOT
+      rule = <<EOT
         feature["uncached"].decided
       EOT
     }

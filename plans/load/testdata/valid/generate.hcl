@@ -120,7 +120,7 @@ phase "port" {
       for_each = workload.chat
       labels   = ["no regression of ${rule.key}"]
       content {
-        expr = "${rule.value.name}.tg.gain >= 0"
+        rule = "${rule.value.name}.tg.gain >= 0"
       }
     }
   }

@@ -63,7 +63,7 @@ phase "port" {
 
   gate {
     rule "sooner" {
-      expr = "chat.ttft.median <= imported.serving.r2_c8.ttft_ms.p99"
+      rule = "chat.ttft.median <= imported.serving.r2_c8.ttft_ms.p99"
     }
   }
 }

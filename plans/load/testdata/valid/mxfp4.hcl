@@ -172,10 +172,10 @@ phase "cutlass" {
 
   gate {
     rule "kernel path proven" {
-      expr = "levels.kernels == 'pass'"
+      rule = "levels.kernels == 'pass'"
     }
     rule "decode did not regress" {
-      expr = "chat.tg.gain >= -0.03"
+      rule = "chat.tg.gain >= -0.03"
     }
   }
 }

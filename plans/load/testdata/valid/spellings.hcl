@@ -44,6 +44,6 @@ phase "a" {
 phase "b" {
   after = [phase.a]
   gate {
-    rule "r" { expr = "feature[\"f\"].decided" }
+    rule "r" { rule = "feature[\"f\"].decided" }
   }
 }

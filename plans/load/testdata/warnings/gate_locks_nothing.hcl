@@ -39,7 +39,7 @@ phase "port" {
   }
   gate { # WARNING: Gate locks nothing
     rule "kernel path proven" {
-      expr = "levels.kernels == 'pass'"
+      rule = "levels.kernels == 'pass'"
     }
   }
 }

@@ -88,10 +88,10 @@ phase "first" {
   # What has to hold before phases after this one may start.
   gate {
     rule "kernel path proven" {
-      expr = "levels.kernels == 'pass'"
+      rule = "levels.kernels == 'pass'"
     }
     rule "it did not regress" {
-      expr = "command.tg.gain >= -0.03"
+      rule = "command.tg.gain >= -0.03"
     }
   }
 }

@@ -89,10 +89,10 @@ phase "first" {
   # What has to hold before phases after this one may start.
   gate {
     rule "kernel path proven" {
-      expr = "levels.kernels == 'pass'"
+      rule = "levels.kernels == 'pass'"
     }
     rule "decode is faster" {
-      expr = "chat.tg.gain >= 0.5"
+      rule = "chat.tg.gain >= 0.5"
     }
   }
 }
