@@ -65,7 +65,7 @@ const muchOftener = 3
 // of these launches, and whether that keeps the candidate from passing: if mxflow was killed again
 // in its launches and in none of its parent's, or they were cut off much oftener. No fact if none was.
 func CutOff(v *View, candidate, parent Arm, launches []*ledger.Launch) (why verdict.Reason, often bool) {
-	if len(launches) == 0 {
+	if len(launches) == 0 || parent.Key == "" {
 		return why, false
 	}
 	type count struct{ starts, cut, killed int }

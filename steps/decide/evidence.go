@@ -162,7 +162,7 @@ func (v *View) fill(ev *ledger.Evidence, a Arms, f *plans.Feature, launches []*l
 		}
 	}
 	ev.Noise = noiseOf(v, f, a, session, work)
-	ev.Try = Tries(v.records(), f.Name, a.Candidate.Key, a.Parent.Key, session, work)
+	ev.Try = Tries(v.records(), a.Candidate.Name, a.Candidate.Key, a.Parent.Key, session, work)
 }
 
 // armsOf yields the arms of some evidence by key.
