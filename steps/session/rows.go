@@ -204,9 +204,6 @@ func (r *rows) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, erro
 		return nil, err
 	}
 	for _, row := range t.rows {
-		if v := row.variant(); t.launched(v) && (len(t.fit) == 0 || t.prompts != "" || v.Command != nil) {
-			continue // it was qualified before this session was cut
-		}
 		if err := t.qualify(ctx, row, out); err != nil {
 			return nil, err
 		}
@@ -223,50 +220,77 @@ func (s *session) launched(v *variant.Variant) bool {
 }
 
 // qualify runs the levels of the protocol in a launch of their own, against the reference where a level
-// compares. The first row that passes makes the prompts of all.
+// compares; a row that was measured in this session keeps what it was qualified by. The first row that passes
+// makes the prompts of all.
 func (t *table) qualify(ctx context.Context, r *row, out *ledger.Decision) error {
-	v, parent := r.variant(), levels.Parent{}
-	reference, many := t.members[0].variant(), 2
-	if v == reference {
-		many = 1 // a launch of its own shows how far apart its launches are
-	} else {
-		for _, l := range t.lab.Store.Launches(store.LaunchFilter{VariantKey: reference.Key, Purpose: ledger.ForQualification, OK: true}) {
-			parent.Qualified = l // the newest
-		}
-	}
-	var err error
-	parent.Answered, err = levels.References(ctx, t.scope, &t.lab.Lab, t.protocol, reference, many, out)
-	if ctx.Err() != nil {
-		return err
-	} else if err != nil {
-		// Without the reference's answers nothing is known of its own.
-		why := verdict.OfError(err)
-		t.drop(r, verdict.Error, why)
-		level := ledger.Level{Name: v.Name + "/" + levels.Correctness, Verdict: verdict.Error, Reasons: []verdict.Reason{why}}
-		out.Levels = append(out.Levels, level)
-		return nil
-	}
+	v := r.variant()
 	var fit []string
 	if t.prompts == "" && v.Command == nil {
 		fit = t.fit
 	}
-	levels, launch, err := levels.Run(ctx, t.scope, &t.lab.Lab, t.protocol, v, parent, fit, nil, out)
-	if err != nil {
-		return err
+	var found []ledger.Level
+	launch := t.qualification(v)
+	if launch != nil && len(fit) == 0 {
+		found = launch.Levels
+	} else {
+		parent, err := t.parent(ctx, v, out)
+		if ctx.Err() != nil {
+			return err
+		} else if err != nil {
+			// Without the reference's answers nothing is known of its own.
+			why := verdict.OfError(err)
+			t.drop(r, verdict.Error, why)
+			level := ledger.Level{Name: v.Name + "/" + levels.Correctness, Verdict: verdict.Error, Reasons: []verdict.Reason{why}}
+			out.Levels = append(out.Levels, level)
+			return nil
+		}
+		found, launch, err = levels.Run(ctx, t.scope, &t.lab.Lab, t.protocol, v, parent, fit, nil, out)
+		if err != nil {
+			return err
+		}
 	}
-	if len(levels) == 0 {
+	if len(found) == 0 {
 		t.drop(r, verdict.Invalid, verdict.Say("compare.not_qualifying",
 			`protocol {subject} has no level that qualifies it; add level "smoke"`).On(t.Protocol))
 	}
-	t.qualified(r, levels, launch)
+	t.qualified(r, found, launch)
 	if r.entry.Verdict == "" && len(fit) > 0 {
 		t.prompts = launch.Prompts
 	}
-	for _, l := range levels {
+	for _, l := range found {
 		l.Name = v.Name + "/" + l.Name
 		out.Levels = append(out.Levels, l)
 	}
 	return nil
+}
+
+// qualification is the newest launch that qualified a variant for the step; nil if this session has not
+// measured it since.
+func (t *table) qualification(v *variant.Variant) (newest *ledger.Launch) {
+	if !t.launched(v) {
+		return nil
+	}
+	of := store.LaunchFilter{VariantKey: v.Key, Purpose: ledger.ForQualification, Node: t.scope.Node.ID}
+	for _, l := range t.lab.Store.Launches(of) {
+		if l.Qualifies == t.scope.Key && len(l.Levels) > 0 {
+			newest = l
+		}
+	}
+	return newest
+}
+
+// parent is what the levels compare a row with: the reference, and for the reference a launch of its own,
+// which shows how far apart its launches are.
+func (t *table) parent(ctx context.Context, v *variant.Variant, out *ledger.Decision) (parent levels.Parent, err error) {
+	reference, many := t.members[0].variant(), 1
+	if v != reference {
+		many = 2
+		for _, l := range t.lab.Store.Launches(store.LaunchFilter{VariantKey: reference.Key, Purpose: ledger.ForQualification, OK: true}) {
+			parent.Qualified = l // the newest
+		}
+	}
+	parent.Answered, err = levels.References(ctx, t.scope, &t.lab.Lab, t.protocol, reference, many, out)
+	return parent, err
 }
 
 // dropped reports whether a row has no numbers.
