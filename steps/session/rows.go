@@ -229,12 +229,23 @@ func (t *table) qualify(ctx context.Context, r *row, out *ledger.Decision) error
 		fit = t.fit
 	}
 	var found []ledger.Level
-	launch := t.qualification(v)
-	if launch != nil && len(fit) == 0 {
+	var launch *ledger.Launch
+	if t.launched(v) && len(fit) == 0 {
+		launch = levels.Recorded(t.scope, &t.lab.Lab, v)
+	}
+	if launch != nil {
 		found = launch.Levels
 	} else {
-		parent, err := t.parent(ctx, v, out)
-		if ctx.Err() != nil {
+		reference, many := t.members[0].variant(), 1 // a launch of its own shows how far apart its launches are
+		var parent levels.Parent
+		if v != reference {
+			many = 2
+			for _, l := range t.lab.Store.Launches(store.LaunchFilter{VariantKey: reference.Key, Purpose: ledger.ForQualification, OK: true}) {
+				parent.Qualified = l // the newest
+			}
+		}
+		var err error
+		if parent.Answered, err = levels.References(ctx, t.scope, &t.lab.Lab, t.protocol, reference, many, out); ctx.Err() != nil {
 			return err
 		} else if err != nil {
 			// Without the reference's answers nothing is known of its own.
@@ -262,35 +273,6 @@ func (t *table) qualify(ctx context.Context, r *row, out *ledger.Decision) error
 		out.Levels = append(out.Levels, l)
 	}
 	return nil
-}
-
-// qualification is the newest launch that qualified a variant for the step; nil if this session has not
-// measured it since.
-func (t *table) qualification(v *variant.Variant) (newest *ledger.Launch) {
-	if !t.launched(v) {
-		return nil
-	}
-	of := store.LaunchFilter{VariantKey: v.Key, Purpose: ledger.ForQualification, Node: t.scope.Node.ID}
-	for _, l := range t.lab.Store.Launches(of) {
-		if l.Qualifies == t.scope.Key && len(l.Levels) > 0 {
-			newest = l
-		}
-	}
-	return newest
-}
-
-// parent is what the levels compare a row with: the reference, and for the reference a launch of its own,
-// which shows how far apart its launches are.
-func (t *table) parent(ctx context.Context, v *variant.Variant, out *ledger.Decision) (parent levels.Parent, err error) {
-	reference, many := t.members[0].variant(), 1
-	if v != reference {
-		many = 2
-		for _, l := range t.lab.Store.Launches(store.LaunchFilter{VariantKey: reference.Key, Purpose: ledger.ForQualification, OK: true}) {
-			parent.Qualified = l // the newest
-		}
-	}
-	parent.Answered, err = levels.References(ctx, t.scope, &t.lab.Lab, t.protocol, reference, many, out)
-	return parent, err
 }
 
 // dropped reports whether a row has no numbers.
