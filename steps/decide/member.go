@@ -159,7 +159,7 @@ func (m *Member) Look(v *View, launches []*ledger.Launch) error {
 	m.DropLostArms(launches)
 	used := m.DecidingLaunches(launches)
 	m.Rounds = m.RoundsOf(launches)
-	if m.Rounds == stats.Clear {
+	if m.Rounds == stats.Clear && m.Least < m.Most {
 		_, m.Least = m.first(v, used[0].Session, used[0].Work)
 	}
 	if m.Rounds < m.Least || m.Rounds >= m.Most {
@@ -253,6 +253,9 @@ func (v *View) readOtherFeatures(all *gates.Evidence, ph *plans.Phase) error {
 // NextLook is the number of launches per arm at which a rule may be settled next: first
 // at two, for what is clear by recorded noise, and later if that is not known yet.
 func (m Member) NextLook(v *View, session, work string) int {
+	if m.Least >= m.Most {
+		return m.Most
+	}
 	d := v.Plan.Decision
 	first, least := m.first(v, session, work)
 	design, err := stats.Offer(d.FalsePass, d.FalseFail, min(d.Min, m.Most), m.Most, first)
