@@ -49,7 +49,8 @@ func Compare(contenders []Contender, reference string) []verdict.Row {
 		return rows
 	}
 	if rows[at].Reference = true; rows[at].Places != nil {
-		rows[at].Notes = append(verdict.Because(code.WithinRounds, verdict.List("places", distinct(rows[at].Places))), rows[at].Notes...)
+		places := verdict.List("places", distinct(rows[at].Places))
+		rows[at].Notes = append(verdict.Because(code.WithinRounds, places), rows[at].Notes...)
 	}
 	for i, c := range contenders {
 		if i == at {
@@ -87,7 +88,8 @@ func (c Contender) row(served []string) verdict.Row {
 		// One that has no place cannot be moved.
 		if on := c.Launches[i].Place; on != o.Place && on != "" && o.Place != "" {
 			row.Verdict, row.Cells = verdict.Invalid, nil
-			row.Why = verdict.New(code.RoundApart, verdict.Int("round", i+1), verdict.List("places", []string{on, o.Place})).On(c.Name)
+			places := verdict.List("places", []string{on, o.Place})
+			row.Why = verdict.New(code.RoundApart, verdict.Int("round", i+1), places).On(c.Name)
 			return row
 		}
 	}

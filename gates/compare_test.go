@@ -208,7 +208,9 @@ func TestCompareRefusesGaps(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	// Zero has no ratio.
-	rows := tableOf([]Contender{contender("a", []float64{0, 0}, []float64{1, 1}), contender("b", []float64{1, 1}, []float64{1, 1})}, "b")
+	rows := tableOf([]Contender{
+		contender("a", []float64{0, 0}, []float64{1, 1}), contender("b", []float64{1, 1}, []float64{1, 1}),
+	}, "b")
 	if c := cell(t, rows[0], "chat.tg"); c.Speedup != nil {
 		t.Errorf("%+v", c)
 	}
@@ -244,7 +246,8 @@ func TestMachinesAreNoWorkloads(t *testing.T) {
 		delete(l.Metrics, "chat.tg")
 		delete(l.Metrics, "chat.ttft")
 	}
-	if rows := tableOf([]Contender{c}, "reference"); rows[0].Verdict != verdict.Invalid || !strings.Contains(rows[0].Why.String(), "nothing of reference was measured") {
+	why := "nothing of reference was measured"
+	if rows := tableOf([]Contender{c}, "reference"); rows[0].Verdict != verdict.Invalid || !strings.Contains(rows[0].Why.String(), why) {
 		t.Errorf("a GPU alone is no measurement: %+v", rows[0])
 	}
 }

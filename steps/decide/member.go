@@ -50,7 +50,10 @@ func NewMember(p *plans.Plan, f *plans.Feature, a Arms, launched []string) Membe
 // NewRow returns what a row beside a reference, its parent, needs of a session. No rule needs more or fewer
 // launches of it.
 func NewRow(f *plans.Feature, a Arms, launched []string, launches int) Member {
-	return Member{Feature: f, Arms: a, Alone: true, Launched: launched, Lost: map[string]verdict.Reason{}, Least: launches, Most: launches, Open: true}
+	return Member{
+		Feature: f, Arms: a, Alone: true, Launched: launched, Lost: map[string]verdict.Reason{},
+		Least: launches, Most: launches, Open: true,
+	}
 }
 
 // Has reports whether a variant is launched for it.

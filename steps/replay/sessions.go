@@ -23,7 +23,9 @@ type Sessions interface {
 	// Benchmark is the outcome of a session's launches for a feature.
 	Benchmark(p *plans.Plan, f *plans.Feature, session string, all []*ledger.Launch, scope *runtime.Scope) (*ledger.Decision, error)
 	// Rows is the outcome of a session's launches for the rows of a step; nothing was launched for unknown ones.
-	Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, all []*ledger.Launch, scope *runtime.Scope) (replayed *ledger.Decision, unknown []string, err error)
+	Rows(
+		p *plans.Plan, b *plans.Block, d *ledger.Decision, all []*ledger.Launch, scope *runtime.Scope,
+	) (replayed *ledger.Decision, unknown []string, err error)
 	// Printed are the numbers that a step's program printed; false for a step that reads
 	// none.
 	ProgramNumbers(b *plans.Block, l *ledger.Launch) (found map[string]measure.Summary, reads bool, err error)
@@ -86,9 +88,12 @@ func (r *Replay) scopeAt(d store.Decided) *runtime.Scope {
 
 // decideSession decides again what came of a session: which launches count, and what follows for a feature, or
 // for the rows of a step. It reports whether it could.
-func (r *Replay) decideSession(out *Replayed, p *plans.Plan, d store.Decided, judge func(all []*ledger.Launch) (*ledger.Decision, []string, error)) bool {
+func (r *Replay) decideSession(
+	out *Replayed, p *plans.Plan, d store.Decided, judge func(all []*ledger.Launch) (*ledger.Decision, []string, error),
+) bool {
 	var all []*ledger.Launch
-	for _, l := range slices.Concat(r.store.Launches(store.LaunchFilter{Session: d.Session}), r.store.Launches(store.LaunchFilter{Session: d.Session + "." + ledger.ForAgreement})) {
+	asked := store.LaunchFilter{Session: d.Session + "." + ledger.ForAgreement}
+	for _, l := range slices.Concat(r.store.Launches(store.LaunchFilter{Session: d.Session}), r.store.Launches(asked)) {
 		if r.recorded[l.ID] > d.Record {
 			continue // the session continued
 		}
@@ -263,9 +268,10 @@ func (r *Replay) decideStep(out *Replayed, d store.Decided) {
 		return
 	}
 	out.Rules = RulesOfPlan
-	if len(d.Rows) > 0 && !r.decideSession(out, plan.res.Plan, d, func(all []*ledger.Launch) (*ledger.Decision, []string, error) {
+	judge := func(all []*ledger.Launch) (*ledger.Decision, []string, error) {
 		return r.Judge.Rows(plan.res.Plan, b, d.Decision, all, r.scopeAt(d))
-	}) {
+	}
+	if len(d.Rows) > 0 && !r.decideSession(out, plan.res.Plan, d, judge) {
 		return
 	}
 	for _, id := range d.Launches {

@@ -59,7 +59,8 @@ func (s *session) question() (*agreement.Question, error) {
 		declared := m.answers
 		used := launchesOf(m.DecidingLaunches(s.all), m.pair())
 		_, crashed := decide.CrashedAgain(m.Arms.Candidate, m.Arms.Parent, s.all)
-		if declared == nil || declared.Unchecked || len(used) == 0 || m.variants[1].Command != nil || m.broken != nil || !m.invalid.IsZero() || !crashed.IsZero() {
+		if declared == nil || declared.Unchecked || len(used) == 0 || m.variants[1].Command != nil ||
+			m.broken != nil || !m.invalid.IsZero() || !crashed.IsZero() {
 			continue
 		}
 		if v, _, err := s.comparable(m, m.pair()); err != nil || v != verdict.Pass {
@@ -150,7 +151,7 @@ func (s *session) addAgreement(m *member, used []*ledger.Launch, out *ledger.Dec
 	if err != nil {
 		return err
 	}
-	compared := slices.DeleteFunc(m.launchedVariants(), func(v *variant.Variant) bool { return !slices.Contains(m.pair(), v) })
+	compared := slices.DeleteFunc(slices.Clone(m.pair()), func(v *variant.Variant) bool { return !m.Has(v.Key) })
 	v, reasons, err := s.lab.SameWork(used, compared, s.ws, asked)
 	switch {
 	case err != nil:

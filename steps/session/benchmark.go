@@ -275,7 +275,9 @@ func (b *benchmark) addMissingLaunches(s *runtime.Scope, out *runtime.Derived) e
 			}
 			out.Notes = verdict.Because(code.LaunchesKept, args...)
 		}
-		out.Launches = slices.DeleteFunc(run.missing(), func(l runtime.Launch) bool { return before && l.VariantKey != own.Arms.Candidate.Key })
+		out.Launches = slices.DeleteFunc(run.missing(), func(l runtime.Launch) bool {
+			return before && l.VariantKey != own.Arms.Candidate.Key
+		})
 		if b.probesAnswers() && !before {
 			out.Launches = append(out.Launches, plannedLaunch(parent, ledger.ForAgreement, ""))
 		}

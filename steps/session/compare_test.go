@@ -98,7 +98,8 @@ func TestCompareWantsOneEngine(t *testing.T) {
 // Launches are made up and take a minute; spoil changes one.
 func tableOf(all []*ledger.Launch, places int, spoil func(l *ledger.Launch), vs ...*variant.Variant) *table {
 	scope := &runtime.Scope{
-		Node: &runtime.Node{ID: "compare"}, Emit: func(runtime.Event) {}, Outcome: func(string) *ledger.Decision { return nil },
+		Node: &runtime.Node{ID: "compare"}, Emit: func(runtime.Event) {},
+		Outcome: func(string) *ledger.Decision { return nil },
 	}
 	it := &table{
 		ComparisonContent: plans.ComparisonContent{Launches: 4, Reference: "reference"},
@@ -121,8 +122,8 @@ func tableOf(all []*ledger.Launch, places int, spoil func(l *ledger.Launch), vs 
 			return nil, err
 		}
 		l := &ledger.Launch{
-			ID: launchID(it.id, sl, len(tries)), VariantKey: sl.variant.Key, Variant: sl.variant.Name, Ordinal: sl.ordinal, Order: sl.order, OK: true,
-			Place: sl.place, Fingerprint: map[string]string{"cpu": "c"},
+			ID: launchID(it.id, sl, len(tries)), VariantKey: sl.variant.Key, Variant: sl.variant.Name,
+			Ordinal: sl.ordinal, Order: sl.order, OK: true, Place: sl.place, Fingerprint: map[string]string{"cpu": "c"},
 		}
 		if spoil != nil {
 			spoil(l)

@@ -190,7 +190,9 @@ func (s *session) ended() error {
 
 // Rows is the outcome of a step that measured rows, by the launches of its session and the levels that its
 // decision names. Nothing was launched for unknown rows, whose verdicts stay as recorded.
-func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, all []*ledger.Launch, scope *runtime.Scope) (out *ledger.Decision, unknown []string, err error) {
+func (j *Judge) Rows(
+	p *plans.Plan, b *plans.Block, d *ledger.Decision, all []*ledger.Launch, scope *runtime.Scope,
+) (out *ledger.Decision, unknown []string, err error) {
 	lab, err := j.lab(p)
 	if err != nil {
 		return nil, nil, err
@@ -217,8 +219,10 @@ func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, all []*l
 		t.qualified(r, own, nil)
 		if !r.dropped() && !t.launched(r.variant()) {
 			broken, why := verdict.Invalid, verdict.Reason{}
-			if i := slices.IndexFunc(d.Rows, func(of verdict.Row) bool { return of.Name == r.entry.Name }); i >= 0 && d.Rows[i].Verdict != verdict.Pass {
-				broken, why, unknown = d.Rows[i].Verdict, d.Rows[i].Why, append(unknown, r.entry.Name)
+			for _, was := range d.Rows {
+				if was.Name == r.entry.Name && was.Verdict != verdict.Pass {
+					broken, why, unknown = was.Verdict, was.Why, append(unknown, was.Name)
+				}
 			}
 			t.drop(r, broken, why)
 		}

@@ -240,18 +240,20 @@ func (t *table) qualify(ctx context.Context, r *row, out *ledger.Decision) error
 		var parent levels.Parent
 		if v != reference {
 			many = 2
-			for _, l := range t.lab.Store.Launches(store.LaunchFilter{VariantKey: reference.Key, Purpose: ledger.ForQualification, OK: true}) {
+			of := store.LaunchFilter{VariantKey: reference.Key, Purpose: ledger.ForQualification, OK: true}
+			for _, l := range t.lab.Store.Launches(of) {
 				parent.Qualified = l // the newest
 			}
 		}
 		var err error
-		if parent.Answered, err = levels.References(ctx, t.scope, &t.lab.Lab, t.protocol, reference, many, out); ctx.Err() != nil {
+		parent.Answered, err = levels.References(ctx, t.scope, &t.lab.Lab, t.protocol, reference, many, out)
+		if ctx.Err() != nil {
 			return err
 		} else if err != nil {
 			// Without the reference's answers nothing is known of its own.
-			why := verdict.OfError(err)
-			t.drop(r, verdict.Error, why)
-			level := ledger.Level{Name: v.Name + "/" + levels.Correctness, Verdict: verdict.Error, Reasons: []verdict.Reason{why}}
+			level := ledger.Level{Name: v.Name + "/" + levels.Correctness, Verdict: verdict.Error}
+			level.Reasons = []verdict.Reason{verdict.OfError(err)}
+			t.drop(r, verdict.Error, level.Reasons[0])
 			out.Levels = append(out.Levels, level)
 			return nil
 		}

@@ -274,7 +274,8 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 		level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{m.invalid}
 		return nil
 	}
-	if why := s.lab.Moved(ctx, launchesOf(used, m.own()), m.own(), s.scope.Outcome(runtime.QualifyID(m.Feature.Name))); !why.IsZero() {
+	qualified := s.scope.Outcome(runtime.QualifyID(m.Feature.Name))
+	if why := s.lab.Moved(ctx, launchesOf(used, m.own()), m.own(), qualified); !why.IsZero() {
 		level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{why}
 		return nil
 	}
