@@ -12,17 +12,17 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// Contender is one engine of a comparison, with its launches of one session.
+// Contender is one row of a comparison, with its launches of one session.
 type Contender struct {
 	Arm
-	// Broken is set if it has no numbers: the verdict of its row, and why.
-	Broken verdict.Verdict
-	Cause  verdict.Reason
-	// Marked is set if its numbers are shown but do not count, as a level's limit is not held:
-	// the verdict of its row, and why.
-	Marked verdict.Verdict
-	Mark   verdict.Reason
-	Notes  []verdict.Reason
+	// Beside are the reference's launches of the same rounds, none if it dropped out.
+	Beside []Launch
+	// Verdict and Why are set if it does not count. It has no numbers then, except if it is only Marked,
+	// as a level's limit is not held.
+	Verdict verdict.Verdict
+	Why     verdict.Reason
+	Marked  bool
+	Notes   []verdict.Reason
 }
 
 // compared lists the metrics of a workload and of a launch that a comparison shows; those
@@ -36,42 +36,43 @@ var compared = []string{"tg", "pp", "ttft", "startup_s", "memory_gb"}
 func Compare(contenders []Contender, reference string) []verdict.Row {
 	rows := make([]verdict.Row, len(contenders))
 	at := slices.IndexFunc(contenders, func(c Contender) bool { return c.Name == reference })
-	var served, where []string // where the reference's rounds ran, if on several places
-	for i, c := range contenders {
+	var served []string
+	for _, c := range contenders {
 		served = append(served, addressesOf(c.Arm)...)
-		if on := c.places(); i == at && len(distinct(on)) > 1 {
-			where = on
-		}
 	}
 	slices.Sort(served)
 	served = slices.Compact(served)
 	for i, c := range contenders {
-		rows[i] = c.row(served, where)
+		rows[i] = c.row(served)
 	}
 	if at < 0 {
 		return rows
 	}
 	if rows[at].Reference = true; rows[at].Places != nil {
-		rows[at].Notes = append(verdict.Because(code.WithinRounds, verdict.List("places", distinct(where))), rows[at].Notes...)
+		places := verdict.List("places", distinct(rows[at].Places))
+		rows[at].Notes = append(verdict.Because(code.WithinRounds, places), rows[at].Notes...)
 	}
-	for i := range rows {
+	for i, c := range contenders {
 		if i == at {
 			continue
 		}
-		if rows[i].Verdict == verdict.Pass && contenders[at].stale() != "" {
+		beside := Contender{Arm: Arm{Name: reference, Launches: c.Beside}}
+		if rows[i].Verdict == verdict.Pass && beside.stale() != "" {
 			rows[i].Verdict, rows[i].Why = verdict.Inconclusive, verdict.Say("row.of_reference", "the reference").From(verdict.New(code.RowNotFresh))
 		}
-		for j := range rows[i].Cells {
-			speedup(&rows[i].Cells[j], rows[at].Cells, rows[i].Places)
+		if of := beside.row(served); len(rows[at].Cells) > 0 {
+			for j := range rows[i].Cells {
+				speedup(&rows[i].Cells[j], of.Cells, rows[i].Places)
+			}
 		}
 	}
 	return rows
 }
 
 // row is a contender's, without speed-ups.
-func (c Contender) row(served, where []string) verdict.Row {
-	row := verdict.Row{Name: c.Name, Verdict: c.Broken, Why: c.Cause, N: len(c.Launches), Notes: c.Notes}
-	if c.Broken != "" {
+func (c Contender) row(served []string) verdict.Row {
+	row := verdict.Row{Name: c.Name, Verdict: c.Verdict, Why: c.Why, N: len(c.Launches), Notes: c.Notes}
+	if c.Verdict != "" && !c.Marked {
 		return row
 	}
 	cells, err := cellsOf(c.Arm)
@@ -79,24 +80,25 @@ func (c Contender) row(served, where []string) verdict.Row {
 		row.Verdict, row.Why = verdict.Invalid, verdict.OfError(err)
 		return row
 	}
-	row.Verdict, row.Cells = verdict.Pass, inColumns(cells, c, served)
-	if where != nil {
-		row.Places = c.places()
+	row.Cells = inColumns(cells, c, served)
+	if on := c.places(); len(distinct(on)) > 1 {
+		row.Places = on
 	}
-	for i := range max(len(row.Places), len(where)) {
-		// Launches of a round ran on one place, or the reference's has none beside it.
-		at := func(list []string) []string { return list[min(i, len(list)):min(i+1, len(list))] }
-		if own, of := at(row.Places), at(where); !slices.Equal(own, of) {
+	for i, o := range c.Beside[:min(len(c.Beside), len(c.Launches))] {
+		// One that has no place cannot be moved.
+		if on := c.Launches[i].Place; on != o.Place && on != "" && o.Place != "" {
 			row.Verdict, row.Cells = verdict.Invalid, nil
-			row.Why = verdict.New(code.RoundApart, verdict.Int("round", i+1), verdict.List("places", slices.Concat(own, of))).On(c.Name)
+			places := verdict.List("places", []string{on, o.Place})
+			row.Why = verdict.New(code.RoundApart, verdict.Int("round", i+1), places).On(c.Name)
 			return row
 		}
 	}
 	switch {
-	case c.Marked != "":
-		row.Verdict, row.Why = c.Marked, c.Mark
+	case c.Marked:
 	case c.stale() != "":
 		row.Verdict, row.Why = verdict.Inconclusive, verdict.New(code.RowNotFresh)
+	default:
+		row.Verdict = verdict.Pass
 	}
 	return row
 }

@@ -26,6 +26,18 @@ func contender(name string, tg, ttft []float64) Contender {
 	return c
 }
 
+// tableOf is their table, each beside all launches of the reference.
+func tableOf(all []Contender, reference string) []verdict.Row {
+	for i := range all {
+		for _, c := range all {
+			if c.Name == reference {
+				all[i].Beside = c.Launches
+			}
+		}
+	}
+	return Compare(all, reference)
+}
+
 func cell(t *testing.T, r verdict.Row, address string) verdict.Cell {
 	t.Helper()
 	for _, c := range r.Cells {
@@ -38,9 +50,9 @@ func cell(t *testing.T, r verdict.Row, address string) verdict.Cell {
 }
 
 func TestCompare(t *testing.T) {
-	rows := Compare([]Contender{
+	rows := tableOf([]Contender{
 		contender("fast", []float64{200, 220}, []float64{5, 5.5}),
-		{Arm: Arm{Name: "broken"}, Broken: verdict.Error, Cause: died("it died")},
+		{Arm: Arm{Name: "broken"}, Verdict: verdict.Error, Why: died("it died")},
 		contender("reference", []float64{100, 110}, []float64{10, 11}),
 	}, "reference")
 	if len(rows) != 3 || rows[0].Name != "fast" || !rows[2].Reference || rows[0].N != 2 {
@@ -83,7 +95,7 @@ func TestCompareWithinRounds(t *testing.T) {
 		}
 		return c
 	}
-	rows := Compare([]Contender{
+	rows := tableOf([]Contender{
 		on(contender("fast", []float64{200, 2010, 201, 2000}, []float64{5, 0.5, 5, 0.5}), "a", "b", "a", "b"),
 		on(contender("apart", []float64{200, 2010, 201, 2000}, []float64{5, 0.5, 5, 0.5}), "a", "b", "b", "a"),
 		on(contender("reference", []float64{100, 1000, 100, 1000}, []float64{10, 1, 10, 1.01}), "a", "b", "a", "b"),
@@ -99,7 +111,7 @@ func TestCompareWithinRounds(t *testing.T) {
 	if notes := verdict.Lines(rows[2].Notes); len(notes) != 1 || !strings.Contains(notes[0], "ran on a and b") {
 		t.Errorf("%q", notes)
 	}
-	same := Compare([]Contender{
+	same := tableOf([]Contender{
 		on(contender("fast", []float64{200, 220}, []float64{5, 5}), "a", "a"), on(contender("reference", []float64{100, 110}, []float64{10, 11}), "a", "a"),
 	}, "reference")
 	if same[0].Places != nil || len(same[1].Notes) > 0 {
@@ -146,7 +158,7 @@ func TestCompareCommandWithServer(t *testing.T) {
 		{"no such metric", []Contender{server("chat")}, map[string]measure.Summary{"command.tg": printed("", 150)}, "command.tg –"},
 		{"another script", []Contender{{Arm: Arm{Name: "server", Launches: command(map[string]measure.Summary{"command.speed": printed("tg", 100)}).Launches}}}, map[string]measure.Summary{"command.decode": printed("tg", 150)}, "command.tg 1.5"},
 	} {
-		rows := Compare(append(c.others, command(c.printed)), "server")
+		rows := tableOf(append(c.others, command(c.printed)), "server")
 		var got []string
 		for _, cell := range rows[1].Cells {
 			text := cell.Address + " –"
@@ -184,7 +196,7 @@ func TestCompareRefusesGaps(t *testing.T) {
 		"no launch":                         {Contender{Arm: Arm{Name: "a"}}, "at least 2"},
 		"no metric of a workload":           {empty, "nothing of a was measured"},
 	} {
-		r := Compare([]Contender{c.of}, "a")[0]
+		r := tableOf([]Contender{c.of}, "a")[0]
 		if r.Verdict != verdict.Invalid || !strings.Contains(r.Why.String(), c.want) || len(r.Cells) > 0 {
 			t.Errorf("%s: %+v", name, r)
 		}
@@ -192,18 +204,20 @@ func TestCompareRefusesGaps(t *testing.T) {
 	// A missing startup time is not a gap.
 	some := contender("a", []float64{1, 2}, []float64{1, 2})
 	delete(some.Launches[1].Metrics, "engine.startup_s")
-	if r := Compare([]Contender{some}, "a")[0]; r.Verdict != verdict.Pass || len(r.Cells) != 2 {
+	if r := tableOf([]Contender{some}, "a")[0]; r.Verdict != verdict.Pass || len(r.Cells) != 2 {
 		t.Errorf("%+v", r)
 	}
 	// Zero has no ratio.
-	rows := Compare([]Contender{contender("a", []float64{0, 0}, []float64{1, 1}), contender("b", []float64{1, 1}, []float64{1, 1})}, "b")
+	rows := tableOf([]Contender{
+		contender("a", []float64{0, 0}, []float64{1, 1}), contender("b", []float64{1, 1}, []float64{1, 1}),
+	}, "b")
 	if c := cell(t, rows[0], "chat.tg"); c.Speedup != nil {
 		t.Errorf("%+v", c)
 	}
 	// A reference that broke has no numbers, and nothing is compared with it.
 	broken := contender("reference", []float64{100, 110}, []float64{10, 11})
-	broken.Broken, broken.Cause = verdict.Invalid, died("garbage")
-	rows = Compare([]Contender{contender("fast", []float64{200, 220}, []float64{5, 5}), broken}, "reference")
+	broken.Verdict, broken.Why = verdict.Invalid, died("garbage")
+	rows = tableOf([]Contender{contender("fast", []float64{200, 220}, []float64{5, 5}), broken}, "reference")
 	if len(rows[1].Cells) > 0 || cell(t, rows[0], "chat.tg").Speedup != nil {
 		t.Errorf("%+v", rows)
 	}
@@ -220,7 +234,7 @@ func TestMachinesAreNoWorkloads(t *testing.T) {
 			l.Metrics["engine.memory_gb"] = launchSummary(4, "GB")
 		}
 	}
-	rows := Compare([]Contender{c}, "reference")
+	rows := tableOf([]Contender{c}, "reference")
 	var shown []string
 	for _, cell := range rows[0].Cells {
 		shown = append(shown, cell.Address)
@@ -232,7 +246,8 @@ func TestMachinesAreNoWorkloads(t *testing.T) {
 		delete(l.Metrics, "chat.tg")
 		delete(l.Metrics, "chat.ttft")
 	}
-	if rows := Compare([]Contender{c}, "reference"); rows[0].Verdict != verdict.Invalid || !strings.Contains(rows[0].Why.String(), "nothing of reference was measured") {
+	why := "nothing of reference was measured"
+	if rows := tableOf([]Contender{c}, "reference"); rows[0].Verdict != verdict.Invalid || !strings.Contains(rows[0].Why.String(), why) {
 		t.Errorf("a GPU alone is no measurement: %+v", rows[0])
 	}
 }

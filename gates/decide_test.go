@@ -568,7 +568,7 @@ func TestStaleRowsDecideNothing(t *testing.T) {
 		{true, false, []verdict.Verdict{verdict.Inconclusive, verdict.Pass}},
 		{false, true, []verdict.Verdict{verdict.Inconclusive, verdict.Inconclusive}},
 	} {
-		rows := Compare([]Contender{row("own", c.own), row("reference", c.reference)}, "reference")
+		rows := tableOf([]Contender{row("own", c.own), row("reference", c.reference)}, "reference")
 		for i, want := range c.want {
 			if rows[i].Verdict != want || len(rows[i].Cells) == 0 || (want != verdict.Pass) != (!rows[i].Why.IsZero()) {
 				t.Errorf("%+v: row %s is %s (%s) with %d numbers, want %s", c, rows[i].Name, rows[i].Verdict, rows[i].Why.String(), len(rows[i].Cells), want)

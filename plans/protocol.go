@@ -114,6 +114,8 @@ func IsMemory(metric string) bool {
 type ComparisonContent struct {
 	Engines   []string `json:"engines"`
 	Reference string   `json:"reference"`
+	Optional  []string `json:"optional"`
+	Workloads []string `json:"workloads"`
 	Protocol  string   `json:"protocol"`
 	Launches  int      `json:"launches"`
 }

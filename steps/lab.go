@@ -45,7 +45,7 @@ func (l *Lab) Step(n *runtime.Node) (runtime.Step, error) {
 		return building{kind.Make(site, n.StepBlock), l.Retake}, nil
 	}
 	if n.StepBlock.Kind == plans.CompareStep || n.StepBlock.Kind == plans.MatrixStep {
-		return l.Compare(n.StepBlock), nil
+		return l.Rows(n.StepBlock), nil
 	}
 	return nil, fmt.Errorf("unknown step kind %q", n.StepBlock.Kind)
 }

@@ -284,6 +284,10 @@ func TestForgedSessions(t *testing.T) {
 		{"a row", func(f *forgery) { f.decision(compared).Rows[1].Verdict = verdict.Fail }, 2, "rows [2].verdict fail pass"},
 		{"a speed-up", func(f *forgery) { f.decision(compared).Rows[1].Cells[0].Mean *= 2 }, 2, "rows [2].cells[1].mean"},
 		{"a comparison", func(f *forgery) { f.decision(compared).Verdict = verdict.Fail }, 2, "decision verdict fail pass"},
+		{"a launch of a row", func(f *forgery) {
+			d := f.decision(compared)
+			d.Launches = d.Launches[:len(d.Launches)-1]
+		}, 2, "decision launches"},
 		{"samples of rows exchanged", func(f *forgery) {
 			exchange(&f.launches(ledger.ForBenchmark, tiny)[0].Samples, &f.launches(ledger.ForBenchmark, deep)[0].Samples)
 		}, 4, "are of another launch"},

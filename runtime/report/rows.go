@@ -91,7 +91,7 @@ func Best(rows []verdict.Row) (lines []string) {
 		name := ""
 		for _, r := range rows {
 			own := cellOf(r.Cells, c.Address)
-			if own != nil && own.Speedup != nil && (best == nil || *own.Speedup > *best.Speedup) {
+			if r.Verdict == verdict.Pass && own != nil && own.Speedup != nil && (best == nil || *own.Speedup > *best.Speedup) {
 				best, name = own, r.Name
 			}
 		}

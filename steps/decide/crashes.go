@@ -65,10 +65,11 @@ const muchOftener = 3
 // of these launches, and whether that keeps the candidate from passing: if mxflow was killed again
 // in its launches and in none of its parent's, or they were cut off much oftener. No fact if none was.
 func CutOff(v *View, candidate, parent Arm, launches []*ledger.Launch) (why verdict.Reason, often bool) {
-	if len(launches) == 0 {
+	if len(launches) == 0 || parent.Key == "" {
 		return why, false
 	}
-	type count struct{ starts, cut, killed int }
+	// An end cuts off all that ran side by side, so ends and kills count those of mxflow, not of launches.
+	type count struct{ starts, cut, killed, ends, kills int }
 	counts := map[string]*count{candidate.Key: {}, parent.Key: {}}
 	missing := map[string]bool{}
 	for _, l := range launches {
@@ -84,15 +85,22 @@ func CutOff(v *View, candidate, parent Arm, launches []*ledger.Launch) (why verd
 			delete(open, r.Launch.ID)
 			delete(missing, r.Launch.ID)
 		case r.End != nil:
+			killed, hit := r.End.Reason.Kind == code.Abandoned.Kind, map[*count]bool{}
 			for id, start := range open {
 				if runs[id] != r.Run {
 					continue
 				}
 				c := counts[start.VariantKey]
-				if c.cut++; r.End.Reason.Kind == code.Abandoned.Kind {
+				if c.cut++; killed {
 					c.killed++
 				}
+				hit[c] = true
 				delete(open, id)
+			}
+			for c := range hit {
+				if c.ends++; killed {
+					c.kills++
+				}
 			}
 		}
 		if len(missing) == 0 {
@@ -103,7 +111,7 @@ func CutOff(v *View, candidate, parent Arm, launches []*ledger.Launch) (why verd
 	if own.cut+other.cut == 0 {
 		return why, false
 	}
-	often = again(own.killed, other.killed) || own.cut-other.cut >= muchOftener
+	often = again(own.kills, other.kills) || own.ends-other.ends >= muchOftener
 	args := []verdict.Arg{
 		verdict.Int("n", own.cut), verdict.Int("of", own.starts),
 		verdict.Text("other", parent.Name), verdict.Int("other_n", other.cut), verdict.Int("other_of", other.starts),

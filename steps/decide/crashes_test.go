@@ -104,6 +104,7 @@ func TestCutOff(t *testing.T) {
 		{"its parent's alone", []*ledger.Record{start("1", "p1"), killed("1"), start("2", "p1"), killed("2")}, true, false},
 		{"interrupted twice", []*ledger.Record{start("1", "c1"), stopped("1"), start("2", "c1"), stopped("2")}, true, false},
 		{"interrupted three times", []*ledger.Record{start("1", "c1"), stopped("1"), start("2", "c1"), stopped("2"), start("3", "c1"), stopped("3")}, true, true},
+		{"three at once", []*ledger.Record{start("1", "c1"), start("1", "c2"), start("1", "c3"), killed("1")}, true, false},
 		{"killed between launches", []*ledger.Record{start("1", "c0"), done("c0"), killed("1"), start("2", "c2"), done("c2"), killed("2")}, false, false},
 		{"of another", []*ledger.Record{start("1", "d1"), killed("1"), start("2", "d1"), killed("2")}, false, false},
 	} {

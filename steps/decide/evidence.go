@@ -161,7 +161,7 @@ func (v *View) fill(ev *gates.Feature, a Arms, f *plans.Feature, launches []*led
 		}
 	}
 	ev.Noise = noiseOf(v, f, a, session, work)
-	ev.Try = Tries(v.records(), f.Name, a.Candidate.Key, a.Parent.Key, session, work)
+	ev.Try = Tries(v.records(), a.Candidate.Name, a.Candidate.Key, a.Parent.Key, session, work)
 }
 
 // armsOf yields the arms of some evidence by key.

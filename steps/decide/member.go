@@ -14,15 +14,17 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Member is what of a session is decided together: a candidate with its parent, or the
-// rows of a comparison. Members share the launches of their arms.
+// Member is what of a session is decided together: a candidate with its parent. Members
+// share the launches of their arms.
 type Member struct {
-	// Feature is nil for rows, which no rule needs more or fewer launches of.
+	// Feature is what the candidate is; of a row of a table, one without criteria.
 	Feature *plans.Feature
 	Arms    Arms
 	// Launched are the keys of the variants launched for it: of a candidate the parent,
 	// itself, and the baseline if rules compare with it and it is neither.
 	Launched []string
+	// Alone is set for a row: it counts without its parent too, which has a row of its own.
+	Alone bool
 	// Lost is why arms dropped out, by key: the rest continues without them.
 	Lost map[string]verdict.Reason
 	// Least and Most are in launches per arm.
@@ -45,9 +47,13 @@ func NewMember(p *plans.Plan, f *plans.Feature, a Arms, launched []string) Membe
 	return m
 }
 
-// NewRows returns what the rows of a comparison need of a session.
-func NewRows(launched []string, launches int) Member {
-	return Member{Launched: launched, Lost: map[string]verdict.Reason{}, Least: launches, Most: launches, Open: true}
+// NewRow returns what a row beside a reference, its parent, needs of a session. No rule needs more or fewer
+// launches of it.
+func NewRow(f *plans.Feature, a Arms, launched []string, launches int) Member {
+	return Member{
+		Feature: f, Arms: a, Alone: true, Launched: launched, Lost: map[string]verdict.Reason{},
+		Least: launches, Most: launches, Open: true,
+	}
 }
 
 // Has reports whether a variant is launched for it.
@@ -56,14 +62,15 @@ func (m *Member) Has(key string) bool { return slices.Contains(m.Launched, key) 
 // DropArm drops an arm, with the reason; it reports false for one without which there is no
 // comparison.
 func (m *Member) DropArm(key string, why verdict.Reason) bool {
-	if key == m.Arms.Candidate.Key || key == m.Arms.Parent.Key || !m.Has(key) {
+	lost := string(plans.Root)
+	switch {
+	case !m.Has(key), key == m.Arms.Candidate.Key, key == m.Arms.Parent.Key && !m.Alone:
 		return false
-	}
-	if m.Feature != nil {
-		why = verdict.New(code.ReferenceLost).On(string(plans.Root)).From(why)
+	case key == m.Arms.Parent.Key:
+		lost = m.Arms.Parent.Name
 	}
 	m.Lost = maps.Clone(m.Lost)
-	m.Lost[key] = why
+	m.Lost[key] = verdict.New(code.ReferenceLost).On(lost).From(why)
 	m.Launched = slices.DeleteFunc(slices.Clone(m.Launched), func(k string) bool { return k == key })
 	return true
 }
@@ -155,11 +162,7 @@ func (m *Member) Look(v *View, launches []*ledger.Launch) error {
 	m.DropLostArms(launches)
 	used := m.DecidingLaunches(launches)
 	m.Rounds = m.RoundsOf(launches)
-	if m.Feature == nil {
-		m.Open = m.Rounds < m.Most && len(m.Launched) > 0
-		return nil
-	}
-	if m.Rounds == stats.Clear {
+	if m.Rounds == stats.Clear && m.Least < m.Most {
 		_, m.Least = m.first(v, used[0].Session, used[0].Work)
 	}
 	if m.Rounds < m.Least || m.Rounds >= m.Most {
@@ -246,7 +249,7 @@ func (v *View) readOtherFeatures(all gates.Evidence, ph *plans.Phase) error {
 // NextLook is the number of launches per arm at which a rule may be settled next: first
 // at two, for what is clear by recorded noise, and later if that is not known yet.
 func (m Member) NextLook(v *View, session, work string) int {
-	if m.Feature == nil {
+	if m.Least >= m.Most {
 		return m.Most
 	}
 	d := v.Plan.Decision

@@ -87,35 +87,33 @@ func (v *View) compared(ph *plans.Phase, row *plans.Row, d *ledger.Decision, ev 
 			return rests, nil
 		}
 	}
+	a := Arms{Candidate: Arm{Name: ev.Candidate.Name}, Parent: Arm{Name: ev.Parent.Name}}
 	var launches []*ledger.Launch
 	for _, id := range d.Launches {
 		l, ok := v.launch(id)
 		if !ok {
 			return nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(id)}
 		}
-		if l.Session == d.Session && l.Purpose == ledger.ForBenchmark && (l.Variant == ev.Parent.Name || l.Variant == ev.Candidate.Name) {
-			launches, rests = append(launches, l), append(rests, id)
+		if l.Session != d.Session || l.Purpose != ledger.ForBenchmark {
+			continue
 		}
-	}
-	// Launches of rounds that ran side by side are recorded in the order in which they
-	// ended.
-	slices.SortStableFunc(launches, func(a, b *ledger.Launch) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
-	var variants []string
-	work, keys := "", map[string]string{}
-	for _, l := range launches {
-		for _, arm := range []*gates.Arm{&ev.Parent, &ev.Candidate} { // the same for the reference against itself
+		launches = append(launches, l)
+		for _, arm := range []*Arm{&a.Candidate, &a.Parent} { // the same for the reference against itself
 			if arm.Name == l.Variant {
-				arm.Launches = append(arm.Launches, Measured(l))
-				variants, work, keys[l.Variant] = append(variants, l.VariantKey), l.Work, l.VariantKey
+				arm.Key = l.VariantKey
 			}
 		}
 	}
-	ev.Max = len(ev.Candidate.Launches)
+	f := &plans.Feature{Name: row.Key()}
+	m := NewRow(f, a, slices.Compact([]string{a.Parent.Key, a.Candidate.Key}), 0)
+	used := m.DecidingLaunches(launches)
+	// Launches of rounds that ran side by side are recorded in the order in which they ended.
+	slices.SortStableFunc(used, func(a, b *ledger.Launch) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	// All cells of a matrix are tried together, so one of them tells how often.
-	ev.Try = Tries(v.records(), ev.Candidate.Name, keys[ev.Candidate.Name], keys[ev.Parent.Name], d.Session, work)
-	if v.Records != nil && ph.Gate != nil {
-		rules := slices.DeleteFunc(slices.Clone(ph.Gate.Rules), func(r *plans.Rule) bool { return !Reads([]*plans.Rule{r}, row.Key()) })
-		ev.Noise = Noise(NoiseBefore(v.Records(), d.Session, work, variants...), NoiseKeys(rules), variants)
+	v.fill(ev, a, f, used)
+	ev.Max = len(ev.Candidate.Launches)
+	for _, l := range used {
+		rests = append(rests, l.ID)
 	}
 	return rests, nil
 }

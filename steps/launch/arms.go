@@ -10,6 +10,7 @@ import (
 )
 
 type Arms struct {
+	// Candidate is what is judged, Parent what it is compared with; nil for a reference's own row.
 	Candidate, Parent *variant.Variant
 	// Root is the baseline; nil in a replay if no launch of it is on record.
 	Root *variant.Variant
@@ -51,11 +52,13 @@ func (l *Lab) Arms(s *runtime.Scope, f *plans.Feature) (a Arms, err error) {
 
 // ArmKeys returns arms as steps/decide knows them.
 func (a Arms) ArmKeys() decide.Arms {
-	out := decide.Arms{Candidate: a.Candidate.Arm, Parent: a.Parent.Arm}
-	if a.Root != nil {
-		out.Root = a.Root.Arm
+	arm := func(v *variant.Variant) decide.Arm {
+		if v == nil {
+			return decide.Arm{}
+		}
+		return v.Arm
 	}
-	return out
+	return decide.Arms{Candidate: arm(a.Candidate), Parent: arm(a.Parent), Root: arm(a.Root)}
 }
 
 // View is what a decision may see in an apply.

@@ -84,7 +84,10 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 		return nil, nil, nil
 	}
 	if before == nil {
-		if done := interruptedLaunch(s, lab, v); done != nil {
+		done := Recorded(s, lab, v)
+		decided := func(d ledger.Decided) bool { return slices.Contains(d.Launches, done.ID) }
+		// The apply may have been killed before their verdicts were recorded.
+		if done != nil && !slices.ContainsFunc(lab.Store.History(s.Node.ID), decided) {
 			out.Launches = append(out.Launches, done.ID)
 			return done.Levels, done, nil
 		}
@@ -143,10 +146,9 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	return levels, record, nil
 }
 
-// interruptedLaunch is a launch that ran the levels of a variant for this node when the
-// apply was killed, before their verdicts were recorded; nil if there is none. A broken
-// one is repeated.
-func interruptedLaunch(s *runtime.Scope, lab *launch.Lab, v *variant.Variant) *ledger.Launch {
+// Recorded is the newest launch that ran the levels of a variant for this node as it is now; nil if it counts
+// no more. A broken one is repeated.
+func Recorded(s *runtime.Scope, lab *launch.Lab, v *variant.Variant) *ledger.Launch {
 	all := lab.Store.Launches(store.LaunchFilter{VariantKey: v.Key, Purpose: ledger.ForQualification, Node: s.Node.ID, OK: true})
 	if len(all) == 0 {
 		return nil
@@ -154,11 +156,6 @@ func interruptedLaunch(s *runtime.Scope, lab *launch.Lab, v *variant.Variant) *l
 	last := all[len(all)-1]
 	if s.Forced || s.Key == "" || last.Qualifies != s.Key || len(last.Levels) == 0 || !decide.Usable(last) {
 		return nil
-	}
-	for _, d := range lab.Store.History(s.Node.ID) {
-		if slices.Contains(d.Launches, last.ID) {
-			return nil // it was decided
-		}
 	}
 	return last
 }

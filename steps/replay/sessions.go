@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"slices"
@@ -23,8 +22,10 @@ type Sessions interface {
 	Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) (replayed *ledger.Launch, alone []verdict.Reason, known bool)
 	// Benchmark is the outcome of a session's launches for a feature.
 	Benchmark(p *plans.Plan, f *plans.Feature, session string, all []*ledger.Launch, scope *runtime.Scope) (*ledger.Decision, error)
-	// Rows is the outcome of a comparison; nothing was launched for unknown rows.
-	Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch func(id string) *ledger.Launch) (replayed *ledger.Decision, unknown []string, err error)
+	// Rows is the outcome of a session's launches for the rows of a step; nothing was launched for unknown ones.
+	Rows(
+		p *plans.Plan, b *plans.Block, d *ledger.Decision, all []*ledger.Launch, scope *runtime.Scope,
+	) (replayed *ledger.Decision, unknown []string, err error)
 	// Printed are the numbers that a step's program printed; false for a step that reads
 	// none.
 	ProgramNumbers(b *plans.Block, l *ledger.Launch) (found map[string]measure.Summary, reads bool, err error)
@@ -85,6 +86,60 @@ func (r *Replay) scopeAt(d ledger.Decided) *runtime.Scope {
 	}
 }
 
+// decideSession decides again what came of a session: which launches count, and what follows for a feature, or
+// for the rows of a step. It reports whether it could.
+func (r *Replay) decideSession(
+	out *Replayed, p *plans.Plan, d ledger.Decided, judge func(all []*ledger.Launch) (*ledger.Decision, []string, error),
+) bool {
+	var all []*ledger.Launch
+	asked := store.LaunchFilter{Session: d.Session + "." + ledger.ForAgreement}
+	for _, l := range slices.Concat(r.store.Launches(store.LaunchFilter{Session: d.Session}), r.store.Launches(asked)) {
+		if r.recorded[l.ID] > d.Record {
+			continue // the session continued
+		}
+		replayed, err := r.launchOf(out, p, l.ID)
+		if err != nil {
+			out.fail(err)
+			return false
+		}
+		all = append(all, replayed)
+	}
+	replayed, unknown, err := judge(all)
+	if err != nil {
+		out.fail(err)
+		return false
+	}
+	if len(unknown) > 0 {
+		out.ledgerOnly(onlyRow)
+	}
+	was, is := sorted(d.Launches), sorted(replayed.Launches)
+	if d.Kind == ledger.KindStep { // it names those that qualified rows, too
+		was = slices.DeleteFunc(was, func(id string) bool {
+			l, ok := r.store.LaunchByID(id)
+			return ok && l.Session != d.Session
+		})
+	}
+	if !slices.Equal(was, is) {
+		out.differ("decision", "launches", jsonText(was), jsonText(is))
+	}
+	if len(d.Rows) > 0 {
+		tolerance := r.tolerance(out, r.runs[d.Run].Environment["arch"])
+		compareJSON(out, "rows", "", rowsWithoutTexts(d.Rows), rowsWithoutTexts(replayed.Rows), tolerance)
+		compareJSON(out, "effects", "", d.Effects, replayed.Effects, tolerance)
+	}
+	out.Verdict = replayed.Verdict
+	switch was, is := why(d.Decision), why(replayed); {
+	case was.Kind == code.TreeMovedBefore.Kind:
+		out.ledgerOnly(onlySource)
+		out.Verdict = d.Verdict
+	case replayed.Verdict != d.Verdict:
+		out.differ("decision", "verdict", string(d.Verdict), string(replayed.Verdict))
+	case len(d.Rows) == 0 && was.Key() != is.Key(): // rows have reasons of their own
+		out.differ("decision", "reason", string(was.Kind), string(is.Kind))
+	}
+	return true
+}
+
 // decideBenchmark decides again which launches of a session count for a feature, and
 // whether they are comparable: whether arms did the same work, whether their answers are
 // text, and whether they prove their knobs and differ in nothing else.
@@ -103,38 +158,12 @@ func (r *Replay) decideBenchmark(out *Replayed, d ledger.Decided) {
 		r.decideUnlaunched(out, d, scope.Outcome(runtime.QualifyID(f.Name)))
 		return
 	}
-	var all []*ledger.Launch
-	for _, l := range slices.Concat(r.store.Launches(store.LaunchFilter{Session: d.Session}), r.store.Launches(store.LaunchFilter{Session: d.Session + "." + ledger.ForAgreement})) {
-		if r.recorded[l.ID] > d.Record {
-			continue // the session continued
-		}
-		replayed, err := r.launchOf(out, plan.res.Plan, l.ID)
-		if err != nil {
-			out.fail(err)
-			return
-		}
-		all = append(all, replayed)
+	if r.decideSession(out, plan.res.Plan, d, func(all []*ledger.Launch) (*ledger.Decision, []string, error) {
+		replayed, err := r.Judge.Benchmark(plan.res.Plan, f, d.Session, all, scope)
+		return replayed, nil, err
+	}) {
+		out.conclude()
 	}
-	replayed, err := r.Judge.Benchmark(plan.res.Plan, f, d.Session, all, scope)
-	if err != nil {
-		out.fail(err)
-		return
-	}
-	out.Verdict = replayed.Verdict
-	if was, is := sorted(d.Launches), sorted(replayed.Launches); !slices.Equal(was, is) {
-		out.differ("decision", "launches", jsonText(was), jsonText(is))
-	}
-	was, is := why(d.Decision), why(replayed)
-	switch {
-	case was.Kind == code.TreeMovedBefore.Kind:
-		out.ledgerOnly(onlySource)
-		out.Verdict = d.Verdict
-	case replayed.Verdict != d.Verdict:
-		out.differ("decision", "verdict", string(d.Verdict), string(replayed.Verdict))
-	case was.Key() != is.Key():
-		out.differ("decision", "reason", string(was.Kind), string(is.Kind))
-	}
-	out.conclude()
 }
 
 // why is the first reason of a decision that did not pass.
@@ -239,27 +268,11 @@ func (r *Replay) decideStep(out *Replayed, d ledger.Decided) {
 		return
 	}
 	out.Rules = RulesOfPlan
-	if len(d.Rows) > 0 {
-		var failed error
-		launchOf := func(id string) *ledger.Launch {
-			l, err := r.launchOf(out, plan.res.Plan, id)
-			failed = cmp.Or(failed, err)
-			return l
-		}
-		replayed, unknown, err := r.Judge.Rows(plan.res.Plan, b, d.Decision, launchOf)
-		if err = errors.Join(failed, err); err != nil {
-			out.fail(err)
-			return
-		}
-		if len(unknown) > 0 {
-			out.ledgerOnly(onlyRow)
-		}
-		tolerance := r.tolerance(out, r.runs[d.Run].Environment["arch"])
-		compareJSON(out, "rows", "", rowsWithoutTexts(d.Rows), rowsWithoutTexts(replayed.Rows), tolerance)
-		compareJSON(out, "effects", "", d.Effects, replayed.Effects, tolerance)
-		if out.Verdict = replayed.Verdict; replayed.Verdict != d.Verdict {
-			out.differ("decision", "verdict", string(d.Verdict), string(replayed.Verdict))
-		}
+	judge := func(all []*ledger.Launch) (*ledger.Decision, []string, error) {
+		return r.Judge.Rows(plan.res.Plan, b, d.Decision, all, r.scopeAt(d))
+	}
+	if len(d.Rows) > 0 && !r.decideSession(out, plan.res.Plan, d, judge) {
+		return
 	}
 	for _, id := range d.Launches {
 		l, ok := r.store.LaunchByID(id)

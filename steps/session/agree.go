@@ -56,10 +56,11 @@ func (s *session) question() (*agreement.Question, error) {
 	q, open := &agreement.Question{Others: map[string][]string{}, Least: map[string]float64{}}, false
 	var launches []*ledger.Launch
 	for _, m := range s.members {
-		declared := s.lab.Plan.Protocol(m.Feature.Protocol).Answers()
+		declared := m.answers
 		used := launchesOf(m.DecidingLaunches(s.all), m.pair())
 		_, crashed := decide.CrashedAgain(m.Arms.Candidate, m.Arms.Parent, s.all)
-		if declared.Unchecked || len(used) == 0 || m.variants[1].Command != nil || m.broken != nil || !m.invalid.IsZero() || !crashed.IsZero() {
+		if declared == nil || declared.Unchecked || len(used) == 0 || m.variants[1].Command != nil ||
+			m.broken != nil || !m.invalid.IsZero() || !crashed.IsZero() {
 			continue
 		}
 		if v, _, err := s.comparable(m, m.pair()); err != nil || v != verdict.Pass {
@@ -145,12 +146,13 @@ func probeHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Varia
 // are shown to be its parent's model's.
 func (s *session) addAgreement(m *member, used []*ledger.Launch, out *ledger.Decision, level *ledger.Level) error {
 	protocol := s.lab.Plan.Protocol(m.Feature.Protocol)
-	declared := protocol.Answers()
+	declared := m.answers
 	asked, of, err := s.latestProbes()
 	if err != nil {
 		return err
 	}
-	v, reasons, err := s.lab.SameWork(used, m.pair(), s.ws, asked)
+	compared := slices.DeleteFunc(slices.Clone(m.pair()), func(v *variant.Variant) bool { return !m.Has(v.Key) })
+	v, reasons, err := s.lab.SameWork(used, compared, s.ws, asked)
 	switch {
 	case err != nil:
 		return err
@@ -160,8 +162,8 @@ func (s *session) addAgreement(m *member, used []*ledger.Launch, out *ledger.Dec
 	}
 	level.Reasons = append(level.Reasons, reasons...)
 	switch {
-	case m.variants[1].Command != nil:
-		return nil // it answered nothing
+	case declared == nil || m.variants[1].Command != nil:
+		return nil // nobody asks, or it answered nothing
 	case declared.Unchecked:
 		level.Reasons = append(level.Reasons, verdict.New(code.Unchecked).On(m.Arms.Candidate.Name))
 		return nil
@@ -173,7 +175,7 @@ func (s *session) addAgreement(m *member, used []*ledger.Launch, out *ledger.Dec
 		}
 	default:
 		out.Launches = append(out.Launches, of.ID)
-		v, reasons = validity.AnswerAgreement(asked, m.variants[0], m.variants[1], used, declared)
+		v, reasons = validity.AnswerAgreement(asked, m.variants[0], m.variants[1], used, *declared)
 	}
 	if level.Verdict = v; v == verdict.Pass {
 		level.Reasons = append(level.Reasons, reasons...)

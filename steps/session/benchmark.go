@@ -251,17 +251,9 @@ func (b *benchmark) addMissingLaunches(s *runtime.Scope, out *runtime.Derived) e
 			}
 			out.Notes = verdict.Because(code.LaunchesKept, args...)
 		}
-		for round := own.Rounds + 1; round <= own.Most; round++ {
-			for _, v := range own.launchedVariants() {
-				made := slices.ContainsFunc(have, func(l *ledger.Launch) bool { return l.VariantKey == v.Key && l.Ordinal == round })
-				if made || before && v.Key != own.Arms.Candidate.Key {
-					continue
-				}
-				l := plannedLaunch(v, ledger.ForBenchmark, run.work)
-				l.Sure = round <= next
-				out.Launches = append(out.Launches, l)
-			}
-		}
+		out.Launches = slices.DeleteFunc(run.missing(), func(l runtime.Launch) bool {
+			return before && l.VariantKey != own.Arms.Candidate.Key
+		})
 		if b.probesAnswers() && !before {
 			out.Launches = append(out.Launches, plannedLaunch(parent, ledger.ForAgreement, ""))
 		}

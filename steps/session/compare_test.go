@@ -55,15 +55,15 @@ func TestCheckCompare(t *testing.T) {
 // Engines with tokenizers of their own are sent the same text, and the table
 // says that it is not the same number of tokens.
 func TestOtherTokens(t *testing.T) {
-	launch := func(tokens float64) *ledger.Launch {
-		return &ledger.Launch{ID: "l", Metrics: map[string]measure.Summary{
+	launch := func(tokens float64) []gates.Launch {
+		return []gates.Launch{{ID: "l", Metrics: map[string]measure.Summary{
 			"chat.prompt_tokens": {Stats: map[string]float64{"median": tokens}}, "chat.tg": {Stats: map[string]float64{"median": 1}},
-		}}
+		}}}
 	}
-	if got := otherTokens([]*ledger.Launch{launch(52)}, []*ledger.Launch{launch(48)}); len(got) != 1 || !strings.Contains(got[0].String(), "52 tokens long by its own count, 48") {
+	if got := otherTokens(launch(52), launch(48)); len(got) != 1 || !strings.Contains(got[0].String(), "52 tokens long by its own count, 48") {
 		t.Errorf("got %q", verdict.Lines(got))
 	}
-	if got := otherTokens([]*ledger.Launch{launch(48)}, []*ledger.Launch{launch(48)}); len(got) != 0 {
+	if got := otherTokens(launch(48), launch(48)); len(got) != 0 {
 		t.Errorf("got %q", verdict.Lines(got))
 	}
 }
@@ -71,43 +71,50 @@ func TestOtherTokens(t *testing.T) {
 // Launches of one engine that say different things of themselves are no row.
 func TestCompareWantsOneEngine(t *testing.T) {
 	kind := &kinds.Kind{Observe: []kinds.Pattern{{Name: "attention", Type: "string"}}}
-	v := &variant.Variant{Arm: decide.Arm{Name: "openai.a", Engine: "openai.a", Key: "A"}, Spec: engine.Spec{Profile: kind}}
+	v := &variant.Variant{Arm: decide.Arm{Name: "reference", Engine: "openai.a", Key: "A"}, Spec: engine.Spec{Profile: kind}}
 	for name, c := range map[string]struct {
 		one, two string
 		want     verdict.Verdict
 	}{
 		"the same": {"fa", "fa", ""}, "another": {"fa", "fi", verdict.Invalid},
 	} {
-		e := &gates.Contender{}
-		it := &comparison{session: &session{}, compareConfig: compareConfig{Launches: 2}, variants: []*variant.Variant{v}, entries: map[*variant.Variant]*gates.Contender{v: e}}
+		it := tableOf(nil, 0, nil, v)
+		it.rows[0].Most = 2
 		for i, said := range []string{c.one, c.two} {
 			it.all = append(it.all, &ledger.Launch{
 				ID: []string{"1", "2"}[i], VariantKey: "A", OK: true, Ordinal: i + 1, Fingerprint: map[string]string{"cpu": "c"},
 				Observed: map[string]ledger.Observed{"attention": {Value: said, Line: "attention=" + said, Whole: true}},
 			})
 		}
-		it.adoptLaunches(it.all)
-		step := &compare{lab: newLab(&plans.Plan{}, nil)}
-		err := step.validate(t.Context(), it, it.collectLaunches(&ledger.Decision{}))
-		if err != nil || e.Broken != c.want || (c.want != "") != strings.Contains(e.Cause.String(), `differ in attention: "fa" in launch 1`) {
-			t.Errorf("%s: %v, %q (%s)", name, err, e.Broken, e.Cause.String())
+		it.ended()
+		err := it.decide(t.Context(), &ledger.Decision{})
+		e := it.rows[0].entry
+		if err != nil || e.Verdict != c.want || (c.want != "") != strings.Contains(e.Why.String(), `differ in attention: "fa" in launch 1`) {
+			t.Errorf("%s: %v, %q (%s)", name, err, e.Verdict, e.Why.String())
 		}
 	}
 }
 
-// tableOf is a comparison of three engines in four rounds that goes on with some launches.
+// tableOf is a table of four rounds that goes on with some launches: of three engines, if none are given.
 // Launches are made up and take a minute; spoil changes one.
-func tableOf(all []*ledger.Launch, places int, spoil func(l *ledger.Launch)) *comparison {
-	scope := &runtime.Scope{Node: &runtime.Node{ID: "compare"}, Emit: func(runtime.Event) {}}
-	it := &comparison{
-		session:       &session{lab: newLab(&plans.Plan{}, nil), scope: scope, id: "s-1", atOnce: places},
-		compareConfig: compareConfig{Launches: 4}, entries: map[*variant.Variant]*gates.Contender{},
+func tableOf(all []*ledger.Launch, places int, spoil func(l *ledger.Launch), vs ...*variant.Variant) *table {
+	scope := &runtime.Scope{
+		Node: &runtime.Node{ID: "compare"}, Emit: func(runtime.Event) {},
+		Outcome: func(string) *ledger.Decision { return nil },
 	}
-	for _, name := range []string{"reference", "a", "b"} {
-		v := &variant.Variant{Arm: decide.Arm{Name: name, Key: name}}
-		it.variants, it.entries[v] = append(it.variants, v), &gates.Contender{Arm: gates.Arm{Name: name}}
+	it := &table{
+		ComparisonContent: plans.ComparisonContent{Launches: 4, Reference: "reference"},
+		session:           &session{lab: newLab(&plans.Plan{}, nil), scope: scope, id: "s-1", atOnce: places, all: slices.Clone(all)},
+		measured:          func(int, verdict.Verdict) []verdict.Reason { return nil },
 	}
-	it.adoptLaunches(slices.Clone(all))
+	if vs == nil {
+		for _, name := range []string{"reference", "a", "b"} {
+			vs = append(vs, &variant.Variant{Arm: decide.Arm{Name: name, Key: name, Engine: name}})
+		}
+	}
+	for _, v := range vs {
+		it.enter(v)
+	}
 	for i := range places {
 		it.places = append(it.places, &ledger.Place{Name: fmt.Sprintf("gpu %d", i)})
 	}
@@ -115,7 +122,10 @@ func tableOf(all []*ledger.Launch, places int, spoil func(l *ledger.Launch)) *co
 		if err := minute(ctx); err != nil {
 			return nil, err
 		}
-		l := &ledger.Launch{ID: launchID(it.id, sl, len(tries)), VariantKey: sl.variant.Key, Variant: sl.variant.Name, Ordinal: sl.ordinal, Order: sl.order, OK: true, Place: sl.place}
+		l := &ledger.Launch{
+			ID: launchID(it.id, sl, len(tries)), VariantKey: sl.variant.Key, Variant: sl.variant.Name,
+			Ordinal: sl.ordinal, Order: sl.order, OK: true, Place: sl.place, Fingerprint: map[string]string{"cpu": "c"},
+		}
 		if spoil != nil {
 			spoil(l)
 		}
@@ -124,15 +134,16 @@ func tableOf(all []*ledger.Launch, places int, spoil func(l *ledger.Launch)) *co
 	return it
 }
 
-// rows runs a comparison to its end, unless it is cut, and gathers its launches.
-func rows(t *testing.T, ctx context.Context, it *comparison) (out *ledger.Decision, used map[*variant.Variant][]*ledger.Launch) {
+// ends runs a table to its end, unless it is cut, and decides it.
+func ends(t *testing.T, ctx context.Context, it *table) (out *ledger.Decision) {
 	if err := it.run(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(err)
 	} else if err != nil {
-		return nil, nil
+		return nil
 	}
 	out = &ledger.Decision{}
-	return out, it.collectLaunches(out)
+	must.Do(t, it.decide(t.Context(), out))
+	return out
 }
 
 // TestTable: rounds of a comparison stand side by side as those of a session of features
@@ -141,7 +152,7 @@ func TestTable(t *testing.T) {
 	for _, c := range []struct{ places, minutes int }{{0, 12}, {1, 12}, {2, 6}, {4, 3}} {
 		synctest.Test(t, func(t *testing.T) {
 			it, began := tableOf(nil, c.places, nil), time.Now()
-			out, _ := rows(t, t.Context(), it)
+			out := ends(t, t.Context(), it)
 			if took := int(time.Since(began).Minutes()); took != c.minutes || len(it.all) != 12 || len(out.Launches) != 12 {
 				t.Errorf("%d places: %d minutes, %d launches", c.places, took, len(it.all))
 			}
@@ -154,13 +165,13 @@ func TestTable(t *testing.T) {
 				switch {
 				case c.places > 0 && l.PlaceName() != fmt.Sprintf("gpu %d", (l.Ordinal-1)%c.places):
 					t.Errorf("%s stood on %q", l.ID, l.PlaceName())
-				case c.places < 2 && (l.Order != i+1 || l.VariantKey != roundOrder(it.variants, i/3+1)[i%3].Key):
+				case c.places < 2 && (l.Order != i+1 || l.VariantKey != roundOrder(it.variants(), i/3+1)[i%3].Key):
 					t.Errorf("launch %d is %s, of order %d", i+1, l.ID, l.Order)
 				}
 			}
-			for v, e := range it.entries {
-				for i, l := range e.Launches {
-					must.Equal(t, v.Name, l.Round, i+1)
+			for _, r := range it.rows {
+				for i, l := range r.entry.Launches {
+					must.Equal(t, r.entry.Name, l.Round, i+1)
 				}
 			}
 		})
@@ -174,69 +185,81 @@ func TestTableGoesOn(t *testing.T) {
 			it := tableOf(nil, 4, nil)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(minutes)*time.Minute+time.Second)
 			defer cancel()
-			if out, _ := rows(t, ctx, it); out != nil {
+			if ends(t, ctx, it) != nil {
 				t.Fatal("it was not cut")
 			}
 			it = tableOf(it.all, 4, nil)
-			out, _ := rows(t, t.Context(), it)
+			out := ends(t, t.Context(), it)
 			slices.Sort(out.Launches)
 			if n := len(slices.Compact(slices.Clone(out.Launches))); n != 12 || len(it.all) != 12 {
 				t.Errorf("cut after %d minutes: %d launches on record, %d count", minutes, len(it.all), n)
 			}
-			for v, e := range it.entries {
-				if e.Broken != "" || len(e.Launches) != 4 {
-					t.Errorf("%s: %s with %d launches", v.Name, e.Broken, len(e.Launches))
+			for _, r := range it.rows {
+				if e := r.entry; e.Verdict != "" || len(e.Launches) != 4 || len(e.Beside) != 4 {
+					t.Errorf("%s: %s with %d launches", e.Name, e.Verdict, len(e.Launches))
 				}
 			}
 		})
 	}
 }
 
-// TestTableReplaces: what the machine disturbed is launched again, also in another apply;
-// an engine that dies drops out with its row, and is not.
+// TestTableReplaces: what the machine disturbed is launched again, also in another apply, and an engine that
+// crashes once; one that breaks otherwise drops out with its row, until another apply. A reference that
+// drops out leaves the rows without their speed-ups.
 func TestTableReplaces(t *testing.T) {
+	exit := 139
 	disturb := func(l *ledger.Launch) { l.Disturbed, l.Invalid = true, verdict.Because(code.MachineDisturbed) }
+	died := func(l *ledger.Launch) { l.OK, l.Error = false, verdict.New(code.EngineDied) }
+	crash := func(l *ledger.Launch) { died(l); l.Exit = &exit }
 	for _, c := range []struct {
-		name     string
-		spoil    func(l *ledger.Launch)
-		launches int
-		broken   verdict.Verdict
-		counted  int // of row b
+		name string
+		// of is the row whose second launch is spoiled, all tries if always.
+		of     string
+		always bool
+		spoil  func(l *ledger.Launch)
+		// launches are those of one apply, more those of a second.
+		launches, more int
+		broken         verdict.Verdict
+		counted        int
 	}{
-		{"disturbed once", func(l *ledger.Launch) {
-			if l.ID == "s-1.b.2" {
-				disturb(l)
-			}
-		}, 13, "", 4},
-		{"disturbed each time", func(l *ledger.Launch) {
-			if l.Variant == "b" && l.Ordinal == 2 {
-				disturb(l)
-			}
-		}, 12 - 3 + 3, "", 2},
-		{"died", func(l *ledger.Launch) {
-			if l.Variant == "b" && l.Ordinal == 2 {
-				l.OK, l.Error = false, verdict.New(code.EngineDied)
-			}
-		}, 10, verdict.Error, 1},
+		{"disturbed once", "b", false, disturb, 13, 0, "", 4},
+		{"disturbed each time", "b", true, disturb, 12 - 3 + 3, 0, verdict.Inconclusive, 1},
+		{"died", "b", true, died, 10, 1, verdict.Error, 1},
+		{"crashed once", "b", false, crash, 13, 0, "", 4},
+		{"crashed again", "b", true, crash, 11, 0, verdict.Fail, 1},
+		{"the reference crashed", "reference", true, crash, 10, 0, verdict.Error, 1},
 	} {
 		for _, again := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
-				it := tableOf(nil, 1, c.spoil)
+				spoil := func(l *ledger.Launch) {
+					if l.Variant == c.of && l.Ordinal == 2 && (c.always || l.ID == "s-1."+c.of+".2") {
+						c.spoil(l)
+					}
+				}
+				it, want := tableOf(nil, 1, spoil), c.launches
 				if again {
 					ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute+time.Second) // b is the first of round 2
 					defer cancel()
-					if out, _ := rows(t, ctx, it); out != nil {
+					if ends(t, ctx, it) != nil {
 						t.Fatal("it was not cut")
 					}
-					it = tableOf(it.all, 1, c.spoil)
+					it, want = tableOf(it.all, 1, spoil), want+c.more
 				}
-				rows(t, t.Context(), it)
-				e := it.entries[it.variants[2]]
-				if len(it.all) != c.launches || e.Broken != c.broken || len(e.Launches) != c.counted {
-					t.Errorf("%s, in two applies %v: %d launches, row is %q with %d", c.name, again, len(it.all), e.Broken, len(e.Launches))
+				ends(t, t.Context(), it)
+				if len(it.all) != want {
+					t.Errorf("%s, in two applies %v: %d launches, want %d", c.name, again, len(it.all), want)
 				}
-				if e := it.entries[it.variants[1]]; e.Broken != "" || len(e.Launches) != 4 {
-					t.Errorf("%s: the row beside it is %q with %d", c.name, e.Broken, len(e.Launches))
+				for _, r := range it.rows {
+					e, counted, broken, beside := r.entry, 4, verdict.Verdict(""), 4
+					if e.Name == c.of {
+						counted, broken, beside = c.counted, c.broken, c.counted
+					}
+					if c.of == "reference" && e.Name != c.of {
+						beside = 0
+					}
+					if e.Verdict != broken || len(e.Launches) != counted || len(e.Beside) != beside {
+						t.Errorf("%s: row %s is %q with %d beside %d", c.name, e.Name, e.Verdict, len(e.Launches), len(e.Beside))
+					}
 				}
 			})
 		}
@@ -245,24 +268,24 @@ func TestTableReplaces(t *testing.T) {
 
 // TestTablePlaceLost: a round of rows whose place is lost begins anew on another, without
 // the rows that broke, also in another apply. Each row rests on launches that stood with
-// those of the others, and on each once.
+// those of the reference, and on each once.
 func TestTablePlaceLost(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		// lost are launches that are lost with their place, died such as the engine died in.
 		lost, died []string
 		launches   int
-		// counted are how many of each row count, broken which verdict b has.
+		// counted are how many of row b count, broken which verdict it has.
 		counted int
 		broken  verdict.Verdict
-		// moved are the rounds that count somewhere else than where they began.
+		// moved are the rounds of b that count somewhere else than where they began.
 		moved []int
 	}{
 		// Round 2 is b, a, reference.
 		{"the last of a round", []string{"s-1.reference.2"}, nil, 12 + 3, 4, "", []int{2}},
 		{"the first of a round", []string{"s-1.b.2"}, nil, 12 + 1, 4, "", []int{2}},
 		{"twice", []string{"s-1.a.2", "s-1.a.2r1"}, nil, 12 + 2 + 2, 4, "", []int{2}},
-		{"beside a row that broke", []string{"s-1.reference.2"}, []string{"s-1.b.2"}, 12 - 3 + 2, 0, verdict.Error, []int{2}},
+		{"beside a row that broke", []string{"s-1.reference.2"}, []string{"s-1.b.2"}, 12 - 3 + 2, 0, verdict.Error, nil},
 		{"a row each time", []string{"s-1.b.2", "s-1.b.2r1", "s-1.b.2r2"}, nil, 12 - 2 + 2, 1, verdict.Error, nil},
 	} {
 		for cut := range 8 {
@@ -281,7 +304,7 @@ func TestTablePlaceLost(t *testing.T) {
 						l.OK, l.Error = false, verdict.New(code.EngineDied)
 					}
 				}
-				going := func(all []*ledger.Launch) *comparison {
+				going := func(all []*ledger.Launch) *table {
 					it := tableOf(all, 2, spoil)
 					it.stand = func(_ context.Context, round int, begun []*ledger.Place) (*ledger.Place, error) {
 						mu.Lock()
@@ -298,34 +321,29 @@ func TestTablePlaceLost(t *testing.T) {
 				it := going(nil)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(cut)*time.Minute+time.Second)
 				defer cancel()
-				rows(t, ctx, it)
+				ends(t, ctx, it)
+				gaveUp := slices.ContainsFunc(it.members, func(m *member) bool { return m.broken != nil })
 				it = going(it.all)
-				out, used := rows(t, t.Context(), it)
-				on := map[int]string{}
-				for i, v := range it.variants {
-					e, want, broken := it.entries[v], 4, verdict.Verdict("")
-					if v.Name == "b" {
+				out := ends(t, t.Context(), it)
+				for i, r := range it.rows {
+					e, want, broken := r.entry, 4, verdict.Verdict("")
+					if e.Name == "b" && !gaveUp { // another apply launches again what broke, in rounds of its own
 						want, broken = c.counted, c.broken
 					}
-					if e.Broken != broken || len(e.Launches) != want {
-						t.Errorf("%s, cut after %d minutes: %s is %q with %d", c.name, cut, v.Name, e.Broken, len(e.Launches))
+					if e.Verdict != broken || len(e.Launches) != want && !(gaveUp && i == 0) {
+						t.Errorf("%s, cut after %d minutes: %s is %q with %d", c.name, cut, e.Name, e.Verdict, len(e.Launches))
 					}
-					for _, l := range used[v] {
-						if i == 0 {
-							on[l.Ordinal] = l.PlaceName()
+					for i, l := range e.Launches {
+						if o := e.Beside[i]; l.Place != o.Place || l.Round != o.Round {
+							t.Errorf("%s, cut after %d minutes: %s stood on %s, the reference on %s", c.name, cut, l.ID, l.Place, o.Place)
 						}
-						if on[l.Ordinal] != l.PlaceName() {
-							t.Errorf("%s, cut after %d minutes: %s stood on %s, the reference on %s", c.name, cut, l.ID, l.PlaceName(), on[l.Ordinal])
+						if e.Name == "b" && slices.Contains(c.moved, l.Round) && l.Place == fmt.Sprintf("gpu %d", (l.Round-1)%2) {
+							t.Errorf("%s, cut after %d minutes: round %d counts on %s, which was lost", c.name, cut, l.Round, l.Place)
 						}
-					}
-				}
-				for _, round := range c.moved {
-					if on[round] == fmt.Sprintf("gpu %d", (round-1)%2) {
-						t.Errorf("%s, cut after %d minutes: round %d counts on %s, which was lost", c.name, cut, round, on[round])
 					}
 				}
 				slices.Sort(out.Launches)
-				if len(it.all) != c.launches || len(slices.Compact(slices.Clone(out.Launches))) != len(out.Launches) {
+				if len(it.all) != c.launches && !gaveUp || len(slices.Compact(slices.Clone(out.Launches))) != len(out.Launches) {
 					t.Errorf("%s, cut after %d minutes: %d launches, want %d, of which count %v", c.name, cut, len(it.all), c.launches, out.Launches)
 				}
 				for _, l := range it.all {

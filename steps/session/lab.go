@@ -42,8 +42,8 @@ func (l *Lab) Step(n *runtime.Node) (runtime.Step, error) {
 	return nil, fmt.Errorf("unknown kind of node %q", n.Kind)
 }
 
-// Compare returns the step of a comparison of engines.
-func (l *Lab) Compare(b *plans.Block) runtime.Step { return &compare{lab: l, block: b} }
+// Rows returns the step that measures engines, or cells of a matrix, beside each other.
+func (l *Lab) Rows(b *plans.Block) runtime.Step { return &rows{lab: l, block: b} }
 
 // deciding is the step of a node decided from recorded evidence.
 type deciding struct {

@@ -3,8 +3,9 @@ package session
 import (
 	"maps"
 
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -29,43 +30,34 @@ var MatrixSchema = plans.Schema{
 	},
 }
 
-// matrix is the part of a comparison whose rows are combinations of knobs.
-type matrix struct {
-	plans.Matrix
-	// sets are the values in which rows differ from the baseline, by name.
-	sets map[string]map[string]string
-	// crashed are the rows whose engine died.
-	crashed map[string]bool
-}
-
-// matrixRows makes the rows: the baseline, and one per cell.
-func (c *compare) matrixRows(s *runtime.Scope, out *comparison) error {
-	m := &matrix{sets: map[string]map[string]string{ledger.Baseline: {}}, crashed: map[string]bool{}}
-	if err := c.block.Decode(&m.Matrix); err != nil {
-		return err
+// cells makes an arm of the baseline, and one of each cell.
+func (t *table) cells(b *plans.Block) (arms []arm, err error) {
+	m := &plans.Matrix{}
+	if err := b.Decode(m); err != nil {
+		return nil, err
 	}
-	cells, err := c.lab.Plan.MatrixCells(&m.Matrix)
+	cells, err := t.lab.Plan.MatrixCells(m)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	out.matrix, out.Reference, out.Protocol, out.Launches = m, ledger.Baseline, m.Protocol, m.Launches
-	if err := c.resolveNames(out); err != nil {
-		return err
+	t.Reference, t.Protocol, t.Launches = ledger.Baseline, m.Protocol, m.Launches
+	t.sets = map[string]map[string]string{ledger.Baseline: {}}
+	t.measured = func(rows int, v verdict.Verdict) []verdict.Reason {
+		if v == verdict.Error {
+			return nil
+		}
+		return verdict.Because(code.Of("matrix.done", "{cells} of {of} cells measured, {launches} launches each"),
+			verdict.Int("cells", rows), verdict.Int("of", len(arms)), verdict.Int("launches", t.Launches))
 	}
-	engine, base := c.lab.Plan.Baseline.Engine, c.lab.Plan.DefaultKnobs()
-	if err := c.row(s, out, ledger.Baseline, engine, base); err != nil {
-		return err
-	}
+	engine, base := t.lab.Plan.Baseline.Engine, t.lab.Plan.DefaultKnobs()
+	arms = []arm{{ledger.Baseline, engine, base}}
 	for _, cell := range cells {
 		knobs := maps.Clone(base)
 		maps.Copy(knobs, cell.Set)
-		m.sets[cell.Name] = cell.Set
-		if m.MayBreak {
-			out.Optional = append(out.Optional, cell.Name)
+		if t.sets[cell.Name] = cell.Set; m.MayBreak {
+			t.Optional = append(t.Optional, cell.Name)
 		}
-		if err := c.row(s, out, cell.Name, engine, knobs); err != nil {
-			return err
-		}
+		arms = append(arms, arm{cell.Name, engine, knobs})
 	}
-	return nil
+	return arms, nil
 }

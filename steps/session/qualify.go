@@ -285,4 +285,4 @@ func levelParts(p *plans.Plan, protocol *plans.Protocol) (parts []any) {
 	return parts
 }
 
-var _ = []runtime.Preparer{(*qualify)(nil), (*benchmark)(nil), (*compare)(nil)}
+var _ = []runtime.Preparer{(*qualify)(nil), (*benchmark)(nil), (*rows)(nil)}

@@ -121,10 +121,9 @@ func (j *Judge) Benchmark(p *plans.Plan, f *plans.Feature, id string, all []*led
 	}
 	b := &benchmark{lab: lab, feature: f}
 	s := &session{lab: lab, scope: scope, id: id, all: all, ws: b.workloads(), members: []*member{m}, proofs: proofs}
-	m.DropLostArms(all)
-	used := m.DecidingLaunches(all)
-	m.Rounds, m.broken = m.RoundsOf(all), gaveUp(m, all)
-	m.invalid = lab.OtherEnvironment(launchesOf(used, m.pair()), m.pair())
+	if err := s.ended(); err != nil {
+		return nil, err
+	}
 	out, level := &ledger.Decision{}, ledger.Level{Name: plans.BenchmarkLevel}
 	if err := s.conclude(context.Background(), m, out, &level); err != nil {
 		return nil, err
@@ -153,63 +152,83 @@ func (l *Lab) memberOf(f *plans.Feature, all []*ledger.Launch, scope *runtime.Sc
 }
 
 // gaveUp is the launch of a member's candidate or parent that does not count and was not
-// repeated; nil if there is none.
+// repeated; nil if there is none. Launches of later rounds show that it was launched again.
 func gaveUp(m *member, all []*ledger.Launch) *ledger.Launch {
 	for _, v := range m.pair() {
-		if slots := decide.Slots(all, v.Key); len(slots) > 0 && !slices.ContainsFunc(slots[len(slots)-1], decide.Usable) {
-			latest := slots[len(slots)-1]
-			return latest[len(latest)-1]
+		slots := decide.Slots(all, v.Key)
+		if !m.Alone || m.Rounds >= m.Most { // else that they ran side by side
+			slots = slots[max(0, len(slots)-1):]
+		}
+		for _, slot := range slots {
+			if m.Has(v.Key) && !slices.ContainsFunc(slot, decide.Usable) {
+				return slot[len(slot)-1]
+			}
 		}
 	}
 	return nil
 }
 
-// Rows is the outcome of a comparison of engines, or a matrix, by the launches and levels
-// that its decision rests on. Nothing was launched for unknown rows, whose verdicts stay as
-// recorded.
-func (j *Judge) Rows(p *plans.Plan, b *plans.Block, d *ledger.Decision, launch func(id string) *ledger.Launch) (out *ledger.Decision, unknown []string, err error) {
+// ended makes members what they were when the session ended, by its launches: what broke was not repeated.
+func (s *session) ended() error {
+	usable := slices.DeleteFunc(slices.Clone(s.all), func(l *ledger.Launch) bool { return !decide.Usable(l) })
+	for _, m := range s.members {
+		m.DropLostArms(s.all)
+		if reference := m.variants[0]; m.Alone {
+			why, err := s.lab.LaunchWithoutEvidence(launchesOf(usable, m.variants[:1]), reference, m.Feature.Protocol)
+			if err != nil {
+				return err
+			} else if !why.IsZero() {
+				m.DropArm(reference.Key, why)
+			}
+		}
+		m.Rounds = m.RoundsOf(s.all)
+		m.broken = gaveUp(m, s.all)
+		m.invalid = s.lab.OtherEnvironment(launchesOf(m.DecidingLaunches(s.all), m.pair()), m.pair())
+	}
+	return nil
+}
+
+// Rows is the outcome of a step that measured rows, by the launches of its session and the levels that its
+// decision names. Nothing was launched for unknown rows, whose verdicts stay as recorded.
+func (j *Judge) Rows(
+	p *plans.Plan, b *plans.Block, d *ledger.Decision, all []*ledger.Launch, scope *runtime.Scope,
+) (out *ledger.Decision, unknown []string, err error) {
 	lab, err := j.lab(p)
 	if err != nil {
 		return nil, nil, err
 	}
-	var all []*ledger.Launch
-	for _, id := range d.Launches {
-		if l := launch(id); l != nil && l.Purpose == ledger.ForBenchmark && l.Session == d.Session {
-			all = append(all, l)
-		}
-	}
-	c := &compare{lab: lab, block: b}
-	c.recorded = func(name, engine string, knobs map[string]string) (*variant.Variant, error) {
-		key := "never launched: " + name
-		if i := slices.IndexFunc(all, func(l *ledger.Launch) bool { return l.Variant == name }); i >= 0 {
+	step := &rows{lab: lab, block: b, recorded: func(a arm) (*variant.Variant, error) {
+		key := "never launched: " + a.name
+		if i := slices.IndexFunc(all, func(l *ledger.Launch) bool { return l.Variant == a.name }); i >= 0 {
 			key = all[i].VariantKey
 		}
-		return lab.Recorded(name, engine, key, knobs)
-	}
-	it, err := c.comparison(nil)
+		return lab.Recorded(a.name, a.engine, key, a.knobs)
+	}}
+	t, err := step.table(scope)
 	if err != nil {
 		return nil, nil, err
 	}
-	it.id = d.Session
-	it.adoptLaunches(all)
-	for _, v := range it.variants {
-		own := levelsOf(d, v.Name)
+	t.id, t.all = d.Session, all
+	for _, r := range t.rows {
+		own := levelsOf(d, r.entry.Name)
 		for _, l := range own {
-			if l.Launch != "" {
-				it.rowCrashed(v, launch(l.Launch))
+			if launch, ok := j.Store.LaunchByID(l.Launch); ok {
+				r.crashed = r.crashed || launch.Crashed()
 			}
 		}
-		it.unqualified(v, own)
-		if e := it.entries[v]; e.Broken == "" && !it.wasMeasured(v) {
+		t.qualified(r, own, nil)
+		if !r.dropped() && !t.launched(r.variant()) {
 			broken, why := verdict.Invalid, verdict.Reason{}
-			if i := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Name == v.Name }); i >= 0 && d.Rows[i].Verdict != verdict.Pass {
-				broken, why, unknown = d.Rows[i].Verdict, d.Rows[i].Why, append(unknown, v.Name)
+			for _, was := range d.Rows {
+				if was.Name == r.entry.Name && was.Verdict != verdict.Pass {
+					broken, why, unknown = was.Verdict, was.Why, append(unknown, was.Name)
+				}
 			}
-			it.dropRow(v, broken, why)
+			t.drop(r, broken, why)
 		}
 	}
 	out = &ledger.Decision{}
-	if err := c.judge(context.Background(), it, out); err != nil {
+	if err := t.decide(context.Background(), out); err != nil {
 		return nil, nil, err
 	}
 	return out, unknown, nil

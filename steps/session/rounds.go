@@ -140,7 +140,7 @@ func (s *session) sideBySide() int { return max(1, s.atOnce) }
 // features that were in it then: a launch of their parent made without them did not run
 // beside their own.
 func (s *session) memberInRound(m *member, round int) bool {
-	if !m.Open || m.Feature == nil || round > s.cut || len(s.all) == 0 {
+	if !m.Open || round > s.cut || len(s.all) == 0 {
 		return m.Open
 	}
 	own := 0
@@ -243,14 +243,6 @@ func (s *session) slot(ctx context.Context, sl slot) (lost bool, err error) {
 	if !s.needsVariant(sl.variant) || slices.ContainsFunc(tries, func(l *ledger.Launch) bool { return decide.Usable(l) && l.Place.Same(sl.place) }) {
 		return false, nil
 	}
-	for _, m := range s.members {
-		if m.qualify == nil || !m.Has(sl.variant.Key) {
-			continue
-		}
-		if err := m.qualify(ctx, sl.variant); err != nil || !m.Has(sl.variant.Key) {
-			return false, err
-		}
-	}
 	for {
 		if sl.number == 0 {
 			sl.number = s.slots() + s.running + 1
@@ -329,6 +321,30 @@ func (s *session) launches(open func(*member) int) (n int) {
 		n += rounds
 	}
 	return n
+}
+
+// missing are the launches that members lack at most, each once. Those up to a member's next look are sure.
+func (s *session) missing() (out []runtime.Launch) {
+	view, planned := s.lab.View(s.scope), map[string]bool{}
+	for _, m := range s.members {
+		if !m.Open {
+			continue
+		}
+		next := m.NextLook(view, s.id, s.work)
+		for round := m.Rounds + 1; round <= m.Most; round++ {
+			for _, v := range m.launchedVariants() {
+				id := launchID(v.Key, slot{variant: v, ordinal: round}, 0)
+				if planned[id] || slices.ContainsFunc(slot{variant: v, ordinal: round}.launchesOf(s.all), decide.Usable) {
+					continue
+				}
+				planned[id] = true
+				l := plannedLaunch(v, ledger.ForBenchmark, s.work)
+				l.Sure = round <= next
+				out = append(out, l)
+			}
+		}
+	}
+	return out
 }
 
 // make makes one launch: start, warm up, send every cell of every workload, stop.

@@ -12,6 +12,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/launch"
+	"github.com/mxflow/mxflow/steps/validity"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -19,12 +20,11 @@ import (
 // variants launched for it.
 type member struct {
 	decide.Member
-	// variants are all arms: of a candidate its parent, itself, and the baseline if that is
-	// an arm of its own; of a comparison its rows, the reference first.
+	// variants are all arms: the parent, unless it is a reference's row, the candidate, and the baseline if
+	// that is an arm of its own.
 	variants []*variant.Variant
-	// qualify is called before a launch of a row; nil if all arms are qualified. It drops
-	// one that is not.
-	qualify func(ctx context.Context, v *variant.Variant) error
+	// answers is what is declared of measured answers, about which the parent is asked; nil if it is not.
+	answers *plans.Answers
 	// broken is the first launch that did not end well of an arm without which there is
 	// no comparison.
 	broken *ledger.Launch
@@ -35,7 +35,8 @@ type member struct {
 }
 
 func newMember(p *plans.Plan, f *plans.Feature, a launch.Arms, vs []*variant.Variant) *member {
-	return &member{Member: decide.NewMember(p, f, a.ArmKeys(), keysOf(vs)), variants: vs}
+	answers := p.Protocol(f.Protocol).Answers()
+	return &member{Member: decide.NewMember(p, f, a.ArmKeys(), keysOf(vs)), variants: vs, answers: &answers}
 }
 
 func keysOf(vs []*variant.Variant) (keys []string) {
@@ -50,7 +51,20 @@ func (m *member) launchedVariants() []*variant.Variant {
 	return slices.DeleteFunc(slices.Clone(m.variants), func(v *variant.Variant) bool { return !m.Has(v.Key) })
 }
 
-func (m *member) pair() []*variant.Variant { return m.variants[:2] }
+// pair is the parent, if there is one, and the candidate.
+func (m *member) pair() []*variant.Variant { return m.variants[:min(2, len(m.variants))] }
+
+// own are the arms that it answers for: of a row itself, as the reference has one of its own.
+func (m *member) own() []*variant.Variant {
+	if m.Alone {
+		return []*variant.Variant{m.variant()}
+	}
+	return m.pair()
+}
+
+func (m *member) variant() *variant.Variant {
+	return plans.Find(m.variants, func(v *variant.Variant) bool { return v.Key == m.Arms.Candidate.Key })
+}
 
 // sessionOf returns the candidate as a member and all that are measured together with it,
 // itself included, in graph order: its siblings that are qualified and must be measured too.
@@ -100,8 +114,8 @@ func (b *benchmark) needsMeasuring(s *runtime.Scope) (bool, error) {
 func (s *session) reportLooks() {
 	view := s.lab.View(s.scope)
 	for _, m := range s.members {
-		if m.Feature == nil {
-			continue
+		if len(decide.Reading(s.lab.Plan, m.Feature)) == 0 {
+			continue // there is no test
 		}
 		now := &runtime.Look{Launches: m.Rounds, Most: m.Most, Rules: m.Asked}
 		if m.Open {
@@ -138,7 +152,7 @@ func (s *session) dropArm(launch *ledger.Launch) {
 // variant: more launches would fix nothing.
 func (s *session) checkKnobEvidence(launch *ledger.Launch, v *variant.Variant) error {
 	for _, m := range s.members {
-		if !m.Open || m.Feature == nil || !m.Has(v.Key) {
+		if !m.Open || !m.Has(v.Key) {
 			continue
 		}
 		why, err := s.lab.LaunchWithoutEvidence([]*ledger.Launch{launch}, v, m.Feature.Protocol)
@@ -191,7 +205,7 @@ func (s *session) lookAtMembers() error {
 		if err := m.Look(s.lab.View(s.scope), s.all); err != nil {
 			return err
 		}
-		if m.Feature != nil && m.Rounds > 0 && s.stopReason(m) != stopCrashed {
+		if m.Rounds > 0 && s.stopReason(m) != stopCrashed {
 			if err := s.checkBaseline(m); err != nil {
 				return err
 			}
@@ -217,6 +231,9 @@ func (s *session) comparable(m *member, vs []*variant.Variant) (verdict.Verdict,
 	v, reasons, err := s.lab.Valid(used, vs, s.ws, m.Rounds)
 	if err != nil || v != verdict.Pass {
 		return v, reasons, err
+	}
+	if m.Alone {
+		vs = m.own() // what a row sets may change what its engine reports, declared or not
 	}
 	why, err := s.lab.SelfContradiction(used, vs, m.Feature.Protocol)
 	if err == nil && !why.IsZero() {
@@ -257,13 +274,17 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 		level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{m.invalid}
 		return nil
 	}
-	if why := s.lab.Moved(ctx, launchesOf(used, m.pair()), m.pair(), s.scope.Outcome(runtime.QualifyID(m.Feature.Name))); !why.IsZero() {
+	qualified := s.scope.Outcome(runtime.QualifyID(m.Feature.Name))
+	if why := s.lab.Moved(ctx, launchesOf(used, m.own()), m.own(), qualified); !why.IsZero() {
 		level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{why}
 		return nil
 	}
 	var err error
 	if level.Verdict, level.Reasons, err = s.comparable(m, m.pair()); err == nil && level.Verdict == verdict.Pass {
 		err = s.addAgreement(m, used, out, level)
+	}
+	if err == nil && level.Verdict == verdict.Pass {
+		level.Reasons = slices.Insert(level.Reasons, 1, validity.NotesOf(launchesOf(used, m.own()))...)
 	}
 	cut, often := decide.CutOff(s.lab.View(s.scope), m.Arms.Candidate, m.Arms.Parent, s.all)
 	if err == nil && level.Verdict == verdict.Pass && often {
@@ -309,6 +330,9 @@ func (s *session) replaced(m *member) (notes []verdict.Reason) {
 		return nil
 	}
 	own, other := m.Arms.Candidate.Key, m.Arms.Parent.Key
+	if other == "" {
+		return notes
+	}
 	args := []verdict.Arg{
 		verdict.Int("n", n[own]), verdict.Int("of", of[own]),
 		verdict.Text("other", m.Arms.Parent.Name), verdict.Int("other_n", n[other]), verdict.Int("other_of", of[other]),

@@ -18,7 +18,8 @@ import (
 
 // SameWork judges whether arms did the same work for what they claim, once the parent was
 // asked (nil if it is not): its tokenizer's count tells more than how much text a token
-// covers. For text declared to be nonsense that is only a note.
+// covers. For text declared to be nonsense that is only a note. Engines of another make than the parent's are
+// not compared.
 func (j *Judge) SameWork(launches []*ledger.Launch, vs []*variant.Variant, ws []*plans.Workload, asked *agreement.Probes) (v verdict.Verdict, notes []verdict.Reason, err error) {
 	byArm := byKey(launches)
 	for _, w := range ws {
@@ -34,6 +35,9 @@ func (j *Judge) SameWork(launches []*ledger.Launch, vs []*variant.Variant, ws []
 			return "", nil, err
 		}
 		for _, v := range vs[1:] {
+			if v.Engine != vs[0].Engine {
+				continue
+			}
 			candidate, err := did(v)
 			if err != nil {
 				return "", nil, err

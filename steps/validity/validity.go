@@ -31,7 +31,8 @@ type Judge struct {
 
 // Valid judges whether complete launches count: each by itself, then the arms against
 // each other. An arm whose answers do not read as text has proved nothing by being fast,
-// nor has one that generated less.
+// nor has one that generated less. Of engines of another make than the first arm's, which
+// count tokens in their own way, only answers are compared; without answers of the first arm, each must be text.
 func (j *Judge) Valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*plans.Workload, rounds int) (verdict.Verdict, []verdict.Reason, error) {
 	notes := []verdict.Reason{verdict.New(code.LaunchesPerArm, verdict.Int("n", rounds))}
 	byArm := byKey(launches)
@@ -41,8 +42,8 @@ func (j *Judge) Valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*pl
 			return v, []verdict.Reason{verdict.New(code.LaunchSays).On(launch.ID).From(why...)}, nil
 		}
 	}
-	notes = append(notes, NotesOf(launches)...)
-	for _, v := range vs[1:] {
+	alike := slices.DeleteFunc(slices.Clone(vs[1:]), func(v *variant.Variant) bool { return v.Engine != vs[0].Engine })
+	for _, v := range alike {
 		if why := mixedTokenCounts(byArm[vs[0].Key], byArm[v.Key], vs[0].Name, v.Name); !why.IsZero() {
 			return verdict.Invalid, []verdict.Reason{why}, nil
 		}
@@ -51,44 +52,10 @@ func (j *Judge) Valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*pl
 		}
 	}
 	for _, w := range ws {
-		why, said, err := j.coherence(w, vs, byArm)
-		if err != nil {
-			return "", nil, err
+		if vs[len(vs)-1].Command != nil {
+			break // it was sent nothing
 		}
-		if !why.IsZero() {
-			return verdict.Invalid, []verdict.Reason{why}, nil
-		}
-		notes = append(notes, said...)
-	}
-	for _, v := range vs[1:] {
-		why, note := clocks(byArm[vs[0].Key], byArm[v.Key], vs[0].Name, v.Name)
-		if !why.IsZero() {
-			return verdict.Invalid, []verdict.Reason{why}, nil
-		}
-		if !note.IsZero() {
-			notes = append(notes, note)
-		}
-	}
-	return verdict.Pass, notes, nil
-}
-
-// ValidRow is Valid for an engine beside a reference of another make: its launches count
-// if they do by themselves, and its answers are text as often as the reference's are.
-func (j *Judge) ValidRow(v, reference *variant.Variant, own, theirs []*ledger.Launch, ws []*plans.Workload) (verdict.Verdict, []verdict.Reason, error) {
-	for _, launch := range own {
-		if len(launch.Invalid) > 0 {
-			got, why := decide.NotCounted(launch)
-			return got, []verdict.Reason{verdict.New(code.LaunchSays).On(launch.ID).From(why...)}, nil
-		}
-	}
-	if v.Command != nil {
-		return verdict.Pass, NotesOf(own), nil // it was sent nothing
-	}
-	vs, byArm := slices.Compact([]*variant.Variant{reference, v}), byKey(slices.Concat(theirs, own))
-	notes := NotesOf(own)
-	for _, w := range ws {
-		if w.Coherence == "baseline" && (reference.Command != nil || len(theirs) == 0) {
-			// There are no answers to compare with, so each must be text.
+		if w.Coherence == "baseline" && (vs[0].Command != nil || len(byArm[vs[0].Key]) == 0) {
 			alone := *w
 			alone.Coherence, w = "absolute", &alone
 		}
@@ -100,6 +67,15 @@ func (j *Judge) ValidRow(v, reference *variant.Variant, own, theirs []*ledger.La
 			return verdict.Invalid, []verdict.Reason{why}, nil
 		}
 		notes = append(notes, said...)
+	}
+	for _, v := range alike {
+		why, note := clocks(byArm[vs[0].Key], byArm[v.Key], vs[0].Name, v.Name)
+		if !why.IsZero() {
+			return verdict.Invalid, []verdict.Reason{why}, nil
+		}
+		if !note.IsZero() {
+			notes = append(notes, note)
+		}
 	}
 	return verdict.Pass, notes, nil
 }

@@ -87,11 +87,7 @@ func TestValid(t *testing.T) {
 		{"two answers, and no text in them", "baseline", nil, has(nothing), verdict.Invalid, "worse than those of baseline (2 of 2)"},
 		{"nobody looks", "off", nil, garbage, verdict.Pass, "were not checked"},
 		{"a launch was disturbed", "off", nil, func(l *ledger.Launch) { l.Invalid = verdict.Because(code.FromCache) }, verdict.Invalid, "cache"},
-		{"short output is noted", "off", short(1), func(l *ledger.Launch) {
-			short(1)(l)
-			l.Notes = verdict.Because(code.Of("answers.short",
-				"{requests} of {of} answers of {subject} were shorter than requested, by {tokens} tokens in all"))
-		}, verdict.Pass, "shorter"},
+		{"short output on both sides", "off", short(1), short(1), verdict.Pass, "1 launch per arm"},
 		{"a token less", "off", short(0), short(1), verdict.Pass, "1 launch per arm"},
 		{"a token more", "off", short(0), short(-1), verdict.Pass, "1 launch per arm"},
 		{"less work", "off", short(0), short(2), verdict.Invalid, "fast generated 93.75% of the requested tokens, baseline 100%"},
@@ -373,7 +369,7 @@ func TestClocks(t *testing.T) {
 
 // A row's answers are held against the reference's by kind and by share: what an honest
 // engine says differs by engine, and no one slip of the reference excuses broken numerics.
-func TestValidRow(t *testing.T) {
+func TestValidBesideAnotherEngine(t *testing.T) {
 	kept, err := store.Open(t.TempDir())
 	must.Do(t, err)
 	t.Cleanup(func() { kept.Close() })
@@ -420,8 +416,9 @@ func TestValidRow(t *testing.T) {
 		l[1].Invalid, l[1].Disturbed = verdict.Because(code.FromCache), disturbed
 		return l
 	}
-	server, command := &variant.Variant{Arm: decide.Arm{Name: "vllm.a", Key: "r"}}, &variant.Variant{Arm: decide.Arm{Name: "command.a", Key: "r"}, Command: &variant.Command{}}
-	row := &variant.Variant{Arm: decide.Arm{Name: "sglang.b", Key: "o"}}
+	server := &variant.Variant{Arm: decide.Arm{Name: "vllm.a", Engine: "vllm.a", Key: "r"}}
+	command := &variant.Variant{Arm: decide.Arm{Name: "command.a", Engine: "command.a", Key: "r"}, Command: &variant.Command{}}
+	row := &variant.Variant{Arm: decide.Arm{Name: "sglang.b", Engine: "sglang.b", Key: "o"}}
 	for _, c := range []struct {
 		name, mode     string
 		own, reference []*ledger.Launch
@@ -448,7 +445,7 @@ func TestValidRow(t *testing.T) {
 		judge := &Judge{}
 		judge.Store = kept
 		w := &plans.Workload{Name: "chat", Coherence: c.mode, PromptTokens: []int{1}, OutputTokens: []int{1}, Depth: []int{0}, Concurrency: []int{1}}
-		got, said, err := judge.ValidRow(row, c.beside, c.own, c.reference, []*plans.Workload{w})
+		got, said, err := judge.Valid(slices.Concat(c.reference, c.own), []*variant.Variant{c.beside, row}, []*plans.Workload{w}, 2)
 		if err != nil || got != c.want || !strings.Contains(verdict.Semicolons(said), c.says) {
 			t.Errorf("%s: %s %q, %v; want %s saying %q", c.name, got, verdict.Lines(said), err, c.want, c.says)
 		}
@@ -456,15 +453,7 @@ func TestValidRow(t *testing.T) {
 	w := &plans.Workload{Name: "chat", Coherence: "baseline", PromptTokens: []int{1}, OutputTokens: []int{1}, Depth: []int{0}, Concurrency: []int{1}}
 	judge := &Judge{}
 	judge.Store = kept
-	if got, said, err := judge.ValidRow(server, server, slips, slips, []*plans.Workload{w}); err != nil || got != verdict.Pass {
+	if got, said, err := judge.Valid(slips, []*variant.Variant{server}, []*plans.Workload{w}, 2); err != nil || got != verdict.Pass {
 		t.Errorf("the reference itself: %s %q, %v", got, verdict.Lines(said), err)
-	}
-	noted := launches("o", "", 0, plain)
-	for _, l := range noted {
-		l.Notes = verdict.Because(code.Of("machine.watched", "{text}"), verdict.Text("text", "no page"))
-	}
-	want := fmt.Sprintf("%d of %d launches: no page", len(noted), len(noted))
-	if got, said, err := judge.ValidRow(row, server, noted, clean, []*plans.Workload{w}); err != nil || got != verdict.Pass || !slices.Contains(verdict.Lines(said), want) {
-		t.Errorf("notes of a row: %s %q, %v", got, verdict.Lines(said), err)
 	}
 }
