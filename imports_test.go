@@ -36,7 +36,7 @@ var allowed = map[string][]string{
 	"steps":    {"plans", "gates", "runtime", "engine"},
 }
 
-var everybody = []string{"engine/measure", "gates/stats", "plans/redact", "internal"}
+var everybody = []string{"engine/measure", "gates/stats", "internal/redact", "internal"}
 
 // forbidden lists, for a package and all below it, what it may not depend on.
 var forbidden = map[string][]string{
@@ -47,11 +47,11 @@ var forbidden = map[string][]string{
 	// The results of other tools are read by programs.
 	"engine/measure/imported": {"github.com/hashicorp", "github.com/expr-lang"},
 	// Deciding is the same wherever it happens: nothing of a machine, a file or a plan's syntax reaches it.
-	"steps/decide": {"github.com/hashicorp/hcl", "github.com/zclconf/go-cty", module + "engine", module + "runtime/store"},
-	"steps/replay": {module + "engine"},
+	"runtime/decide": {"github.com/hashicorp/hcl", "github.com/zclconf/go-cty", module + "engine", module + "runtime/store"},
+	"runtime/replay": {module + "engine"},
 	// Who checks the record depends on nothing that measured or decided it.
 	"cmd/mxflow/internal/audit": {
-		module + "steps/launch", module + "steps/levels", module + "steps/session", module + "steps/replay",
+		module + "steps/launch", module + "steps/levels", module + "steps/session", module + "runtime/replay",
 		module + "engine/kinds", module + "engine/run", module + "engine/docker", module + "plans/load", "github.com/hashicorp/hcl",
 	},
 	// An agent's tools reach neither a command nor a key.
@@ -191,8 +191,8 @@ func TestPagesNameWhatIsThere(t *testing.T) {
 // inAnyOrder are the functions that walk over a map whose effects the rule of orderFree does
 // not see to be free of its order, with why they are.
 var inAnyOrder = map[string]string{
-	"gates.withdrawStale": "union keeps its names sorted",
-	"steps/decide.gapOf":  "the smallest and the largest of what is collected",
+	"gates.withdrawStale":  "union keeps its names sorted",
+	"runtime/decide.gapOf": "the smallest and the largest of what is collected",
 }
 
 // TestNothingHangsOnTheOrderOfAMap: a key, a digest, a choice of one element or a list that

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/internal/redact"
 )
 
 // Setting is one thing that a plan sets, by its path.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/internal/redact"
 )
 
 // digestVersion changes when the same plan would get another digest, so an old

@@ -86,7 +86,7 @@ func (p *Plan) rulesByFeature() map[string][]*Rule {
 
 // Secrets are the sensitive texts that a load encountered, including those computed from
 // sensitive values. The plan keeps them in what it starts (env, args, settings, command);
-// everything else must remove them (see plans/redact).
+// everything else must remove them (see internal/redact).
 func (p *Plan) Secrets() []string { return slices.Clone(p.Hidden) }
 
 // Engine is the engine "kind.name", nil if the plan has none.

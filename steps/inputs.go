@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
-	"github.com/mxflow/mxflow/plans/redact"
 )
 
 // InputsOf is the record of a plan's inputs. Sensitive values are left out, and so are

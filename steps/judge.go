@@ -12,7 +12,7 @@ import (
 )
 
 // Judge decides the outcomes of steps, levels and sessions again from their artifacts,
-// for steps/replay.
+// for runtime/replay.
 type Judge struct{ session.Judge }
 
 // NewJudge judges what a state directory holds.

@@ -10,9 +10,9 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps/decide"
 )
 
 // TestAA applies a change that does nothing, again and again: whatever the noise

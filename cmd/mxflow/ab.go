@@ -17,9 +17,9 @@ import (
 	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps/ab"
-	"github.com/mxflow/mxflow/steps/decide"
+	"github.com/mxflow/mxflow/steps/questions/ab"
 )
 
 func newABCommand(a *app) *cobra.Command {

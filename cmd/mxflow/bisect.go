@@ -19,8 +19,8 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/apply"
-	"github.com/mxflow/mxflow/steps/arms"
-	"github.com/mxflow/mxflow/steps/bisect"
+	"github.com/mxflow/mxflow/steps/questions/arms"
+	"github.com/mxflow/mxflow/steps/questions/bisect"
 )
 
 // bisectFlags are the flags of a search.

@@ -15,8 +15,8 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/steps"
-	"github.com/mxflow/mxflow/steps/decide"
 )
 
 // bounded is one comparison as it should be decided.

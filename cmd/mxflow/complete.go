@@ -14,7 +14,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/steps/ab"
+	"github.com/mxflow/mxflow/steps/questions/ab"
 )
 
 // values are what can stand for what a command or a flag takes, by its placeholder: of a plan and

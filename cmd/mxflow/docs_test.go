@@ -28,8 +28,8 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/yamlbody"
 	"github.com/mxflow/mxflow/steps"
-	"github.com/mxflow/mxflow/steps/quality"
-	"github.com/mxflow/mxflow/steps/remote"
+	"github.com/mxflow/mxflow/steps/launch/remote"
+	"github.com/mxflow/mxflow/steps/levels/quality"
 )
 
 var update = flag.Bool("update", false, "rewrite generated docs")

@@ -12,10 +12,10 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps/arms"
-	"github.com/mxflow/mxflow/steps/decide"
+	"github.com/mxflow/mxflow/steps/questions/arms"
 )
 
 func newNoiseCommand(a *app) *cobra.Command {

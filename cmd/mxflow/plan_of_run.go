@@ -12,10 +12,10 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime/replay"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/apply"
-	"github.com/mxflow/mxflow/steps/replay"
 )
 
 // planNow is the plan of the newest run as its files are now, with the variables and the

@@ -23,10 +23,10 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/replay"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/apply"
-	"github.com/mxflow/mxflow/steps/replay"
 )
 
 // planHere is a plan in a folder of its own.

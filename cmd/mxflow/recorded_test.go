@@ -13,14 +13,14 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
-	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
-	"github.com/mxflow/mxflow/steps/decide"
 )
 
 // fixturePlan is the plan that recorded decisions of tests are by. RULES are the

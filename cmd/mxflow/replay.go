@@ -9,8 +9,8 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/replay"
 	"github.com/mxflow/mxflow/steps"
-	"github.com/mxflow/mxflow/steps/replay"
 )
 
 func newReplayCommand(a *app) *cobra.Command {

@@ -19,9 +19,9 @@ import (
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/internal/testing/scenario"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/replay"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
-	"github.com/mxflow/mxflow/steps/replay"
 )
 
 func TestAuditReplay(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/plans/lang"
-	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/steps/apply"
 )
 

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/internal/redact"
 )
 
 const (

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/internal/testing/must"
-	"github.com/mxflow/mxflow/plans/redact"
 )
 
 func writeLog(t testing.TB, text string) string {

@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"github.com/mxflow/mxflow/internal/foreign"
-	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/internal/redact"
 )
 
 // tailWindow is how much of a log's end is read at most, in bytes.

@@ -17,9 +17,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/internal/sorted"
-	"github.com/mxflow/mxflow/plans/redact"
 )
 
 // MetadataRequest is what to find out about one launch. The caller fills in Launch, Engine

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/internal/foreign"
-	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/internal/redact"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/internal/redact"
 )
 
 // Head keeps the first Limit bytes of what is written to it and discards the rest, so

@@ -10,7 +10,7 @@ import (
 	"regexp/syntax"
 	"strings"
 
-	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/internal/redact"
 )
 
 // NotPattern is what is wrong with a regular expression.

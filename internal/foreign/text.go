@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/internal/redact"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/internal/redact"
 )
 
 func TestLine(t *testing.T) {

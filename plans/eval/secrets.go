@@ -9,8 +9,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/plans/lang"
-	"github.com/mxflow/mxflow/plans/redact"
 )
 
 // mark is one of our cty marks.

@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/mxflow/mxflow/internal/foreign"
-	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/internal/redact"
 )
 
 // Diagnostics is everything found wrong with a plan, in order of appearance.

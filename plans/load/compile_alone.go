@@ -6,9 +6,9 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
-	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/plans/rules"
 )
 

@@ -14,10 +14,10 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/internal/testing/planstest"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/plans/redact"
 )
 
 func digestOf(t *testing.T, src []byte) string {

@@ -16,18 +16,18 @@ import (
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
-	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
-	"github.com/mxflow/mxflow/steps/decide"
-	"github.com/mxflow/mxflow/steps/remote"
+	"github.com/mxflow/mxflow/steps/launch/remote"
 )
 
 type Options struct {

@@ -27,7 +27,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/launch"
-	"github.com/mxflow/mxflow/steps/remote"
+	"github.com/mxflow/mxflow/steps/launch/remote"
 )
 
 // Work makes launches for an mxflow on another machine, which orders them through in,

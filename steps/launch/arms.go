@@ -4,8 +4,8 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -50,7 +50,7 @@ func (l *Lab) Arms(s *runtime.Scope, f *plans.Feature) (a Arms, err error) {
 	return a, err
 }
 
-// ArmKeys returns arms as steps/decide knows them.
+// ArmKeys returns arms as runtime/decide knows them.
 func (a Arms) ArmKeys() decide.Arms {
 	arm := func(v *variant.Variant) decide.Arm {
 		if v == nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/steps/variant"
 )

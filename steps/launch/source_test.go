@@ -14,9 +14,9 @@ import (
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 

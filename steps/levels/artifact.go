@@ -12,15 +12,15 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps/decide"
-	"github.com/mxflow/mxflow/steps/profiling"
-	"github.com/mxflow/mxflow/steps/quality"
-	"github.com/mxflow/mxflow/steps/stress"
+	"github.com/mxflow/mxflow/steps/levels/profiling"
+	"github.com/mxflow/mxflow/steps/levels/quality"
+	"github.com/mxflow/mxflow/steps/levels/stress"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -139,7 +139,7 @@ func merged[V any](to, some map[string]V) map[string]V {
 	return to
 }
 
-// Judge judges levels of recorded launches, for steps/replay.
+// Judge judges levels of recorded launches, for runtime/replay.
 type Judge struct{ Store *store.Store }
 
 // Blocks are a protocol's levels for a launch.

@@ -12,11 +12,11 @@ import (
 	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/launch"
-	"github.com/mxflow/mxflow/steps/quality"
+	"github.com/mxflow/mxflow/steps/levels/quality"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 

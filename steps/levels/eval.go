@@ -12,7 +12,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/steps/launch"
-	"github.com/mxflow/mxflow/steps/quality"
+	"github.com/mxflow/mxflow/steps/levels/quality"
 )
 
 var evalKind = Kind{

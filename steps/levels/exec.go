@@ -19,14 +19,14 @@ import (
 	"github.com/mxflow/mxflow/engine/run"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/steps/program"
-	"github.com/mxflow/mxflow/steps/quality"
+	"github.com/mxflow/mxflow/steps/levels/quality"
 	"github.com/mxflow/mxflow/steps/variant"
+	"github.com/mxflow/mxflow/steps/work/program"
 )
 
 const (

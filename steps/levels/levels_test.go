@@ -16,8 +16,8 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/launch"
-	"github.com/mxflow/mxflow/steps/profiling"
-	"github.com/mxflow/mxflow/steps/quality"
+	"github.com/mxflow/mxflow/steps/levels/profiling"
+	"github.com/mxflow/mxflow/steps/levels/quality"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 

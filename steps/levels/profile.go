@@ -19,7 +19,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps/profiling"
+	"github.com/mxflow/mxflow/steps/levels/profiling"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps/stress"
+	"github.com/mxflow/mxflow/steps/levels/stress"
 )
 
 var stressKind = Kind{

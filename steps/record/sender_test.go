@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/plans/redact"
 )
 
 // An engine may repeat a secret anywhere in its answer.

@@ -8,13 +8,13 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps/agreement"
-	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/levels"
-	"github.com/mxflow/mxflow/steps/validity"
+	"github.com/mxflow/mxflow/steps/levels/agreement"
+	"github.com/mxflow/mxflow/steps/record/validity"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 

@@ -9,9 +9,9 @@ import (
 	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/levels"
 	"github.com/mxflow/mxflow/steps/variant"
 )

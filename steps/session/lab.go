@@ -1,6 +1,6 @@
 // Package session measures candidates and decides them: it qualifies each variant in its
 // own launch, launches the arms interleaved and in rounds, repeats launches that the
-// machine disturbed, and stops once no rule needs more. It asks steps/decide whether a
+// machine disturbed, and stops once no rule needs more. It asks runtime/decide whether a
 // rule is settled, and for the decision.
 package session
 
@@ -12,10 +12,10 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/record"
-	"github.com/mxflow/mxflow/steps/validity"
+	"github.com/mxflow/mxflow/steps/record/validity"
 )
 
 // Lab is what the sessions of one apply share.

@@ -8,11 +8,11 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/levels"
 	"github.com/mxflow/mxflow/steps/record"
@@ -20,7 +20,7 @@ import (
 )
 
 // Judge decides the outcomes of sessions and the levels of qualifications again, for
-// steps/replay. What was live then (processes, source trees on disk) is not checked.
+// runtime/replay. What was live then (processes, source trees on disk) is not checked.
 type Judge struct {
 	levels.Judge
 	labs map[*plans.Plan]*Lab

@@ -5,9 +5,9 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps/decide"
 )
 
 // earlier is a session on record that new launches might continue.

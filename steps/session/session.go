@@ -9,10 +9,10 @@ import (
 	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/launch"
-	"github.com/mxflow/mxflow/steps/validity"
+	"github.com/mxflow/mxflow/steps/record/validity"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 

@@ -15,8 +15,8 @@ import (
 	"github.com/mxflow/mxflow/internal/testing/planstest"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
 )

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/steps/decide"
+	"github.com/mxflow/mxflow/runtime/decide"
 )
 
 // stopReason is the reason that a session ends for a member: it makes no more launches for

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/plans/redact"
 )
 
 func TestMachineKeyAccepts(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/runtime"
-	"github.com/mxflow/mxflow/steps/decide"
+	"github.com/mxflow/mxflow/runtime/decide"
 )
 
 // Variant is an arm with what is started. Its knobs do not change: decisions have them too.

@@ -16,8 +16,8 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/steps/program"
 	"github.com/mxflow/mxflow/steps/variant"
+	"github.com/mxflow/mxflow/steps/work/program"
 )
 
 var execKind = Kind{

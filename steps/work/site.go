@@ -9,12 +9,12 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps/program"
+	"github.com/mxflow/mxflow/steps/work/program"
 )
 
 // Site is where the steps of one apply do their work.

@@ -22,11 +22,11 @@ import (
 	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/replay"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/report/page"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
-	"github.com/mxflow/mxflow/steps/replay"
 )
 
 // look is how often an open page is updated, and the minimum time between rebuilds of a

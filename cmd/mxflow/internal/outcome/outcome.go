@@ -15,10 +15,10 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/steps/apply"
-	"github.com/mxflow/mxflow/steps/decide"
 )
 
 // Print prints a run: a row for each feature and gate, and for what else did not pass, what

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/apply"

@@ -20,11 +20,11 @@ import (
 	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps/ab"
 	"github.com/mxflow/mxflow/steps/apply"
-	"github.com/mxflow/mxflow/steps/decide"
+	"github.com/mxflow/mxflow/steps/questions/ab"
 )
 
 // AB shows a comparison of two commands: the question before, the answer after the run.

@@ -22,7 +22,7 @@ import (
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
-	"github.com/mxflow/mxflow/steps/ab"
+	"github.com/mxflow/mxflow/steps/questions/ab"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens")

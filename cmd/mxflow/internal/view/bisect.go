@@ -20,8 +20,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/apply"
-	"github.com/mxflow/mxflow/steps/arms"
-	"github.com/mxflow/mxflow/steps/bisect"
+	"github.com/mxflow/mxflow/steps/questions/arms"
+	"github.com/mxflow/mxflow/steps/questions/bisect"
 )
 
 // Bisect shows a search: the question, a line for each candidate, and the answer, which is

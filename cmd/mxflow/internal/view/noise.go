@@ -6,7 +6,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/steps/decide"
+	"github.com/mxflow/mxflow/runtime/decide"
 )
 
 // Noise is how much launches varied of a plan's baseline and copies of it.

@@ -11,7 +11,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/steps/replay"
+	"github.com/mxflow/mxflow/runtime/replay"
 )
 
 // Replay is what deciding again from the record came to.

@@ -17,7 +17,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps/arms"
+	"github.com/mxflow/mxflow/steps/questions/arms"
 )
 
 // Job is a search on a plan's engine: an Oracle that asks an apply.

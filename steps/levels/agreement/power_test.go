@@ -13,7 +13,7 @@ import (
 // not its parent's model's is shown to agree, and how often that is refuted. It is the table
 // of docs/internals/evidence/README.md:
 //
-//	MXFLOW_TEST_LONG=1 go test -v -run TestPower ./steps/agreement
+//	MXFLOW_TEST_LONG=1 go test -v -run TestPower ./steps/levels/agreement
 //
 // A session has four launches of each arm with 16 answers of 32 tokens, and near-ties at
 // one position in thirty, at which the parent does not repeat itself.

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps/arms"
+	"github.com/mxflow/mxflow/steps/questions/arms"
 )
 
 // Plan is the comparison as a plan, for a file in a folder that may not exist yet; the

@@ -6,8 +6,8 @@ import (
 
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/rules"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/steps"
-	"github.com/mxflow/mxflow/steps/decide"
 )
 
 // A number that a command prints too is held against it without a rule; one of a workload of several

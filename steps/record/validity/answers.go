@@ -11,7 +11,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/steps/agreement"
+	"github.com/mxflow/mxflow/steps/levels/agreement"
 	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/variant"
 )

@@ -12,8 +12,8 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
 )

@@ -1,6 +1,6 @@
 // Package bisect finds which of many versions of an engine made it slower or wrong: the
 // commits of a source, images, or package pins between a good and a bad one. It searches, asks
-// each question of an apply (steps/arms, load.Options.Question) and reads the answer from the
+// each question of an apply (steps/questions/arms, load.Options.Question) and reads the answer from the
 // record. It decides nothing itself: rules and levels do.
 package bisect
 

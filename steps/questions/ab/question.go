@@ -25,8 +25,8 @@ import (
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/steps/arms"
-	"github.com/mxflow/mxflow/steps/quality"
+	"github.com/mxflow/mxflow/steps/levels/quality"
+	"github.com/mxflow/mxflow/steps/questions/arms"
 )
 
 // Question is what the user asks about two commands.

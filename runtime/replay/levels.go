@@ -11,8 +11,8 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/steps/decide"
 )
 
 // Judge decides levels again from what their launches keep: a levels.Judge, as this

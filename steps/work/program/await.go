@@ -12,7 +12,7 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 

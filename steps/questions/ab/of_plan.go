@@ -12,7 +12,7 @@ import (
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
-	"github.com/mxflow/mxflow/steps/arms"
+	"github.com/mxflow/mxflow/steps/questions/arms"
 )
 
 // CheckOf makes a question about a user's plan: two revisions or pins of its engine's source,

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/internal/shell"
-	"github.com/mxflow/mxflow/plans/redact"
 )
 
 // Arm is one side of a comparison from the command line.

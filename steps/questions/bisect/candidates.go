@@ -15,7 +15,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/steps/arms"
+	"github.com/mxflow/mxflow/steps/questions/arms"
 )
 
 // Candidate is a version of the engine.
