@@ -107,13 +107,13 @@ func attrOf(f reflect.StructField) Attr {
 		Doc: quoted.ReplaceAllString(tag("doc"), "$1`$2`"),
 	}
 	a.Filled, a.Unique = tag("filled") == "true", tag("unique") == "true"
-	for key, words := range map[string]*[]string{
-		"oneof": &a.OneOf, "excludes": &a.Excludes, "requires": &a.Requires, "unless": &a.Unless,
-	} {
-		if text := tag(key); text != "" {
-			*words = strings.Split(text, "|")
+	words := func(key string) []string {
+		if tag(key) == "" {
+			return nil
 		}
+		return strings.Split(tag(key), "|")
 	}
+	a.OneOf, a.Excludes, a.Requires, a.Unless = words("oneof"), words("excludes"), words("requires"), words("unless")
 	number := func(key string) float64 {
 		n, err := strconv.ParseFloat(tag(key), 64)
 		if tag(key) != "" && err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 )
@@ -303,8 +304,8 @@ func (ns *Namespace) target(in *plans.Input, path []string, _ *Scope) (*plans.In
 	switch {
 	case !ok:
 		var numbers []string
-		for of, metrics := range t.Metrics {
-			for metric := range metrics {
+		for of, metrics := range sorted.All(t.Metrics) {
+			for metric := range sorted.All(metrics) {
 				numbers = append(numbers, of+"."+metric)
 			}
 		}
