@@ -13,7 +13,9 @@ import (
 
 // Judge decides the outcomes of steps, levels and sessions again from their artifacts,
 // for runtime/replay.
-type Judge struct{ session.Judge }
+type Judge struct {
+	session.Judge
+}
 
 // NewJudge judges what a state directory holds.
 func NewJudge(st *store.Store) *Judge {

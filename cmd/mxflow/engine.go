@@ -150,7 +150,7 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 	if !a.json {
 		fmt.Fprintf(a.stderr, "starting engine %s\n", key)
 	}
-	out, err := levels.CheckEngine(soft, hard, &lab.Lab.Lab, key, set)
+	out, err := levels.CheckEngine(soft, hard, lab.Launches, key, set)
 	switch {
 	case errors.Is(err, context.Canceled):
 		a.exit = verdict.ExitInterrupted

@@ -70,7 +70,7 @@ A rule that was relaxed after its launches were seen is measured again.`,
 			}
 			v := &view.Preview{Plan: p, States: shown, Estimate: apply.EstimateOf(p, apply.LaunchHistoryOf(st), shown), Changes: changesOf(st, p, vars)}
 			if p.Baseline != nil {
-				v.Baseline, _ = lab.BaselineSpec() // only shown
+				v.Baseline, _ = lab.Variants.BaselineSpec() // only shown
 			}
 			if a.json {
 				a.printJSON(v.JSON())
@@ -80,7 +80,7 @@ A rule that was relaxed after its launches were seen is measured again.`,
 			if detailed && slices.ContainsFunc(shown, func(st *runtime.State) bool { return st.Locked.IsZero() && !st.Recorded }) {
 				a.exit = exitChanges
 			}
-			for _, n := range append(apply.MachineChanges(st, p), lab.Unidentified()...) {
+			for _, n := range append(apply.MachineChanges(st, p), lab.Variants.Unidentified()...) {
 				a.note(n)
 			}
 			return nil

@@ -129,7 +129,7 @@ func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
 	r := &run{Options: o, id: runID(time.Now()), plan: o.Loaded.Plan, store: st, watch: watch, secrets: redact.New(o.Loaded.Plan.Secrets())}
 	runner, err := r.begin(lock)
 	if r.lab != nil {
-		defer r.lab.Close()
+		defer r.lab.Launches.Close()
 	}
 	if r.pool != nil {
 		defer r.pool.Close()
@@ -142,7 +142,7 @@ func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range r.lab.Unidentified() {
+	for _, n := range r.lab.Variants.Unidentified() {
 		watch.Note(n)
 	}
 	known := LaunchHistoryOf(st)
@@ -242,7 +242,7 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 		return nil, err
 	}
 	if r.pool != nil {
-		lab.Elsewhere = r.pool
+		lab.Launches.Elsewhere = r.pool
 	}
 	sum, sums, err := putSources(r.store, r.Loaded, redact.OnlyWhole(r.plan.Secrets()))
 	if err != nil {
@@ -263,9 +263,9 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	if start.Rules, err = seal.Rules(r.plan); err != nil { // a file that judges cannot be read: nothing is paid
 		start.Rules = ""
 	}
-	lab.Draws, start.Draws = ledger.NewDraws()
-	if lab.Since != r.id {
-		start.Since = lab.Since
+	lab.Launches.Draws, start.Draws = ledger.NewDraws()
+	if lab.Variants.Since != r.id {
+		start.Since = lab.Variants.Since
 	}
 	for _, n := range r.Graph.Nodes {
 		start.Nodes = append(start.Nodes, n.ID)

@@ -48,41 +48,41 @@ func NewLab(w Wiring) (*steps.Lab, error) {
 	}
 	launchers := w.launchers()
 	lab := steps.NewLab(w.Plan, w.Graph)
-	lab.Store, lab.Launcher, lab.Images, lab.Owner = w.Store, launchers, launchers, w.Owner
+	lab.Launches.Store, lab.Launches.Launcher, lab.Variants.Images, lab.Launches.Owner = w.Store, launchers, launchers, w.Owner
 	if w.RunDir != "" {
 		var err error
-		if lab.RunDir, err = filepath.Abs(w.RunDir); err != nil {
+		if lab.Launches.RunDir, err = filepath.Abs(w.RunDir); err != nil {
 			return nil, fmt.Errorf("no path of the run's folder: %w", err)
 		}
 	}
-	lab.MachineKey = variant.MachineKey(machine.Environment(), w.Plan)
+	lab.Variants.MachineKey = variant.MachineKey(machine.Environment(), w.Plan)
 	if !w.Plan.Executor.IsRemote() {
-		lab.Boot = machine.BootID() // else places have their own boot, and applies may run anywhere
+		lab.Launches.Boot = machine.BootID() // else places have their own boot, and applies may run anywhere
 	}
-	lab.KindVersions = map[string]string{"embedded": embedded.Version}
-	lab.Since = w.countsSince()
+	lab.Variants.KindVersions = map[string]string{"embedded": embedded.Version}
+	lab.Variants.Since = w.countsSince()
 	if w.Store != nil && !w.Plan.Executor.IsRemote() {
-		lab.Opened, lab.Result = lab.OpenedBy, lab.IsResult
+		lab.Variants.Opened, lab.Variants.Result = lab.Launches.OpenedBy, lab.Launches.IsResult
 	}
 	if dir, err := os.UserCacheDir(); err == nil {
-		lab.Read.Cache = filepath.Join(dir, "mxflow", "files")
+		lab.Variants.Read.Cache = filepath.Join(dir, "mxflow", "files")
 	}
 	if w.Store != nil {
 		if state, err := filepath.Abs(w.Store.Dir()); err == nil {
-			lab.Read.Own = []string{state}
+			lab.Variants.Read.Own = []string{state}
 			if real, err := filepath.EvalSymlinks(state); err == nil {
-				lab.Read.Own = append(lab.Read.Own, real)
+				lab.Variants.Read.Own = append(lab.Variants.Read.Own, real)
 			}
 		}
 	}
-	lab.Redact = redact.New(w.Plan.Secrets())
-	if !lab.Redact.Active() {
+	lab.Launches.Redact = redact.New(w.Plan.Secrets())
+	if !lab.Launches.Redact.Active() {
 		return lab, nil
 	}
 	dir := ""
 	if w.Store != nil {
 		dir = w.Store.Dir()
-		w.Store.CleanWith(func(r *ledger.Record) { lab.Redact.Clean(r, Identities...) })
+		w.Store.CleanWith(func(r *ledger.Record) { lab.Launches.Redact.Clean(r, Identities...) })
 	}
 	key, err := store.SecretKey(dir)
 	if err != nil {
@@ -90,7 +90,7 @@ func NewLab(w Wiring) (*steps.Lab, error) {
 	}
 	// A secret is part of measurement keys, as another one may mean another measurement;
 	// but it must not be possible to guess it from the ledger.
-	lab.Seal = redact.NewWith(w.Plan.Secrets(), func(secret string) string { return redact.Sealed(key, secret) })
+	lab.Variants.Seal = redact.NewWith(w.Plan.Secrets(), func(secret string) string { return redact.Sealed(key, secret) })
 	return lab, nil
 }
 

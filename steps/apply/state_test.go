@@ -101,8 +101,8 @@ func TestClearLeft(t *testing.T) {
 func TestBoot(t *testing.T) {
 	for kind, want := range map[string]string{plans.LocalExecutor: machine.BootID(), plans.SlurmExecutor: ""} {
 		lab, err := NewLab(Wiring{Plan: &plans.Plan{Executor: &plans.Executor{Kind: kind}}})
-		if err != nil || lab.Boot != want {
-			t.Errorf("%s: %q, %v", kind, lab.Boot, err)
+		if err != nil || lab.Launches.Boot != want {
+			t.Errorf("%s: %q, %v", kind, lab.Launches.Boot, err)
 		}
 	}
 }

@@ -159,7 +159,7 @@ func (w *worker) close() {
 		<-w.done
 	}
 	if w.lab != nil {
-		w.lab.Close()
+		w.lab.Launches.Close()
 	}
 	if w.store != nil {
 		_ = w.store.Close()
@@ -297,10 +297,10 @@ func (w *worker) make(ctx context.Context, o *launch.Order) (*launch.OrderResult
 	o.Record.Place = w.place
 	sent := o.Record.Prompts // the sender of the order has them
 	s := &runtime.Scope{
-		Plan: w.lab.Plan, Node: node, Run: o.Run, Context: ctx, Hard: hard,
+		Plan: w.lab.Variants.Plan, Node: node, Run: o.Run, Context: ctx, Hard: hard,
 		Emit: func(ev runtime.Event) { _ = w.wire.Send(remote.Message{Event: &ev}) },
 	}
-	result, err := w.lab.Carry(ctx, s, o)
+	result, err := w.lab.Sessions.Carry(ctx, s, o)
 	if err != nil {
 		return nil, err
 	}
@@ -324,7 +324,7 @@ func (r *run) newPool(owner string) (*remote.Pool, error) {
 	if !r.plan.Executor.IsRemote() {
 		return nil, nil
 	}
-	h := remote.Hello{Since: r.lab.Since, Plan: r.Path, Inputs: r.Loaded.Inputs(), Digest: r.plan.Digest(), Owner: owner}
+	h := remote.Hello{Since: r.lab.Variants.Since, Plan: r.Path, Inputs: r.Loaded.Inputs(), Digest: r.plan.Digest(), Owner: owner}
 	h.Inputs.Sealed = nil // it receives all
 	var err error
 	if h.Dir, err = os.Getwd(); err != nil {

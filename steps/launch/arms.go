@@ -36,7 +36,7 @@ func (l *Lab) Arms(s *runtime.Scope, f *plans.Feature) (a Arms, err error) {
 		return a, err
 	}
 	resolve := func(arm decide.Arm) (*variant.Variant, error) {
-		return l.ResolveWith(s, arm.Name, arm.Engine, arm.Set)
+		return l.Variants.ResolveWith(s, arm.Name, arm.Engine, arm.Set)
 	}
 	if a.Root, err = resolve(planned.Root); err != nil {
 		return a, err
@@ -64,7 +64,7 @@ func (a Arms) ArmKeys() decide.Arms {
 // View is what a decision may see in an apply.
 func (l *Lab) View(s *runtime.Scope) *decide.View {
 	v := &decide.View{
-		Plan: l.Plan, Graph: l.Graph, Outcome: s.Outcome, LockedBy: s.LockedBy, Goals: l.goals,
+		Plan: l.Variants.Plan, Graph: l.Graph, Outcome: s.Outcome, LockedBy: s.LockedBy, Goals: l.goals,
 		Arms: func(f *plans.Feature) (decide.Arms, error) {
 			a, err := l.Arms(s, f)
 			if err != nil {
@@ -90,6 +90,6 @@ func (l *Lab) View(s *runtime.Scope) *decide.View {
 
 // goals are the plan's goals, computed once.
 func (l *Lab) goals() map[string]ledger.Goal {
-	l.asking.Do(func() { l.asked = decide.Goals(l.Plan) })
+	l.asking.Do(func() { l.asked = decide.Goals(l.Variants.Plan) })
 	return l.asked
 }

@@ -94,7 +94,7 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 	}
 	base := l.stateFolder("caches")
 	if c.Dir != "" {
-		base = l.Plan.Abs(c.Dir)
+		base = l.Variants.Plan.Abs(c.Dir)
 	}
 	base, err := filepath.Abs(base)
 	if err != nil {

@@ -122,7 +122,7 @@ func TestFirstRequest(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := httptest.NewServer(oneToken(c.path, c.model))
 			defer s.Close()
-			st := &Started{Client: openai.New(s.URL, "m"), Record: &ledger.Launch{}, Lab: &Lab{Resolver: variant.Resolver{Plan: &plans.Plan{}}}}
+			st := &Started{Client: openai.New(s.URL, "m"), Record: &ledger.Launch{}, Lab: &Lab{Variants: &variant.Resolver{Plan: &plans.Plan{}}}}
 			err := st.firstRequest(t.Context(), &variant.Variant{Spec: engine.Spec{Kind: "openai"}})
 			_, timed := st.Record.Metrics["engine.first_request_s"]
 			switch {
@@ -144,7 +144,7 @@ func TestFirstRequest(t *testing.T) {
 		oneToken("/v1/completions", "m").ServeHTTP(w, r)
 	}))
 	defer s.Close()
-	busy := &Started{Client: openai.New(s.URL, "m"), Record: &ledger.Launch{}, Lab: &Lab{Resolver: variant.Resolver{Plan: &plans.Plan{}}}}
+	busy := &Started{Client: openai.New(s.URL, "m"), Record: &ledger.Launch{}, Lab: &Lab{Variants: &variant.Resolver{Plan: &plans.Plan{}}}}
 	if err := busy.firstRequest(t.Context(), &variant.Variant{Spec: engine.Spec{Kind: "openai"}}); err != nil || refused != 3 || len(busy.Record.Metrics) != 1 {
 		t.Errorf("a busy server was asked %d times: %v", refused, err)
 	}
@@ -175,7 +175,7 @@ func TestFirstRequest(t *testing.T) {
 		}
 	}
 	// What is no server is not asked.
-	st := &Started{Record: &ledger.Launch{}, Lab: &Lab{Resolver: variant.Resolver{Plan: &plans.Plan{}}}}
+	st := &Started{Record: &ledger.Launch{}, Lab: &Lab{Variants: &variant.Resolver{Plan: &plans.Plan{}}}}
 	if err := st.firstRequest(t.Context(), &variant.Variant{Spec: engine.Spec{Kind: "command"}}); err != nil || st.Record.Metrics != nil {
 		t.Errorf("a command was asked: %v", err)
 	}

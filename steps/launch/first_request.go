@@ -40,7 +40,7 @@ func (st *Started) firstRequest(ctx context.Context, v *variant.Variant) error {
 		return nil
 	}
 	limit := firstTimeout
-	if e := st.Lab.Plan.Engine(v.Engine); e != nil && e.FirstTimeout > 0 {
+	if e := st.Lab.Variants.Plan.Engine(v.Engine); e != nil && e.FirstTimeout > 0 {
 		limit = e.FirstTimeout
 	}
 	r := openai.Request{Prompt: firstPrompt, MaxTokens: 1, Timeouts: openai.Timeouts{Total: limit, First: limit, Stall: limit}}

@@ -226,7 +226,7 @@ func gpuWait(c code.Fact, wait time.Duration, until string) verdict.Reason {
 // names but does not exist is an error.
 func (l *Lab) gpusOf(ctx context.Context, v *variant.Variant, on *ledger.Place, note func(verdict.Reason)) (u gpuUse, err error) {
 	var blocks []*plans.Block
-	if e := l.Plan.Engine(v.Engine); e != nil {
+	if e := l.Variants.Plan.Engine(v.Engine); e != nil {
 		blocks = e.Parts["gpu"]
 	}
 	if u.Config, err = variant.GPUOf(blocks); err != nil {

@@ -88,7 +88,7 @@ func (st *Started) keepUsed(v *variant.Variant) (keep func()) {
 	return func() {
 		for i, f := range used.Opened.Files {
 			used.Opened.Files[i].Digest = source.Replaced
-			if now, err := st.Lab.Read.File(f.Path); f.Digest == "" && err == nil && now.Same(f) {
+			if now, err := st.Lab.Variants.Read.File(f.Path); f.Digest == "" && err == nil && now.Same(f) {
 				used.Opened.Files[i].Digest = now.Digest
 			}
 		}
@@ -109,7 +109,7 @@ func (st *Started) keepUsed(v *variant.Variant) (keep func()) {
 				inTree := root.Holds != source.HoldsPackages && slices.ContainsFunc(v.Spec.Trees, isIn)
 				return inTree || host(root.Dir+"/") == ""
 			})
-			ran := st.Lab.Read.Take(code)
+			ran := st.Lab.Variants.Read.Take(code)
 			ran.Files = slices.DeleteFunc(ran.Files, func(f source.File) bool { return f.Modified >= st.Began.UnixNano() })
 			used.Opened = used.Opened.And(ran.Minus(used.Named))
 		}
@@ -180,7 +180,7 @@ func (l *Lab) Used(launch *ledger.Launch) source.Used {
 		return known
 	}
 	used := UsedBy(l.Store, launch)
-	used.Named, used.Opened = l.Counts(used.Named), l.Counts(used.Opened)
+	used.Named, used.Opened = l.Variants.Counts(used.Named), l.Variants.Counts(used.Opened)
 	if l.usedBy == nil {
 		l.usedBy = map[string]source.Used{}
 	}
@@ -205,7 +205,7 @@ func UsedBy(st *store.Store, launch *ledger.Launch) (used source.Used) {
 func (l *Lab) OpenedBy(key string) (all source.Identity) {
 	for _, launch := range slices.Backward(l.Store.Launches(store.LaunchFilter{VariantKey: key})) {
 		opened := l.Used(launch).Opened
-		if l.Since != "" && l.Store.Origin(launch).Run >= l.Since {
+		if l.Variants.Since != "" && l.Store.Origin(launch).Run >= l.Variants.Since {
 			opened.Unknown = ""
 			gone := func(f source.File) bool { return f.Digest == source.Replaced }
 			opened.Files = slices.DeleteFunc(slices.Clone(opened.Files), gone)
@@ -278,11 +278,11 @@ func (l *Lab) WhatChanged(s *runtime.Scope, vs ...*variant.Variant) verdict.Reas
 		if last == nil || last.VariantKey == v.Key {
 			continue
 		}
-		was, now := l.Used(last).All(), l.Counts(v.Spec.Identity)
-		now = now.And(l.Read.Take(was.Minus(now).Code()))
+		was, now := l.Used(last).All(), l.Variants.Counts(v.Spec.Identity)
+		now = now.And(l.Variants.Read.Take(was.Minus(now).Code()))
 		var names []string
-		for _, path := range l.Read.Changed(was, now) {
-			names = append(names, l.DisplayPath(path))
+		for _, path := range l.Variants.Read.Changed(was, now) {
+			names = append(names, l.Variants.DisplayPath(path))
 		}
 		if names != nil {
 			return verdict.Say("files.changed", "{files:10}", verdict.List("files", names)).On(v.Name)
@@ -344,21 +344,21 @@ func (l *Lab) Moved(
 		}
 		seen[launch.Files] = true
 		for _, v := range vs {
-			if names := l.Read.Moved(v.Spec.Identity, l.Used(launch).All()); len(names) > 0 {
-				return verdict.New(code.TreeMovedBefore, verdict.Text("launch", launch.ID)).On(l.DisplayPath(names[0]))
+			if names := l.Variants.Read.Moved(v.Spec.Identity, l.Used(launch).All()); len(names) > 0 {
+				return verdict.New(code.TreeMovedBefore, verdict.Text("launch", launch.ID)).On(l.Variants.DisplayPath(names[0]))
 			}
 		}
 		for _, before := range launches[:i] {
-			if names := l.Read.Moved(l.Used(before).All(), l.Used(launch).All()); len(names) > 0 {
+			if names := l.Variants.Read.Moved(l.Used(before).All(), l.Used(launch).All()); len(names) > 0 {
 				return verdict.New(code.TreeMoved, verdict.List("files", []string{filepath.Base(names[0])}),
-					verdict.Text("one", before.ID), verdict.Text("other", launch.ID)).On(l.DisplayPath(filepath.Dir(names[0])))
+					verdict.Text("one", before.ID), verdict.Text("other", launch.ID)).On(l.Variants.DisplayPath(filepath.Dir(names[0])))
 			}
 		}
 	}
 	if path := l.movedSince(ctx, launches, vs); path != "" {
 		return verdict.Say("file.moved_since",
 			"{subject}, which an engine here may run, was changed, created or removed during or after the "+
-				"measurement: find the program that did it (it may be an engine), and apply again").On(l.DisplayPath(path))
+				"measurement: find the program that did it (it may be an engine), and apply again").On(l.Variants.DisplayPath(path))
 	}
 	return verdict.Reason{}
 }
@@ -378,10 +378,10 @@ func (l *Lab) movedSince(ctx context.Context, launches []*ledger.Launch, vs []*v
 			since = launch.Started
 		}
 	}
-	if since.IsZero() || l.Plan.Executor.IsRemote() {
+	if since.IsZero() || l.Variants.Plan.Executor.IsRemote() {
 		return ""
 	}
-	l.Read.Forget()
+	l.Variants.Read.Forget()
 	for _, v := range vs {
 		was, wrote, folders, trees := v.Spec.Identity, []string{}, []source.Root{}, map[string]ledger.Tree{}
 		for _, launch := range launches {
@@ -405,7 +405,7 @@ func (l *Lab) movedSince(ctx context.Context, launches []*ledger.Launch, vs []*v
 		was.Files = slices.DeleteFunc(slices.Clone(was.Files), func(f source.File) bool {
 			return f.Digest == source.Replaced || slices.Contains(wrote, f.Path)
 		})
-		now, compared, sites := l.Read.Take(was.Code()), map[string]bool{}, []string{}
+		now, compared, sites := l.Variants.Read.Take(was.Code()), map[string]bool{}, []string{}
 		for _, f := range was.Files {
 			compared[f.Path] = true
 		}
@@ -419,7 +419,7 @@ func (l *Lab) movedSince(ctx context.Context, launches []*ledger.Launch, vs []*v
 			in := slices.ContainsFunc(slices.Compact(sites), func(site string) bool { return strings.HasPrefix(path, site) })
 			return in && !compared[path] && !source.IsCode(path) && filepath.Ext(path) != ".pth"
 		}
-		for _, path := range l.Read.Changed(was, now) {
+		for _, path := range l.Variants.Read.Changed(was, now) {
 			if !isData(path) {
 				return path
 			}

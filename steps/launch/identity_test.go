@@ -50,15 +50,15 @@ func TestMovedTrees(t *testing.T) {
 func TestMovedPackages(t *testing.T) {
 	for _, accepted := range []string{"", "packages"} {
 		l, _ := sourceLab(t)
-		l.Plan.Baseline = &plans.Baseline{AcceptFingerprint: []string{accepted}}
+		l.Variants.Plan.Baseline = &plans.Baseline{AcceptFingerprint: []string{accepted}}
 		file := filepath.Join(t.TempDir(), "site-packages", "kern", "__init__.py")
 		root := source.Root{Dir: filepath.Dir(filepath.Dir(file)), Holds: source.HoldsPackages}
 		var launches []*ledger.Launch
 		for _, text := range []string{"one", "one", "two"} {
 			must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
 			must.Write(t, file, text)
-			l.Read.Forget()
-			text, err := json.Marshal(source.Used{Named: l.Read.Take(source.Code{Roots: []source.Root{root}})})
+			l.Variants.Read.Forget()
+			text, err := json.Marshal(source.Used{Named: l.Variants.Read.Take(source.Code{Roots: []source.Root{root}})})
 			must.Do(t, err)
 			sum, err := l.Store.Put(text)
 			must.Do(t, err)

@@ -45,10 +45,10 @@ func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant.Variant
 	doc := &machine.Document{
 		Launch: machine.LaunchData{
 			ID: r.ID, Session: r.Session, Purpose: r.Purpose, Variant: r.Variant, Ordinal: r.Ordinal,
-			Started: r.Started, Boot: machine.BootID(), Run: s.Run, Plan: l.Plan.Name,
+			Started: r.Started, Boot: machine.BootID(), Run: s.Run, Plan: l.Variants.Plan.Name,
 		},
 		Engine: machine.EngineData{
-			Kind: v.Spec.Kind, Launcher: string(v.Spec.How()), Version: l.KindVersions[v.Spec.Kind], Program: r.Engine["program"],
+			Kind: v.Spec.Kind, Launcher: string(v.Spec.How()), Version: l.Variants.KindVersions[v.Spec.Kind], Program: r.Engine["program"],
 			Command: slices.Clone(v.Spec.Command), Dir: v.Spec.Dir, Knobs: v.Knobs,
 			Env: shownEnv(v.Spec.Env), Inherited: inheritedEnv(v.Spec), Unset: v.Spec.Unset,
 		},
@@ -111,7 +111,7 @@ func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant.Variant
 func (l *Lab) metadataRequest(v *variant.Variant, st *Started) machine.MetadataRequest {
 	q := machine.MetadataRequest{
 		GPUs: st.GPU.UUIDs(), Also: map[string]string{},
-		Model: variant.ModelOf(v.Spec, l.Plan.Engine(v.Engine)), Revision: variant.FlagOf(v.Spec.Command, "--revision"),
+		Model: variant.ModelOf(v.Spec, l.Variants.Plan.Engine(v.Engine)), Revision: variant.FlagOf(v.Spec.Command, "--revision"),
 		Python: variant.PythonOf(v.Spec), Packages: variant.IsPython(v.Spec),
 	}
 	if st.Inst != nil && v.Spec.Endpoint == nil {
@@ -121,7 +121,7 @@ func (l *Lab) metadataRequest(v *variant.Variant, st *Started) machine.MetadataR
 			q.Also["image"] = image
 		}
 	}
-	if e := l.Plan.Engine(v.Engine); e != nil && len(e.Parts["metadata"]) > 0 {
+	if e := l.Variants.Plan.Engine(v.Engine); e != nil && len(e.Parts["metadata"]) > 0 {
 		var c variant.Metadata
 		if err := e.Parts["metadata"][0].Decode(&c); err == nil {
 			q.Repos, q.Commands = c.Repos, c.Commands

@@ -37,12 +37,12 @@ type Order struct {
 // Variant resolves the ordered variant. It returns an error if this machine would start
 // something else.
 func (l *Lab) Variant(s *runtime.Scope, o decide.Arm) (*variant.Variant, error) {
-	v, err := l.Resolve(s, o.Name, o.Engine, o.Knobs)
+	v, err := l.Variants.Resolve(s, o.Name, o.Engine, o.Knobs)
 	if err == nil && o.Row {
 		v = v.AsRow()
 	}
 	if err == nil && v.Key != o.Key {
-		err = fmt.Errorf("variant %s of engine %s would start something else here: its program (%s), Python packages, or inputs of the plan from this host differ from those that the plan was applied with; put the same files there", o.Name, o.Engine, l.Program(runtime.ContextOf(s), v.Spec))
+		err = fmt.Errorf("variant %s of engine %s would start something else here: its program (%s), Python packages, or inputs of the plan from this host differ from those that the plan was applied with; put the same files there", o.Name, o.Engine, l.Variants.Program(runtime.ContextOf(s), v.Spec))
 	}
 	if err != nil {
 		err = &verdict.Fault{Reason: verdict.New(code.WorkerRefuses, verdict.Err(err))}
@@ -143,7 +143,7 @@ func (l *Lab) identify(ctx context.Context, s *runtime.Scope, v *variant.Variant
 	record.Variant, record.VariantKey, record.Node, record.BootID = v.Name, v.Key, s.Node.ID, l.Boot
 	record.Block, record.Knobs = v.Engine, maps.Clone(v.Knobs)
 	record.Engine = map[string]string{
-		"kind": v.Spec.Kind, "command": strings.Join(v.Spec.Command, " "), "program": l.Program(ctx, v.Spec),
+		"kind": v.Spec.Kind, "command": strings.Join(v.Spec.Command, " "), "program": l.Variants.Program(ctx, v.Spec),
 	}
 	for k, value := range shownEnv(v.Spec.Env) {
 		record.Engine["env."+k] = value

@@ -17,7 +17,7 @@ import (
 // host; none if there is no executor, if it has other machines, or if one of the variants
 // cannot run twice at once. The error names a device that does not exist.
 func (l *Lab) Places(ctx context.Context, vs []*variant.Variant) ([]*ledger.Place, error) {
-	if l.Plan.Executor == nil || l.Plan.Executor.IsRemote() || l.OnePlace(vs) {
+	if l.Variants.Plan.Executor == nil || l.Variants.Plan.Executor.IsRemote() || l.OnePlace(vs) {
 		return nil, nil
 	}
 	l.placing.Do(func() { l.places, l.unplaced = l.divide(ctx) })
@@ -27,7 +27,7 @@ func (l *Lab) Places(ctx context.Context, vs []*variant.Variant) ([]*ledger.Plac
 // OnePlace reports whether launches of some variants run one after the other, however
 // many places there are: one of them cannot run twice at once on this host.
 func (l *Lab) OnePlace(vs []*variant.Variant) bool {
-	return !l.Plan.Executor.IsRemote() && slices.ContainsFunc(vs, func(v *variant.Variant) bool { return !canRunInParallel(v.Spec) })
+	return !l.Variants.Plan.Executor.IsRemote() && slices.ContainsFunc(vs, func(v *variant.Variant) bool { return !canRunInParallel(v.Spec) })
 }
 
 // canRunInParallel reports whether a Spec can run several times at once, each on GPUs that it
@@ -44,7 +44,7 @@ func canRunInParallel(spec engine.Spec) bool {
 
 // divide distributes the executor's GPUs.
 func (l *Lab) divide(ctx context.Context) (places []*ledger.Place, err error) {
-	x := l.Plan.Executor
+	x := l.Variants.Plan.Executor
 	for i := range x.Places() {
 		places = append(places, &ledger.Place{Name: "slot " + strconv.Itoa(i+1)})
 	}

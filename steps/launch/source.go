@@ -117,7 +117,7 @@ func (l *Lab) worktreeOf(spec *engine.Spec, src *engine.Source) (worktree, error
 		base = l.stateFolder("worktrees")
 	}
 	base, err := filepath.Abs(base)
-	w := worktree{lab: l, src: src, base: base, key: variant.BuildKey(&l.Resolver, src, spec.Sources)}
+	w := worktree{lab: l, src: src, base: base, key: variant.BuildKey(l.Variants, src, spec.Sources)}
 	w.marks = map[string]string{"{source}": w.dir(), engine.SourceMark(src.Name): w.dir()}
 	for _, other := range spec.Sources {
 		if !slices.Contains(src.Uses, other.Name) {

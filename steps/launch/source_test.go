@@ -33,7 +33,7 @@ func sourceLab(t *testing.T) (*Lab, string) {
 	must.Git(t, repo, "init", "-q")
 	must.Git(t, repo, "add", ".")
 	must.Git(t, repo, "commit", "-qm", "first")
-	return &Lab{Resolver: variant.Resolver{Plan: &plans.Plan{Dir: dir}}, Store: st, Owner: "test-" + runtime.ShortID(dir), RunDir: filepath.Join(dir, "run")}, repo
+	return &Lab{Variants: &variant.Resolver{Plan: &plans.Plan{Dir: dir}}, Store: st, Owner: "test-" + runtime.ShortID(dir), RunDir: filepath.Join(dir, "run")}, repo
 }
 
 func scope() *runtime.Scope {
@@ -55,7 +55,7 @@ func TestSourceReachesContainers(t *testing.T) {
 	l, repo := sourceLab(t)
 	given := engine.Spec{
 		Command: []string{"python3", "{source.engine}/serve.py"}, Env: map[string]string{"PYTHONPATH": "{source.engine}"},
-		Sources: []*engine.Source{l.SourceOf(nil, variant.SourceConfig{Name: "engine", Repo: repo, Ref: "HEAD"})}, Caches: &engine.Caches{State: "warm"},
+		Sources: []*engine.Source{l.Variants.SourceOf(nil, variant.SourceConfig{Name: "engine", Repo: repo, Ref: "HEAD"})}, Caches: &engine.Caches{State: "warm"},
 		Docker: &engine.Docker{Image: "x", Volumes: map[string]string{"/models": "/models"}},
 	}
 	spec, _, err := provided(t, l, given)
@@ -86,7 +86,7 @@ func TestSourceReachesContainers(t *testing.T) {
 	if _, _, err = provided(t, l, given); err == nil || !strings.Contains(err.Error(), "mount") {
 		t.Errorf("a running container without a mount: %v", err)
 	}
-	given.Sources = []*engine.Source{l.SourceOf(nil, variant.SourceConfig{Name: "engine", Repo: repo, Ref: "HEAD", Dir: "trees", Mount: "/w"})}
+	given.Sources = []*engine.Source{l.Variants.SourceOf(nil, variant.SourceConfig{Name: "engine", Repo: repo, Ref: "HEAD", Dir: "trees", Mount: "/w"})}
 	given.Caches = &engine.Caches{State: "cold", Dir: "jit", Mount: "/jit"}
 	spec, _, err = provided(t, l, given)
 	if err != nil || !strings.HasPrefix(spec.Exec.WorkDir, "/w/engine-") || !strings.HasPrefix(spec.Env["CUDA_CACHE_PATH"], "/jit/") {
@@ -101,8 +101,8 @@ func TestSourcesBuildOnEachOther(t *testing.T) {
 	other := repo + "-kernels"
 	must.Git(t, "", "clone", "-q", repo, other)
 	revision := func(ref string) engine.Spec {
-		kernels := l.SourceOf(nil, variant.SourceConfig{Name: "kernels", Repo: other, Ref: ref})
-		vllm := l.SourceOf(nil, variant.SourceConfig{
+		kernels := l.Variants.SourceOf(nil, variant.SourceConfig{Name: "kernels", Repo: other, Ref: ref})
+		vllm := l.Variants.SourceOf(nil, variant.SourceConfig{
 			Name: "vllm", Repo: repo, Ref: "HEAD", Env: map[string]string{"KERNELS": "{source.kernels}"},
 			Build: [][]string{{"sh", "-c", `cp "$KERNELS/file" {source.vllm}/copied`}},
 		}, kernels)
@@ -125,7 +125,7 @@ func TestSourcesBuildOnEachOther(t *testing.T) {
 	if err != nil || again.Dir == spec.Dir {
 		t.Errorf("%v: built against another revision in %s", err, again.Dir)
 	}
-	alone := l.SourceOf(nil, variant.SourceConfig{Name: "vllm", Repo: repo, Ref: "HEAD", Build: [][]string{{"ls", "{source.kernels}"}}})
+	alone := l.Variants.SourceOf(nil, variant.SourceConfig{Name: "vllm", Repo: repo, Ref: "HEAD", Build: [][]string{{"ls", "{source.kernels}"}}})
 	must.Contain(t, "a source that is not there", alone.Problem, "no source of that name is declared above it")
 	only := revision("HEAD")
 	only.Command = []string{"{source}/serve"}
@@ -137,7 +137,7 @@ func TestSourcesBuildOnEachOther(t *testing.T) {
 // TestSourceRefuses: what cannot be provided is a failure that says what to do.
 func TestSourceRefuses(t *testing.T) {
 	l, repo := sourceLab(t)
-	source := func(c variant.SourceConfig) []*engine.Source { return []*engine.Source{l.SourceOf(nil, c)} }
+	source := func(c variant.SourceConfig) []*engine.Source { return []*engine.Source{l.Variants.SourceOf(nil, c)} }
 	cases := map[string]struct {
 		spec engine.Spec
 		says string
@@ -173,7 +173,7 @@ func TestBuildsOnce(t *testing.T) {
 	l, repo := sourceLab(t)
 	builds := filepath.Join(filepath.Dir(repo), "builds")
 	script := "test ! -e half || exit 9; touch half; echo built >>" + builds
-	src := l.SourceOf(nil, variant.SourceConfig{Repo: repo, Ref: "HEAD", Build: [][]string{{"sh", "-c", script}}})
+	src := l.Variants.SourceOf(nil, variant.SourceConfig{Repo: repo, Ref: "HEAD", Build: [][]string{{"sh", "-c", script}}})
 	count := func() int {
 		text, _ := os.ReadFile(builds)
 		return strings.Count(string(text), "built")
@@ -190,7 +190,7 @@ func TestBuildsOnce(t *testing.T) {
 	if n := count(); n != 1 {
 		t.Fatalf("%d builds, want 1", n)
 	}
-	w := worktree{lab: l, src: src, base: filepath.Join(l.Store.Dir(), "worktrees"), key: variant.BuildKey(&l.Resolver, src, nil)}
+	w := worktree{lab: l, src: src, base: filepath.Join(l.Store.Dir(), "worktrees"), key: variant.BuildKey(l.Variants, src, nil)}
 	must.Do(t, os.Remove(w.mark()))
 	if _, _, err := provided(t, l, engine.Spec{Sources: []*engine.Source{src}}); err != nil {
 		t.Fatal(err) // "half" of the cut build would end it with 9
@@ -198,7 +198,7 @@ func TestBuildsOnce(t *testing.T) {
 	must.Equal(t, "builds, of which one was cut", count(), 2)
 	other := *src
 	other.Env = map[string]string{"CC": "clang"}
-	if variant.BuildKey(&l.Resolver, &other, nil) == variant.BuildKey(&l.Resolver, src, nil) {
+	if variant.BuildKey(l.Variants, &other, nil) == variant.BuildKey(l.Variants, src, nil) {
 		t.Error("another environment is the same build")
 	}
 }
@@ -208,7 +208,7 @@ func TestBuildsOnce(t *testing.T) {
 func TestNodesSeeOneState(t *testing.T) {
 	l, repo := sourceLab(t)
 	commit := func(s *runtime.Scope) string {
-		src := l.SourceOf(s, variant.SourceConfig{Repo: repo, Ref: "HEAD"})
+		src := l.Variants.SourceOf(s, variant.SourceConfig{Repo: repo, Ref: "HEAD"})
 		if src.Problem != "" {
 			t.Fatal(src.Problem)
 		}

@@ -53,7 +53,7 @@ func (l *Lab) Fetch(ctx context.Context, vs ...*variant.Variant) error {
 
 // Lab is what the launches of one apply share.
 type Lab struct {
-	variant.Resolver
+	Variants *variant.Resolver
 	Graph    *runtime.Graph
 	Store    *store.Store
 	Launcher engine.Launcher
@@ -195,8 +195,8 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 		st.RecordFailure(err)
 		return st, err
 	}
-	l.Read.Forget()
-	st.named = l.Read.Take(v.Spec.Identity.Code()) // as it is now
+	l.Variants.Read.Forget()
+	st.named = l.Variants.Read.Take(v.Spec.Identity.Code()) // as it is now
 	st.opened = func() func() { return st.keepUsed(v) }
 	l.usedMu.Lock()
 	if l.models == nil {
@@ -260,7 +260,7 @@ const portTries = 3
 
 // start starts the engine and waits until it is ready. If that fails, the record says why.
 func (st *Started) start(ctx context.Context, s *runtime.Scope, v *variant.Variant, ev runtime.Event) error {
-	how := engine.Launch{ID: st.Record.ID, Owner: st.Lab.Owner, LogPath: st.log, Evidence: st.Lab.LogEvidence(v)}
+	how := engine.Launch{ID: st.Record.ID, Owner: st.Lab.Owner, LogPath: st.log, Evidence: st.Lab.Variants.LogEvidence(v)}
 	if v.Command != nil && v.Command.File == "" {
 		how.OutPath = outPath(st.log) // else standard output goes to the log
 	}
@@ -594,7 +594,7 @@ const observing = time.Minute
 // Look asks the engine for its observations, in recorded form: what was observed, and why
 // the rest was not. Sensitive values are removed.
 func (st *Started) Look(ctx context.Context, v *variant.Variant) (map[string]ledger.Observed, map[string]verdict.Reason, error) {
-	patterns, err := st.Lab.Patterns(v)
+	patterns, err := st.Lab.Variants.Patterns(v)
 	if err != nil || len(patterns) == 0 {
 		return nil, nil, err
 	}

@@ -108,7 +108,7 @@ func (w worktree) ready(ctx context.Context, record *ledger.Launch) error {
 		}
 	}
 	if len(w.src.Build) > 0 {
-		w.lab.Retake() // a build may install into what engines import from
+		w.lab.Variants.Retake() // a build may install into what engines import from
 		w.emit(runtime.Event{Type: "source_built", Seconds: time.Since(began).Seconds()})
 	}
 	changed, err := w.changed(ctx)

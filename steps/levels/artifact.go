@@ -109,7 +109,7 @@ func (q *qualification) judge(ctx context.Context, lv level, a *artifact) (verdi
 	if err != nil {
 		return "", nil, fmt.Errorf("cannot keep the evidence of level %s: %w", q.level.Level(), err)
 	}
-	e := newEvidence(q.Lab.Store, q.Lab.Plan, q.level, q.Record, q.against)
+	e := newEvidence(q.Lab.Store, q.Lab.Variants.Plan, q.level, q.Record, q.against)
 	e.artifact, e.redact = a, q.Lab.Redact
 	v, reasons, err := lv.judge(ctx, e)
 	q.Record.Metrics = merged(q.Record.Metrics, e.numbers)

@@ -69,7 +69,7 @@ const (
 // in the request; an engine that breaks is a result. Ending ctx shuts the engine down
 // gracefully, ending hard at once.
 func CheckEngine(ctx, hard context.Context, l *launch.Lab, key string, set map[string]string) (*EngineCheck, error) {
-	e := l.Plan.Engine(key)
+	e := l.Variants.Plan.Engine(key)
 	if e == nil {
 		return nil, fmt.Errorf("there is no engine %q", key)
 	}
@@ -77,18 +77,18 @@ func CheckEngine(ctx, hard context.Context, l *launch.Lab, key string, set map[s
 		return nil, fmt.Errorf("engine %s is a command, not a server, so it answers no requests; mxflow apply runs it", key)
 	}
 	var knobs map[string]string // none for an engine as written
-	if baseline := l.Plan.Baseline != nil && l.Plan.Baseline.Engine == e.Kind+"."+e.Name; baseline || len(set) > 0 {
+	if baseline := l.Variants.Plan.Baseline != nil && l.Variants.Plan.Baseline.Engine == e.Kind+"."+e.Name; baseline || len(set) > 0 {
 		knobs = map[string]string{}
-		for _, k := range l.Plan.Knobs {
+		for _, k := range l.Variants.Plan.Knobs {
 			knobs[k.Name] = k.Default
 		}
 		if baseline {
-			maps.Copy(knobs, l.Plan.Baseline.Set)
+			maps.Copy(knobs, l.Variants.Plan.Baseline.Set)
 		}
 		maps.Copy(knobs, set)
 	}
-	s := &runtime.Scope{Plan: l.Plan, Node: &runtime.Node{ID: "engine check"}, Run: "check", Context: ctx, Known: &sync.Map{}, Hard: hard, Emit: func(runtime.Event) {}}
-	v, err := l.Resolve(s, "check", key, knobs)
+	s := &runtime.Scope{Plan: l.Variants.Plan, Node: &runtime.Node{ID: "engine check"}, Run: "check", Context: ctx, Known: &sync.Map{}, Hard: hard, Emit: func(runtime.Event) {}}
+	v, err := l.Variants.Resolve(s, "check", key, knobs)
 	if err != nil {
 		return nil, err
 	}
@@ -115,8 +115,8 @@ func CheckEngine(ctx, hard context.Context, l *launch.Lab, key string, set map[s
 	defer log.Close()
 	out.Log = log.Name()
 	// Values without evidence are for validate.
-	wanted := slices.DeleteFunc(variant.EvidenceFor(l.Plan, v.Knobs), func(e variant.Evidence) bool { return !e.InLogOrReport() })
-	if baseline := l.Plan.Baseline; r.OK && v.Knobs != nil && len(wanted) > 0 && baseline != nil && RequiresKernels(l.Plan.Protocol(baseline.Protocol)) {
+	wanted := slices.DeleteFunc(variant.EvidenceFor(l.Variants.Plan, v.Knobs), func(e variant.Evidence) bool { return !e.InLogOrReport() })
+	if baseline := l.Variants.Plan.Baseline; r.OK && v.Knobs != nil && len(wanted) > 0 && baseline != nil && RequiresKernels(l.Variants.Plan.Protocol(baseline.Protocol)) {
 		got, reasons, err := proof(log, wanted, v, r)
 		if err != nil {
 			return nil, err
@@ -136,7 +136,7 @@ func (c *EngineCheck) send(ctx context.Context, st *launch.Started) error {
 	if len(st.Models) > 0 {
 		c.Model, c.MaxModelLen = cmp.Or(c.Model, c.Models[0]), st.Models[0].MaxLen
 	}
-	stall := st.Lab.Plan.StallTimeout()
+	stall := st.Lab.Variants.Plan.StallTimeout()
 	answer, err := st.Client.Stream(ctx, openai.Request{
 		API: st.API, Prompt: checkPrompt, MaxTokens: 16, Timeouts: openai.Timeouts{Total: checkLimit, First: checkLimit, Stall: stall},
 	})
@@ -184,7 +184,7 @@ func unfit(ctx context.Context, st *launch.Started, answer measure.Sample, stall
 			verdict.Int("tokens", answer.OutputTokens)))
 	}
 	words := strings.SplitAfter(answer.Text, " ")
-	plan := st.Lab.Plan
+	plan := st.Lab.Variants.Plan
 	unchecked := plan.Baseline != nil && plan.Protocol(plan.Baseline.Protocol).Answers().Unchecked
 	if st.API == openai.Chat || unchecked || len(words) < 6 {
 		return why, nil

@@ -152,7 +152,7 @@ func (c *correctness) record(ctx context.Context, st *launch.Started, protocol *
 	} else if len(kept) > 0 {
 		first = kept[0]
 	}
-	own, err := c.ask(st.Lab.Plan, protocol).Record(ctx, st, st.Record.Draw.Seed, first, time.Duration(c.Within))
+	own, err := c.ask(st.Lab.Variants.Plan, protocol).Record(ctx, st, st.Record.Draw.Seed, first, time.Duration(c.Within))
 	if err == nil {
 		err = own.ReadText(ctx, st)
 	}
@@ -244,7 +244,7 @@ func References(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol
 func (c *correctness) recordedReferences(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, many int) (known []*ledger.Launch) {
 	var ask string
 	if c != nil {
-		ask = runtime.Digest(c.ask(lab.Plan, protocol))
+		ask = runtime.Digest(c.ask(lab.Variants.Plan, protocol))
 	}
 	questions := protocol.Level(plans.EvalLevel)
 	var newest *quality.Recording
@@ -308,7 +308,7 @@ type answering struct {
 }
 
 var forReference = launch.Function[*launch.Lab, answering, struct{}]{Kind: ledger.ForReference, Here: func(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *variant.Variant, record *ledger.Launch, with answering) (none struct{}, err error) {
-	protocol := lab.Plan.Protocol(with.Protocol)
+	protocol := lab.Variants.Plan.Protocol(with.Protocol)
 	c, err := correctnessOf(protocol)
 	if err != nil {
 		return none, err

@@ -116,7 +116,7 @@ func (e *exec) run(ctx context.Context, q *qualification) (*artifact, error) {
 		envVariant: q.variant.Name, envKnobs: string(knobs),
 	}
 	maps.Copy(env, e.Env) // the plan's values come last
-	run, err := run.StartCommand(engine.Spec{Command: e.Command, Dir: q.Lab.Plan.Path(e.Dir), Env: env, StopGrace: stopGrace}, l)
+	run, err := run.StartCommand(engine.Spec{Command: e.Command, Dir: q.Lab.Variants.Plan.Path(e.Dir), Env: env, StopGrace: stopGrace}, l)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -50,7 +50,7 @@ func (k *kernels) run(ctx context.Context, q *qualification) (*artifact, error) 
 		}
 		q.answered = true
 	}
-	a, wanted := &artifact{}, withoutProfileEvidence(variant.EvidenceFor(q.Lab.Plan, q.variant.Knobs))
+	a, wanted := &artifact{}, withoutProfileEvidence(variant.EvidenceFor(q.Lab.Variants.Plan, q.variant.Knobs))
 	if dir, err := filepath.Abs(q.Lab.Store.Dir()); err == nil {
 		if at, err := filepath.Rel(dir, q.Inst.LogPath()); err == nil && q.Inst.LogPath() != "" && filepath.IsLocal(at) {
 			a.at = filepath.ToSlash(at)
@@ -228,7 +228,7 @@ func RequiresKernels(protocol *plans.Protocol) bool {
 // start and may differ from qualification. A pass without reasons if the protocol has no
 // such level.
 func KernelsVerdict(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, l *ledger.Launch) (verdict.Verdict, []verdict.Reason, error) {
-	wanted := withoutProfileEvidence(variant.EvidenceFor(lab.Plan, v.Knobs))
+	wanted := withoutProfileEvidence(variant.EvidenceFor(lab.Variants.Plan, v.Knobs))
 	if !RequiresKernels(protocol) || len(wanted) == 0 || v.Knobs == nil {
 		return verdict.Pass, nil, nil
 	}

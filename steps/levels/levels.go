@@ -171,7 +171,7 @@ type qualifying struct {
 // qualifies runs the levels of a protocol in one launch. There are none if the engine did
 // not start.
 var qualifies = launch.Function[*launch.Lab, qualifying, []ledger.Level]{Kind: ledger.ForQualification, Here: func(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *variant.Variant, r *ledger.Launch, with qualifying) ([]ledger.Level, error) {
-	protocol := lab.Plan.Protocol(with.Protocol)
+	protocol := lab.Variants.Plan.Protocol(with.Protocol)
 	blocks := Of(protocol, v)
 	as := v
 	var profiles *profileFolders
@@ -201,7 +201,7 @@ var qualifies = launch.Function[*launch.Lab, qualifying, []ledger.Level]{Kind: l
 	if passed := decide.Qualified(levels); err == nil && passed && len(with.Fit) > 0 {
 		var ws []*plans.Workload
 		for _, name := range with.Fit {
-			ws = append(ws, lab.Plan.Workload(name))
+			ws = append(ws, lab.Variants.Plan.Workload(name))
 		}
 		switch failed := record.Fit(ctx, q.Started, ws); {
 		case failed == nil:

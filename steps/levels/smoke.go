@@ -62,7 +62,7 @@ func (s *smoke) run(ctx context.Context, q *qualification) (*artifact, error) {
 	limit := time.Duration(s.Timeout)
 	answer, err := q.Client.Stream(ctx, openai.Request{
 		API: openai.API(s.API), Prompt: s.Prompt, MaxTokens: s.MaxTokens,
-		Timeouts: openai.Timeouts{Total: limit, First: limit, Stall: min(limit, q.Lab.Plan.StallTimeout())},
+		Timeouts: openai.Timeouts{Total: limit, First: limit, Stall: min(limit, q.Lab.Variants.Plan.StallTimeout())},
 	})
 	if err != nil {
 		return nil, err

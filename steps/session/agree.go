@@ -25,10 +25,10 @@ func (b *benchmark) probesAnswers() bool {
 
 // probedLaunches returns the launches of a session's parent that were asked about its answers.
 func (l *Lab) probedLaunches(id string) []*ledger.Launch {
-	if l.Store == nil || id == "" {
+	if l.Launches.Store == nil || id == "" {
 		return nil
 	}
-	return l.Store.Launches(store.LaunchFilter{Session: Agreement(id)})
+	return l.Launches.Store.Launches(store.LaunchFilter{Session: Agreement(id)})
 }
 
 // Agreement is the session of the launches that were asked about another's answers.
@@ -38,7 +38,7 @@ func Agreement(session string) string { return session + "." + ledger.ForAgreeme
 func (s *session) latestProbes() (*agreement.Probes, *ledger.Launch, error) {
 	for _, l := range slices.Backward(s.proofs) {
 		if l.OK && l.Left[agreement.File] != "" {
-			asked, err := agreement.Read(s.lab.Store, l)
+			asked, err := agreement.Read(s.lab.Launches.Store, l)
 			return asked, l, err
 		}
 	}
@@ -90,7 +90,7 @@ func (s *session) question() (*agreement.Question, error) {
 		return nil, nil
 	}
 	for _, l := range launches {
-		answers, err := agreement.Of(s.lab.Store, s.lab.Plan, l)
+		answers, err := agreement.Of(s.lab.Launches.Store, s.lab.Variants.Plan, l)
 		if err != nil {
 			return nil, err
 		}
@@ -116,10 +116,10 @@ func (s *session) probeAnswers(ctx context.Context) error {
 			return nil
 		}
 		parent, n, group := s.members[0].variants[0], len(s.proofs)+1, Agreement(s.id)
-		record := &ledger.Launch{ID: fmt.Sprintf("%s.%d", group, n), Session: group, Purpose: ledger.ForAgreement, Ordinal: n, Order: n, OK: true, Draw: s.lab.Draws.Next()}
+		record := &ledger.Launch{ID: fmt.Sprintf("%s.%d", group, n), Session: group, Purpose: ledger.ForAgreement, Ordinal: n, Order: n, OK: true, Draw: s.lab.Launches.Draws.Next()}
 		ev := runtime.Event{Variant: parent.Name, Level: ledger.ForAgreement, Launch: n, Launches: n, LaunchID: record.ID}
-		err = s.lab.Report(s.scope, ev, parent, record, func() error {
-			_, err := asks.Make(ctx, s.lab, &s.lab.Lab, s.scope, parent, record, *q)
+		err = s.lab.Launches.Report(s.scope, ev, parent, record, func() error {
+			_, err := asks.Make(ctx, s.lab, s.lab.Launches, s.scope, parent, record, *q)
 			return err
 		})
 		if err != nil {
@@ -133,7 +133,7 @@ func (s *session) probeAnswers(ctx context.Context) error {
 var asks = launch.Function[*Lab, agreement.Question, struct{}]{Kind: ledger.ForAgreement, Here: probeHere}
 
 func probeHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Variant, rec *ledger.Launch, q agreement.Question) (none struct{}, err error) {
-	return none, lab.Use(ctx, s, v, rec, func(st *launch.Started) error {
+	return none, lab.Launches.Use(ctx, s, v, rec, func(st *launch.Started) error {
 		asked, err := q.Ask(ctx, st, rec.Draw.Seed)
 		if err != nil {
 			return err
@@ -145,14 +145,14 @@ func probeHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Varia
 // addAgreement adds to the level of a member whether it did its parent's work, and its answers
 // are shown to be its parent's model's.
 func (s *session) addAgreement(m *member, used []*ledger.Launch, out *ledger.Decision, level *ledger.Level) error {
-	protocol := s.lab.Plan.Protocol(m.Feature.Protocol)
+	protocol := s.lab.Variants.Plan.Protocol(m.Feature.Protocol)
 	declared := m.answers
 	asked, of, err := s.latestProbes()
 	if err != nil {
 		return err
 	}
 	compared := slices.DeleteFunc(slices.Clone(m.pair()), func(v *variant.Variant) bool { return !m.Has(v.Key) })
-	v, reasons, err := s.lab.SameWork(used, compared, s.ws, asked)
+	v, reasons, err := s.lab.Validity.SameWork(used, compared, s.ws, asked)
 	switch {
 	case err != nil:
 		return err

@@ -30,7 +30,7 @@ var ofMost = []string{"median", "p50", "mean"}
 // to make faster, by the newest profile of its parent: no fact if it names none.
 func (l *Lab) attainable(f *plans.Feature, parent *variant.Variant) verdict.Reason {
 	h := f.Hypothesis
-	if of := l.Plan.Feature(f.Of); of != nil && len(of.Alternatives) > 0 && of.Alternatives[0].Name == f.Name {
+	if of := l.Variants.Plan.Feature(f.Of); of != nil && len(of.Alternatives) > 0 && of.Alternatives[0].Name == f.Name {
 		h = of.Hypothesis // reported once, for the first of its alternatives
 	}
 	if h == nil || len(h.Kernels) == 0 || h.Probe == nil {
@@ -153,7 +153,7 @@ func claimOf(h *plans.Hypothesis) *plans.Compare {
 
 // concurrencyOf is the concurrency of a cell; 0 if unknown.
 func (l *Lab) concurrencyOf(address string) int {
-	for _, w := range l.Plan.Workloads {
+	for _, w := range l.Variants.Plan.Workloads {
 		for _, c := range w.Cells() {
 			if c.Address == address && !w.Open() {
 				return max(c.Concurrency, 1)
@@ -166,14 +166,14 @@ func (l *Lab) concurrencyOf(address string) int {
 // profileOf is the newest launch of a variant with a profile on record; nil if there is
 // none.
 func (l *Lab) profileOf(v *variant.Variant) (*ledger.Launch, *trace.Analysis, error) {
-	if l.Store == nil {
+	if l.Launches.Store == nil {
 		return nil, nil, nil
 	}
-	all := slices.DeleteFunc(l.Store.Launches(store.LaunchFilter{VariantKey: v.Key, OK: true}), func(l *ledger.Launch) bool { return l.Left[levels.Analysis] == "" || !decide.Usable(l) })
+	all := slices.DeleteFunc(l.Launches.Store.Launches(store.LaunchFilter{VariantKey: v.Key, OK: true}), func(l *ledger.Launch) bool { return l.Left[levels.Analysis] == "" || !decide.Usable(l) })
 	if len(all) == 0 {
 		return nil, nil, nil
 	}
 	on := all[len(all)-1]
-	a, err := levels.AnalysisOf(l.Store, on)
+	a, err := levels.AnalysisOf(l.Launches.Store, on)
 	return on, a, err
 }

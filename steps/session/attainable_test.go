@@ -97,24 +97,24 @@ func foreseen(t *testing.T, hypothesis string, left []byte) map[string][]verdict
 	t.Helper()
 	lab := labOf(t, fmt.Sprintf(claimPlan, hypothesis))
 	var err error
-	if lab.Store, err = store.Open(t.TempDir()); err != nil {
+	if lab.Launches.Store, err = store.Open(t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
-	defer lab.Store.Close()
+	defer lab.Launches.Store.Close()
 	if left != nil {
-		sum, err := lab.Store.Put(left)
+		sum, err := lab.Launches.Store.Put(left)
 		must.Do(t, err)
-		a, err := lab.Arms(scopeOf(nil, nil), lab.Plan.Feature("port"))
+		a, err := lab.Launches.Arms(scopeOf(nil, nil), lab.Variants.Plan.Feature("port"))
 		must.Do(t, err)
 		record := func(id string, left map[string]string, invalid ...verdict.Reason) {
 			l := &ledger.Launch{ID: id, Session: "q", Purpose: ledger.ForQualification, Variant: a.Parent.Name, VariantKey: a.Parent.Key, OK: true, Left: left, Invalid: invalid}
-			must.Do(t, lab.Store.Append(&ledger.Record{Type: "launch", Run: "r-1", Time: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), Launch: l}))
+			must.Do(t, lab.Launches.Store.Append(&ledger.Record{Type: "launch", Run: "r-1", Time: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), Launch: l}))
 		}
 		record("q.baseline.1", map[string]string{levels.Analysis: sum})
 		record("q.baseline.2", nil)
 		record("q.baseline.3", map[string]string{levels.Analysis: "of a GPU that was shared"}, verdict.New(code.GPUShared))
 	}
-	r := &runtime.Runner{Plan: lab.Plan, Graph: lab.Graph, Journal: lab.Store.Journal(), Step: lab.Step, Run: "r-1"}
+	r := &runtime.Runner{Plan: lab.Variants.Plan, Graph: lab.Launches.Graph, Journal: lab.Launches.Store.Journal(), Step: lab.Step, Run: "r-1"}
 	preview, err := r.Reconcile()
 	must.Do(t, err)
 	notes := map[string][]verdict.Reason{}

@@ -67,12 +67,12 @@ type benchmark struct {
 	all launch.Arms
 }
 
-func (b *benchmark) protocol() *plans.Protocol { return b.lab.Plan.Protocol(b.feature.Protocol) }
+func (b *benchmark) protocol() *plans.Protocol { return b.lab.Variants.Plan.Protocol(b.feature.Protocol) }
 
 func (b *benchmark) workloads() (ws []*plans.Workload) {
 	level := b.protocol().Level(plans.BenchmarkLevel)
-	for _, name := range b.lab.Plan.SentWorkloads(level) {
-		ws = append(ws, b.lab.Plan.Workload(name))
+	for _, name := range b.lab.Variants.Plan.SentWorkloads(level) {
+		ws = append(ws, b.lab.Variants.Plan.Workload(name))
 	}
 	return ws
 }
@@ -80,11 +80,11 @@ func (b *benchmark) workloads() (ws []*plans.Workload) {
 // arms lists the variants to launch. The baseline joins when a rule asks for it.
 func (b *benchmark) arms(s *runtime.Scope) ([]*variant.Variant, launch.Arms, error) {
 	if b.vs == nil {
-		a, err := b.lab.Arms(s, b.feature)
+		a, err := b.lab.Launches.Arms(s, b.feature)
 		if err != nil {
 			return nil, a, err
 		}
-		b.vs, b.all = a.Distinct(decide.ReadsRoot(b.lab.Plan, b.feature)), a
+		b.vs, b.all = a.Distinct(decide.ReadsRoot(b.lab.Variants.Plan, b.feature)), a
 	}
 	return b.vs, b.all, nil
 }
@@ -95,7 +95,7 @@ func (b *benchmark) member(s *runtime.Scope) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newMember(b.lab.Plan, b.feature, a, vs), nil
+	return newMember(b.lab.Variants.Plan, b.feature, a, vs), nil
 }
 
 // Prepare implements runtime.Preparer: parent and candidate were qualified, but
@@ -107,7 +107,7 @@ func (b *benchmark) Prepare(ctx context.Context, s *runtime.Scope) error {
 	}
 	b.vs = nil // what is fetched identifies them
 	for _, v := range vs[2:] {
-		_ = b.lab.Fetch(ctx, v)
+		_ = b.lab.Launches.Fetch(ctx, v)
 	}
 	return nil
 }
@@ -125,8 +125,8 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 	if q == nil {
 		return nil, runtime.ErrUndecided
 	}
-	s.Key = b.lab.BenchmarkKey(ws, vs)
-	s.Judged = runtime.Digest(slices.Concat(answersKey(ws), []any{b.protocol().Answers()}, b.lab.FreeObservations(), b.lab.AcceptedParts(), b.evidenceKeys(vs))...)
+	s.Key = b.lab.Variants.BenchmarkKey(ws, vs)
+	s.Judged = runtime.Digest(slices.Concat(answersKey(ws), []any{b.protocol().Answers()}, b.lab.Validity.FreeObservations(), b.lab.Validity.AcceptedParts(), b.evidenceKeys(vs))...)
 	out := &runtime.Derived{Key: s.Key, Judged: s.Judged, Variant: a.Candidate.Knobs}
 	unmeasured := func(v verdict.Verdict, why verdict.Reason) (*runtime.Derived, error) {
 		level := ledger.Level{Name: plans.BenchmarkLevel, Verdict: v, Reasons: []verdict.Reason{why}}
@@ -145,22 +145,22 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 	} else if !why.IsZero() {
 		return unmeasured(verdict.Invalid, verdict.Say("session.not_measured_apart", "not measured{causes?: {causes}}").From(why))
 	}
-	p, why := s.Recorded(s.Key, changed(s, b.lab.WhatChanged(s, vs...), out.Variant))
+	p, why := s.Recorded(s.Key, changed(s, b.lab.Launches.WhatChanged(s, vs...), out.Variant))
 	own, err := b.member(s)
 	if err != nil {
 		return nil, err
 	}
 	switch out.Outcome, out.Why = p, why; {
 	case p == nil && s.Previous == nil:
-		relaxed, err := own.NeedsFreshLaunches(b.lab.View(s), b.lab.session(b.lab.sessionWith(s, own, b.lab.WorkKey(ws))))
+		relaxed, err := own.NeedsFreshLaunches(b.lab.Launches.View(s), b.lab.session(b.lab.sessionWith(s, own, b.lab.Variants.WorkKey(ws))))
 		out.Why = why.From(relaxed)
 		return out, err
 	case p == nil, p.Session == "", !why.IsZero(): // it counts by a person's word
 		return out, nil
 	}
-	run := &session{lab: b.lab, scope: s, id: p.Session, work: b.lab.WorkKey(ws), ws: ws, members: []*member{own}}
+	run := &session{lab: b.lab, scope: s, id: p.Session, work: b.lab.Variants.WorkKey(ws), ws: ws, members: []*member{own}}
 	run.all, run.proofs = b.lab.session(run.id), b.lab.probedLaunches(run.id)
-	if relaxed, err := own.NeedsFreshLaunches(b.lab.View(s), run.all); err != nil || !relaxed.IsZero() {
+	if relaxed, err := own.NeedsFreshLaunches(b.lab.Launches.View(s), run.all); err != nil || !relaxed.IsZero() {
 		out.Outcome, out.Why = nil, relaxed
 		return out, err
 	}
@@ -175,9 +175,9 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 
 // evidenceKeys is the evidence that launches are searched for, for the decision's key.
 func (b *benchmark) evidenceKeys(vs []*variant.Variant) []any {
-	parts := []any{"proofs", levels.RequiresKernels(b.lab.Plan.Protocol(b.feature.Protocol))}
+	parts := []any{"proofs", levels.RequiresKernels(b.lab.Variants.Plan.Protocol(b.feature.Protocol))}
 	for _, v := range vs {
-		parts = append(parts, b.lab.EvidenceKey(v.Knobs))
+		parts = append(parts, b.lab.Variants.EvidenceKey(v.Knobs))
 	}
 	return parts
 }
@@ -192,16 +192,16 @@ func (b *benchmark) undeclaredDifference(s *runtime.Scope, vs []*variant.Variant
 	var launches []*ledger.Launch
 	for _, node := range nodes {
 		d := s.Outcome(node)
-		if d == nil || d.Verdict != verdict.Pass || b.lab.Store == nil {
+		if d == nil || d.Verdict != verdict.Pass || b.lab.Launches.Store == nil {
 			continue
 		}
 		for _, id := range d.Launches {
-			if launch, ok := b.lab.Store.LaunchByID(id); ok && launch.OK {
+			if launch, ok := b.lab.Launches.Store.LaunchByID(id); ok && launch.OK {
 				launches = append(launches, launch)
 			}
 		}
 	}
-	return b.lab.IncomparableObservations(launches, vs)
+	return b.lab.Validity.IncomparableObservations(launches, vs)
 }
 
 // answersKey is how answers are judged, for the decision's key.
@@ -237,7 +237,7 @@ func (b *benchmark) addMissingLaunches(s *runtime.Scope, out *runtime.Derived) e
 	if err := run.lookAtMembers(); err != nil {
 		return err
 	}
-	view, parent := b.lab.View(s), own.variants[0]
+	view, parent := b.lab.Launches.View(s), own.variants[0]
 	switch q, err := run.question(); {
 	case err != nil:
 		return err
@@ -282,7 +282,7 @@ func joinLevel(out *ledger.Decision, level ledger.Level) {
 
 // parentLaunchedEarlier reports whether an earlier sibling launches the parent for this one too.
 func (b *benchmark) parentLaunchedEarlier(s *runtime.Scope) bool {
-	for _, other := range b.lab.Graph.Siblings(b.feature) {
+	for _, other := range b.lab.Launches.Graph.Siblings(b.feature) {
 		if other.Name == b.feature.Name {
 			return false
 		}
@@ -297,7 +297,7 @@ func (b *benchmark) parentLaunchedEarlier(s *runtime.Scope) bool {
 // variants exists only once.
 func (l *Lab) markExclusive(launches []runtime.Launch, vs []*variant.Variant) []runtime.Launch {
 	for i := range launches {
-		launches[i].Alone = l.OnePlace(vs)
+		launches[i].Alone = l.Launches.OnePlace(vs)
 	}
 	return launches
 }
@@ -353,7 +353,7 @@ func (b *benchmark) session(s *runtime.Scope) (run *session, own *member, fresh 
 		return nil, nil, false, err
 	}
 	ws := b.workloads()
-	run = &session{lab: b.lab, scope: s, work: b.lab.WorkKey(ws), ws: ws}
+	run = &session{lab: b.lab, scope: s, work: b.lab.Variants.WorkKey(ws), ws: ws}
 	if run.id, err = b.lab.sessionToResume(s, own, run.work); err == nil && run.id == "" {
 		fresh = true
 		run.id, err = b.lab.newSession(s, run.work, members)
@@ -392,9 +392,9 @@ var measures = launch.Function[*Lab, measuring, struct{}]{Kind: ledger.ForBenchm
 func measureHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Variant, rec *ledger.Launch, with measuring) (none struct{}, err error) {
 	var ws []*plans.Workload
 	for _, name := range with.Workloads {
-		ws = append(ws, lab.Plan.Workload(name))
+		ws = append(ws, lab.Variants.Plan.Workload(name))
 	}
-	return none, lab.Use(ctx, s, v, rec, func(st *launch.Started) error {
+	return none, lab.Launches.Use(ctx, s, v, rec, func(st *launch.Started) error {
 		st.Crashed = len(with.Crashed)
 		var before []string
 		for _, c := range with.Crashed {
@@ -407,7 +407,7 @@ func measureHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Var
 				"includes earlier starts that crashed: {launches}",
 				verdict.List("launches", before)))
 		}
-		return lab.Work(ctx, st, v, ws, func(request, requests int) {
+		return lab.Sender.Work(ctx, st, v, ws, func(request, requests int) {
 			e := with.Event
 			e.Type, e.Request, e.Requests = "request_done", request, requests
 			s.Emit(e)
@@ -416,7 +416,7 @@ func measureHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Var
 }
 
 func (l *Lab) Carry(ctx context.Context, s *runtime.Scope, o *launch.Order) (json.RawMessage, error) {
-	v, err := l.Variant(s, o.Variant)
+	v, err := l.Launches.Variant(s, o.Variant)
 	if err != nil {
 		return nil, err
 	}
@@ -426,7 +426,7 @@ func (l *Lab) Carry(ctx context.Context, s *runtime.Scope, o *launch.Order) (jso
 	case asks.Kind:
 		return asks.Carry(ctx, l, s, v, o)
 	}
-	return levels.Carry(ctx, s, &l.Lab, v, o)
+	return levels.Carry(ctx, s, l.Launches, v, o)
 }
 
 // changed is what is another than when the node was last measured: files or, of its

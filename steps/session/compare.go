@@ -61,7 +61,7 @@ func (t *table) compared(b *plans.Block) (arms []arm, err error) {
 	if err := b.Decode(&t.ComparisonContent); err != nil {
 		return nil, err
 	}
-	t.fit = t.lab.Plan.SentWorkloads(b)
+	t.fit = t.lab.Variants.Plan.SentWorkloads(b)
 	t.measured = func(rows int, v verdict.Verdict) []verdict.Reason {
 		if v != verdict.Pass {
 			return nil
@@ -71,8 +71,8 @@ func (t *table) compared(b *plans.Block) (arms []arm, err error) {
 	}
 	for _, key := range t.Engines {
 		var knobs map[string]string
-		if b := t.lab.Plan.Baseline; b != nil && b.Engine == key {
-			knobs = t.lab.Plan.DefaultKnobs()
+		if b := t.lab.Variants.Plan.Baseline; b != nil && b.Engine == key {
+			knobs = t.lab.Variants.Plan.DefaultKnobs()
 		}
 		arms = append(arms, arm{key, key, knobs})
 	}

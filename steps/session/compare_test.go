@@ -104,7 +104,7 @@ func tableOf(all []*ledger.Launch, places int, spoil func(l *ledger.Launch), vs 
 	}
 	it := &table{
 		ComparisonContent: plans.ComparisonContent{Launches: 4, Reference: "reference"},
-		session:           &session{lab: newLab(&plans.Plan{}, nil), scope: scope, id: "s-1", atOnce: places, all: slices.Clone(all)},
+		session:           &session{lab: NewLab(&plans.Plan{}, nil), scope: scope, id: "s-1", atOnce: places, all: slices.Clone(all)},
 		measured:          func(int, verdict.Verdict) []verdict.Reason { return nil },
 	}
 	if vs == nil {

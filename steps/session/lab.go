@@ -14,19 +14,32 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/record/validity"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // Lab is what the sessions of one apply share.
 type Lab struct {
-	validity.Judge
-	record.Sender
+	Variants *variant.Resolver
+	Launches *launch.Lab
+	Validity *validity.Judge
+	Sender   *record.Sender
 
 	// begun are the sessions that this apply started.
 	begun []string
 	// died are launches of this apply that broke, by session and variant.
 	died map[string]*ledger.Launch
+}
+
+// NewLab is a Lab of a plan, whose graph may be nil where nothing is started.
+func NewLab(p *plans.Plan, g *runtime.Graph) *Lab {
+	launches := &launch.Lab{Variants: &variant.Resolver{Plan: p}, Graph: g}
+	return &Lab{
+		Variants: launches.Variants, Launches: launches, Validity: &validity.Judge{Launches: launches},
+		Sender: &record.Sender{},
+	}
 }
 
 // Step returns the step of a node that measures or decides.
@@ -53,7 +66,7 @@ type deciding struct {
 
 // Derive implements runtime.Step. What broke while deciding is an outcome, too.
 func (d deciding) Derive(s *runtime.Scope) (*runtime.Derived, error) {
-	out, err := decide.Node(d.lab.View(s), d.node)
+	out, err := decide.Node(d.lab.Launches.View(s), d.node)
 	switch {
 	case errors.Is(err, runtime.ErrUndecided):
 		return nil, err

@@ -80,12 +80,6 @@ func registry() *plans.Registry {
 	return r
 }
 
-func newLab(p *plans.Plan, g *runtime.Graph) *Lab {
-	l := &Lab{}
-	l.Plan, l.Graph = p, g
-	return l
-}
-
 func labOf(t *testing.T, src string) *Lab {
 	t.Helper()
 	res := load.Bytes("plan.hcl", []byte(src), registry(), load.Options{})
@@ -94,19 +88,19 @@ func labOf(t *testing.T, src string) *Lab {
 	}
 	g, err := runtime.NewGraph(res.Plan)
 	must.Do(t, err)
-	l := newLab(res.Plan, g)
-	l.KindVersions = map[string]string{"embedded": "test"}
+	l := NewLab(res.Plan, g)
+	l.Variants.KindVersions = map[string]string{"embedded": "test"}
 	return l
 }
 
 func TestResolve(t *testing.T) {
 	l := labOf(t, variantPlan)
-	base, err := l.Baseline(nil)
+	base, err := l.Variants.Baseline(nil)
 	must.Do(t, err)
 	if !maps.Equal(base.Spec.Env, map[string]string{"KEEP": "1", "DROP": "1"}) || len(base.Spec.Unset) > 0 {
 		t.Errorf("baseline env %v, unset %v", base.Spec.Env, base.Spec.Unset)
 	}
-	on, err := l.Resolve(nil, "x", l.Plan.Baseline.Engine, map[string]string{"a": "on", "b": "off"})
+	on, err := l.Variants.Resolve(nil, "x", l.Variants.Plan.Baseline.Engine, map[string]string{"a": "on", "b": "off"})
 	must.Do(t, err)
 	if !maps.Equal(on.Spec.Env, map[string]string{"KEEP": "1", "A": "on"}) || !slices.Equal(on.Spec.Unset, []string{"DROP"}) {
 		t.Errorf("env %v, unset %v: null must unset", on.Spec.Env, on.Spec.Unset)
@@ -115,7 +109,7 @@ func TestResolve(t *testing.T) {
 	if slices.Contains(command, "--threads") || !slices.Contains(command, "4") || command[len(command)-1] != "a" {
 		t.Errorf("command %v: want no threads, 4 layers, the knob's args last", command)
 	}
-	both, err := l.Resolve(nil, "x", l.Plan.Baseline.Engine, map[string]string{"a": "on", "b": "on"})
+	both, err := l.Variants.Resolve(nil, "x", l.Variants.Plan.Baseline.Engine, map[string]string{"a": "on", "b": "on"})
 	must.Do(t, err)
 	if both.Spec.Env["DROP"] != "again" || len(both.Spec.Unset) > 0 {
 		t.Errorf("env %v, unset %v: a later knob may set what an earlier one unset", both.Spec.Env, both.Spec.Unset)
@@ -123,10 +117,10 @@ func TestResolve(t *testing.T) {
 	if base.Key == on.Key || on.Key == both.Key {
 		t.Error("different variants have the same key")
 	}
-	if again, _ := l.Baseline(nil); again.Key != base.Key {
+	if again, _ := l.Variants.Baseline(nil); again.Key != base.Key {
 		t.Error("the same variant has two keys")
 	}
-	if _, err := l.Resolve(nil, "x", l.Plan.Baseline.Engine, map[string]string{"a": "maybe", "b": "on"}); err == nil {
+	if _, err := l.Variants.Resolve(nil, "x", l.Variants.Plan.Baseline.Engine, map[string]string{"a": "maybe", "b": "on"}); err == nil {
 		t.Error("an unknown knob value was resolved")
 	}
 }
@@ -135,15 +129,15 @@ func TestResolve(t *testing.T) {
 // and is unknown until that is settled.
 func TestStack(t *testing.T) {
 	l := labOf(t, variantPlan)
-	second := l.Plan.Feature("second")
+	second := l.Variants.Plan.Feature("second")
 	outcomes := map[string]*ledger.Decision{}
 	locked := map[string]verdict.Reason{}
 	s := scopeOf(outcomes, locked)
-	if _, err := l.Arms(s, second); !errors.Is(err, runtime.ErrUndecided) {
+	if _, err := l.Launches.Arms(s, second); !errors.Is(err, runtime.ErrUndecided) {
 		t.Fatalf("error %v, want ErrUndecided", err)
 	}
 	outcomes["feature.first"] = &ledger.Decision{Verdict: "pass", Accepted: true}
-	a, err := l.Arms(s, second)
+	a, err := l.Launches.Arms(s, second)
 	if err != nil || a.Parent.Knobs["a"] != "on" || a.Parent.Name != "accepted" || a.Candidate.Knobs["b"] != "on" || a.Candidate.Knobs["a"] != "on" {
 		t.Errorf("accepted: parent %+v, candidate %+v, %v", a.Parent, a.Candidate, err)
 	}
@@ -151,16 +145,16 @@ func TestStack(t *testing.T) {
 		t.Error("the baseline must be an arm of its own exactly when a rule asks for it")
 	}
 	outcomes["feature.first"] = &ledger.Decision{Verdict: "fail"}
-	if a, err = l.Arms(s, second); err != nil || a.Parent.Name != "baseline" || a.Candidate.Knobs["a"] != "off" {
+	if a, err = l.Launches.Arms(s, second); err != nil || a.Parent.Name != "baseline" || a.Candidate.Knobs["a"] != "off" {
 		t.Errorf("rejected: parent %+v, candidate %+v, %v", a.Parent, a.Candidate, err)
 	}
 	must.Equal(t, "a baseline that is the parent is launched once", len(a.Distinct(true)), 2)
 	delete(outcomes, "feature.first")
 	locked["feature.first"] = fact("baseline is fail")
-	if a, err = l.Arms(s, second); err != nil || a.Parent.Name != "baseline" {
+	if a, err = l.Launches.Arms(s, second); err != nil || a.Parent.Name != "baseline" {
 		t.Errorf("locked: parent %+v, %v", a.Parent, err)
 	}
-	if _, err = l.Arms(s, l.Plan.Feature("third")); err == nil || errors.Is(err, runtime.ErrUndecided) {
+	if _, err = l.Launches.Arms(s, l.Variants.Plan.Feature("third")); err == nil || errors.Is(err, runtime.ErrUndecided) {
 		t.Errorf("built on a feature that is locked: error %v, want one that says so", err)
 	}
 }
@@ -183,52 +177,52 @@ func fact(words string) verdict.Reason {
 // before it is decided.
 func TestArmsOfChoices(t *testing.T) {
 	l := labOf(t, planstest.ChoosePlan)
-	sized := l.Plan.Feature("sized")
+	sized := l.Variants.Plan.Feature("sized")
 	outcomes := map[string]*ledger.Decision{}
 	s := scopeOf(outcomes, nil)
 	for i, value := range []string{"small", "large"} {
-		a, err := l.Arms(s, sized.Alternatives[i])
+		a, err := l.Launches.Arms(s, sized.Alternatives[i])
 		if err != nil || a.Candidate.Knobs["size"] != value || a.Candidate.Knobs["a"] != "on" || a.Parent.Name != "baseline" || a.Parent.Knobs["size"] != "none" {
 			t.Errorf("%s: %+v %v", value, a, err)
 		}
 	}
 	confirm := sized.Confirm[0]
-	for _, f := range []*plans.Feature{sized, confirm, l.Plan.Feature("stacked"), l.Plan.Feature("child")} {
-		if _, err := l.Arms(s, f); !errors.Is(err, runtime.ErrUndecided) {
+	for _, f := range []*plans.Feature{sized, confirm, l.Variants.Plan.Feature("stacked"), l.Variants.Plan.Feature("child")} {
+		if _, err := l.Launches.Arms(s, f); !errors.Is(err, runtime.ErrUndecided) {
 			t.Errorf("%s before anything is decided: %v", f.Name, err)
 		}
 	}
 	won := map[string]string{"a": "on", "size": "large"}
 	outcomes["feature.sized.first"] = &ledger.Decision{Verdict: "pass", Variant: won}
-	a, err := l.Arms(s, confirm)
+	a, err := l.Launches.Arms(s, confirm)
 	if err != nil || a.Candidate.Knobs["size"] != "large" || a.Candidate.Engine != "embedded.wide" || a.Parent.Engine != "embedded.wide" || a.Root.Engine != "embedded.wide" {
 		t.Errorf("the confirmation's arms are %+v %+v %+v, %v", a.Candidate, a.Parent, a.Root, err)
 	}
-	if first, err := l.Arms(s, sized); err != nil || first.Candidate.Name != "sized[large]" || first.Candidate.Key == a.Candidate.Key || first.Parent.Key == a.Parent.Key {
+	if first, err := l.Launches.Arms(s, sized); err != nil || first.Candidate.Name != "sized[large]" || first.Candidate.Key == a.Candidate.Key || first.Parent.Key == a.Parent.Key {
 		t.Errorf("on the first engine: %+v, %v", first.Candidate, err)
 	}
 	if sub, err := (&qualify{lab: l, feature: confirm}).subject(s); err != nil || !sub.spared.IsZero() {
 		t.Errorf("another engine is refused: %+v %v", sub, err)
 	}
 	same := labOf(t, strings.Replace(planstest.ChoosePlan, "threads = 2", "layers = 6", 1))
-	sub, err := (&qualify{lab: same, feature: same.Plan.Feature("sized").Confirm[0]}).subject(s)
+	sub, err := (&qualify{lab: same, feature: same.Variants.Plan.Feature("sized").Confirm[0]}).subject(s)
 	if err != nil || !sub.spared.Equal(verdict.Say("session.confirms_nothing", "",
 		verdict.Text("engine", "embedded.wide"), verdict.Text("first", "embedded.tiny")).On("sized[large]")) {
 		t.Errorf("an engine that its knobs make the first one: %+v %v", sub, err)
 	}
 	outcomes["feature.sized"] = &ledger.Decision{Kind: "feature", Verdict: "pass", Accepted: true, Variant: won}
 	for _, name := range []string{"stacked", "child"} {
-		a, err := l.Arms(s, l.Plan.Feature(name))
+		a, err := l.Launches.Arms(s, l.Variants.Plan.Feature(name))
 		if err != nil || a.Parent.Knobs["size"] != "large" || a.Parent.Knobs["a"] != "on" || a.Candidate.Knobs["a"] != "off" {
 			t.Errorf("%s is built on %+v, %v", name, a.Parent, err)
 		}
 	}
 	outcomes["feature.sized"].Accepted = false
-	if a, err := l.Arms(s, l.Plan.Feature("stacked")); err != nil || a.Parent.Name != "baseline" {
+	if a, err := l.Launches.Arms(s, l.Variants.Plan.Feature("stacked")); err != nil || a.Parent.Name != "baseline" {
 		t.Errorf("a rejected choice is in the stack: %+v, %v", a.Parent, err)
 	}
 	outcomes["feature.sized.first"].Variant = map[string]string{"size": "huge"}
-	if _, err := l.Arms(s, sized); err == nil || errors.Is(err, runtime.ErrUndecided) {
+	if _, err := l.Launches.Arms(s, sized); err == nil || errors.Is(err, runtime.ErrUndecided) {
 		t.Errorf("a choice that the plan does not offer any more: %v", err)
 	}
 }

@@ -36,7 +36,7 @@ func (t *table) cells(b *plans.Block) (arms []arm, err error) {
 	if err := b.Decode(m); err != nil {
 		return nil, err
 	}
-	cells, err := t.lab.Plan.MatrixCells(m)
+	cells, err := t.lab.Variants.Plan.MatrixCells(m)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (t *table) cells(b *plans.Block) (arms []arm, err error) {
 		return verdict.Because(code.Of("matrix.done", "{cells} of {of} cells measured, {launches} launches each"),
 			verdict.Int("cells", rows), verdict.Int("of", len(arms)), verdict.Int("launches", t.Launches))
 	}
-	engine, base := t.lab.Plan.Baseline.Engine, t.lab.Plan.DefaultKnobs()
+	engine, base := t.lab.Variants.Plan.Baseline.Engine, t.lab.Variants.Plan.DefaultKnobs()
 	arms = []arm{{ledger.Baseline, engine, base}}
 	for _, cell := range cells {
 		knobs := maps.Clone(base)

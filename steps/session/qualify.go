@@ -37,12 +37,12 @@ type subject struct {
 func (sub *subject) variant() *variant.Variant { return sub.variants[len(sub.variants)-1] }
 
 func (q *qualify) subject(s *runtime.Scope) (*subject, error) {
-	plan, f := q.lab.Plan, q.feature
+	plan, f := q.lab.Variants.Plan, q.feature
 	if f == nil {
-		v, err := q.lab.Baseline(s)
+		v, err := q.lab.Variants.Baseline(s)
 		return &subject{protocol: plan.Protocol(plan.Baseline.Protocol), variants: []*variant.Variant{v}}, err
 	}
-	a, err := q.lab.Arms(s, f)
+	a, err := q.lab.Launches.Arms(s, f)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (q *qualify) subject(s *runtime.Scope) (*subject, error) {
 	if f.Engine != "" {
 		// A confirmation whose knobs make the other engine the same as the first could only
 		// repeat what is known.
-		first, err := q.lab.Arms(s, plan.Feature(f.Of))
+		first, err := q.lab.Launches.Arms(s, plan.Feature(f.Of))
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +83,7 @@ func (q *qualify) Prepare(ctx context.Context, s *runtime.Scope) error {
 	if err != nil {
 		return nil // Derive reports it
 	}
-	return q.lab.Fetch(ctx, sub.variants...)
+	return q.lab.Launches.Fetch(ctx, sub.variants...)
 }
 
 // Derive implements runtime.Step. The variant to compare answers with, or the first engine,
@@ -102,7 +102,7 @@ func (q *qualify) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 		out.Outcome = &ledger.Decision{Variant: out.Variant, Verdict: verdict.Invalid, Reasons: out.Notes, Derived: true}
 		return out, nil
 	}
-	out.Outcome, out.Why = s.Recorded(out.Key, changed(s, q.lab.WhatChanged(s, sub.variants...), out.Variant))
+	out.Outcome, out.Why = s.Recorded(out.Key, changed(s, q.lab.Launches.WhatChanged(s, sub.variants...), out.Variant))
 	if out.Outcome != nil {
 		return out, nil
 	}
@@ -143,7 +143,7 @@ func (q *qualify) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 				break
 			}
 		}
-		levels, launch, err := levels.Run(ctx, s, &q.lab.Lab, sub.protocol, v, parent, nil, nil, out)
+		levels, launch, err := levels.Run(ctx, s, q.lab.Launches, sub.protocol, v, parent, nil, nil, out)
 		if err == nil && own && q.feature != nil && firstNotPassed(levels) >= 0 && !launch.OK {
 			levels, err = q.repeatAfterCrash(ctx, s, sub, parent, launch, levels, out)
 		}
@@ -183,7 +183,7 @@ func (q *qualify) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 // launch of its own, which shows how far apart its launches are.
 func (q *qualify) parent(ctx context.Context, s *runtime.Scope, sub *subject, out *ledger.Decision) (parent levels.Parent, err error) {
 	if q.feature == nil {
-		parent.Answered, err = levels.References(ctx, s, &q.lab.Lab, sub.protocol, sub.variant(), 1, out)
+		parent.Answered, err = levels.References(ctx, s, q.lab.Launches, sub.protocol, sub.variant(), 1, out)
 		return parent, err
 	}
 	for _, l := range q.parentQualifications(s, sub, out) {
@@ -191,7 +191,7 @@ func (q *qualify) parent(ctx context.Context, s *runtime.Scope, sub *subject, ou
 			parent.Qualified = l
 		}
 	}
-	parent.Answered, err = levels.References(ctx, s, &q.lab.Lab, sub.protocol, sub.arms.Parent, 2, out)
+	parent.Answered, err = levels.References(ctx, s, q.lab.Launches, sub.protocol, sub.arms.Parent, 2, out)
 	return parent, err
 }
 
@@ -204,7 +204,7 @@ func (q *qualify) repeatAfterCrash(ctx context.Context, s *runtime.Scope, sub *s
 		return before, nil
 	}
 	out.LogTail, out.Exit = nil, nil
-	after, second, err := levels.Run(ctx, s, &q.lab.Lab, sub.protocol, sub.variant(), parent, nil, first, out)
+	after, second, err := levels.Run(ctx, s, q.lab.Launches, sub.protocol, sub.variant(), parent, nil, first, out)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +230,7 @@ func firstNotPassed(all []ledger.Level) int {
 // parentQualifications are the launches that qualified the parent by the same levels: here, beside the
 // candidate, or in another node.
 func (q *qualify) parentQualifications(s *runtime.Scope, sub *subject, out *ledger.Decision) (launches []*ledger.Launch) {
-	ids, plan := slices.Clone(out.Launches), q.lab.Plan
+	ids, plan := slices.Clone(out.Launches), q.lab.Variants.Plan
 	add := func(node, protocol string) {
 		if d := s.Outcome(node); d != nil && runtime.Digest(levelParts(plan, plan.Protocol(protocol))...) == runtime.Digest(levelParts(plan, sub.protocol)...) {
 			ids = append(ids, d.Launches...)
@@ -241,7 +241,7 @@ func (q *qualify) parentQualifications(s *runtime.Scope, sub *subject, out *ledg
 		add(runtime.QualifyID(f.Name), f.Protocol)
 	}
 	for _, id := range ids {
-		if launch, ok := q.lab.Store.LaunchByID(id); ok && launch.VariantKey == sub.arms.Parent.Key {
+		if launch, ok := q.lab.Launches.Store.LaunchByID(id); ok && launch.VariantKey == sub.arms.Parent.Key {
 			launches = append(launches, launch)
 		}
 	}
@@ -256,7 +256,7 @@ func (q *qualify) qualifiedElsewhere(s *runtime.Scope, v *variant.Variant) bool 
 		d := s.Outcome(id)
 		return d != nil && d.Verdict == verdict.Pass && maps.Equal(d.Variant, v.Knobs)
 	}
-	return q.feature.Engine == "" && (passed(runtime.BaselineID) || slices.ContainsFunc(q.lab.Plan.Candidates(), func(f *plans.Feature) bool {
+	return q.feature.Engine == "" && (passed(runtime.BaselineID) || slices.ContainsFunc(q.lab.Variants.Plan.Candidates(), func(f *plans.Feature) bool {
 		return f.Engine == "" && f.Name != q.feature.Name && passed(runtime.QualifyID(f.Name))
 	}))
 }
@@ -265,13 +265,13 @@ func (q *qualify) qualifiedElsewhere(s *runtime.Scope, v *variant.Variant) bool 
 func (l *Lab) qualifyKey(protocol *plans.Protocol, vs ...*variant.Variant) string {
 	var parts []any
 	for _, v := range vs {
-		parts = append(parts, v.Key, l.EvidenceKey(v.Knobs))
+		parts = append(parts, v.Key, l.Variants.EvidenceKey(v.Knobs))
 		if protocol.Level(levels.Profile) != nil {
 			parts = append(parts, v.Profiler)
 		}
 	}
-	parts = append(parts, levelParts(l.Plan, protocol)...)
-	return l.SecretDigest("qualify", variant.MeasuringVersion, l.MachineKey, parts)
+	parts = append(parts, levelParts(l.Variants.Plan, protocol)...)
+	return l.Variants.SecretDigest("qualify", variant.MeasuringVersion, l.Variants.MachineKey, parts)
 }
 
 // levelParts are the levels that qualify a variant, with their settings.

@@ -35,8 +35,8 @@ func (j *Judge) lab(p *plans.Plan) (*Lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Lab{}
-	l.Plan, l.Graph, l.Store, l.Redact = p, g, j.Store, redact.New(p.Secrets())
+	l := NewLab(p, g)
+	l.Launches.Store, l.Launches.Redact = j.Store, redact.New(p.Secrets())
 	if j.labs == nil {
 		j.labs = map[*plans.Plan]*Lab{}
 	}
@@ -52,7 +52,7 @@ func (j *Judge) Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) 
 	if err != nil {
 		return nil, nil, false
 	}
-	v, err := lab.Recorded(l.Variant, l.Block, l.VariantKey, l.Knobs)
+	v, err := lab.Variants.Recorded(l.Variant, l.Block, l.VariantKey, l.Knobs)
 	if err != nil {
 		return nil, nil, false
 	}
@@ -85,7 +85,7 @@ func (j *Judge) Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) 
 // armOf is the variant of recorded launches that is an arm: the one with its engine and
 // knobs, as names change, or else with its name. One that was never launched is an error.
 func (l *Lab) armOf(arm decide.Arm, all []*ledger.Launch) (*variant.Variant, error) {
-	knobs := l.Plan.DefaultKnobs()
+	knobs := l.Variants.Plan.DefaultKnobs()
 	maps.Copy(knobs, arm.Set)
 	named := func(launch *ledger.Launch) bool { return launch.Variant == arm.Name }
 	i := slices.IndexFunc(all, func(launch *ledger.Launch) bool {
@@ -98,7 +98,7 @@ func (l *Lab) armOf(arm decide.Arm, all []*ledger.Launch) (*variant.Variant, err
 		return nil, &verdict.Fault{Reason: verdict.Say("replay.arm_unrecorded",
 			"no launch of the session is of {subject}").On(arm.Name)}
 	}
-	return l.Recorded(arm.Name, all[i].Block, all[i].VariantKey, all[i].Knobs)
+	return l.Variants.Recorded(arm.Name, all[i].Block, all[i].VariantKey, all[i].Knobs)
 }
 
 // Benchmark is the outcome of a session's launches for a feature: its level, and the
@@ -134,7 +134,7 @@ func (j *Judge) Benchmark(p *plans.Plan, f *plans.Feature, id string, all []*led
 
 // memberOf is a feature with the variants of its recorded launches.
 func (l *Lab) memberOf(f *plans.Feature, all []*ledger.Launch, scope *runtime.Scope) (*member, error) {
-	planned, err := decide.ArmsOf(l.View(scope), f)
+	planned, err := decide.ArmsOf(l.Launches.View(scope), f)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (l *Lab) memberOf(f *plans.Feature, all []*ledger.Launch, scope *runtime.Sc
 	if root, err := l.armOf(planned.Root, all); err == nil {
 		arms.Root = root // without a launch it dropped out before
 	}
-	return newMember(l.Plan, f, arms, arms.Distinct(decide.ReadsRoot(l.Plan, f))), nil
+	return newMember(l.Variants.Plan, f, arms, arms.Distinct(decide.ReadsRoot(l.Variants.Plan, f))), nil
 }
 
 // gaveUp is the launch of a member's candidate or parent that does not count and was not
@@ -174,7 +174,7 @@ func (s *session) ended() error {
 	for _, m := range s.members {
 		m.DropLostArms(s.all)
 		if reference := m.variants[0]; m.Alone {
-			why, err := s.lab.LaunchWithoutEvidence(launchesOf(usable, m.variants[:1]), reference, m.Feature.Protocol)
+			why, err := s.lab.Validity.LaunchWithoutEvidence(launchesOf(usable, m.variants[:1]), reference, m.Feature.Protocol)
 			if err != nil {
 				return err
 			} else if !why.IsZero() {
@@ -183,7 +183,7 @@ func (s *session) ended() error {
 		}
 		m.Rounds = m.RoundsOf(s.all)
 		m.broken = gaveUp(m, s.all)
-		m.invalid = s.lab.OtherEnvironment(launchesOf(m.DecidingLaunches(s.all), m.pair()), m.pair())
+		m.invalid = s.lab.Validity.OtherEnvironment(launchesOf(m.DecidingLaunches(s.all), m.pair()), m.pair())
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func (j *Judge) Rows(
 		if i := slices.IndexFunc(all, func(l *ledger.Launch) bool { return l.Variant == a.name }); i >= 0 {
 			key = all[i].VariantKey
 		}
-		return lab.Recorded(a.name, a.engine, key, a.knobs)
+		return lab.Variants.Recorded(a.name, a.engine, key, a.knobs)
 	}}
 	t, err := step.table(scope)
 	if err != nil {

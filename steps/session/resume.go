@@ -59,7 +59,7 @@ func (e earlier) resumeReason() (resume bool, why string) {
 // launches of its arms with this work; empty if a new one must start.
 func (l *Lab) sessionToResume(s *runtime.Scope, m *member, work string) (string, error) {
 	e := earlier{id: l.sessionWith(s, m, work), asked: s.Forced}
-	all, view := l.session(e.id), l.View(s)
+	all, view := l.session(e.id), l.Launches.View(s)
 	if e.id != "" {
 		why, err := m.NeedsFreshLaunches(view, all)
 		if err != nil {
@@ -73,7 +73,7 @@ func (l *Lab) sessionToResume(s *runtime.Scope, m *member, work string) (string,
 		mended := slices.ContainsFunc(all, func(launch *ledger.Launch) bool { return m.Has(launch.VariantKey) && !decide.Usable(launch) })
 		p := s.Previous
 		e.begun, e.rebooted, e.complete = slices.Contains(l.begun, e.id), !l.sameBoot(all), !complete.Open
-		e.crashed = decide.ReadsCrashes(l.Plan, m.Feature) && slices.ContainsFunc(decide.Crashes(l.Store.Records(), m.Arms.Candidate.Key), func(launch *ledger.Launch) bool {
+		e.crashed = decide.ReadsCrashes(l.Variants.Plan, m.Feature) && slices.ContainsFunc(decide.Crashes(l.Launches.Store.Records(), m.Arms.Candidate.Key), func(launch *ledger.Launch) bool {
 			return launch.Purpose == ledger.ForQualification
 		})
 		e.invalid = p != nil && p.MeasureKey == s.Key && p.DecisionKey == s.Judged && p.Verdict == verdict.Invalid && !p.Derived && p.Session == e.id && !mended
@@ -88,16 +88,16 @@ func (l *Lab) sessionToResume(s *runtime.Scope, m *member, work string) (string,
 // candidate with this work; or the one that its outcome rests on if this apply started
 // none, even if a later one had these arms too. Empty if there is none.
 func (l *Lab) sessionWith(s *runtime.Scope, m *member, work string) (id string) {
-	if l.Store == nil {
+	if l.Launches.Store == nil {
 		return ""
 	}
 	// A candidate that entered the stack is the parent of others, in their sessions.
 	beside := map[string]bool{}
-	for _, launch := range l.Store.Launches(store.LaunchFilter{VariantKey: m.Arms.Parent.Key, Purpose: ledger.ForBenchmark}) {
+	for _, launch := range l.Launches.Store.Launches(store.LaunchFilter{VariantKey: m.Arms.Parent.Key, Purpose: ledger.ForBenchmark}) {
 		beside[launch.Session] = beside[launch.Session] || launch.Work == work
 	}
 	decided, p := "", s.Previous
-	for _, launch := range l.Store.Launches(store.LaunchFilter{VariantKey: m.Arms.Candidate.Key, Purpose: ledger.ForBenchmark}) {
+	for _, launch := range l.Launches.Store.Launches(store.LaunchFilter{VariantKey: m.Arms.Candidate.Key, Purpose: ledger.ForBenchmark}) {
 		if launch.Work != work || !beside[launch.Session] {
 			continue
 		}
@@ -120,7 +120,7 @@ func (l *Lab) newSession(s *runtime.Scope, work string, members []*member) (stri
 		keys = append(keys, m.Arms.Parent.Key, m.Arms.Candidate.Key)
 	}
 	return l.firstSession(s, []any{work, keys, s.Node.ID, s.Attempt}, func(e *earlier, have []*ledger.Launch) error {
-		relaxed, err := members[0].NeedsFreshLaunches(l.View(s), have)
+		relaxed, err := members[0].NeedsFreshLaunches(l.Launches.View(s), have)
 		e.relaxed = !relaxed.IsZero()
 		return err
 	})
@@ -133,8 +133,8 @@ func (l *Lab) sessionOfRows(s *runtime.Scope, launches int) (string, error) {
 		e.complete = len(have) >= launches
 		return nil
 	}
-	if l.Store != nil {
-		for _, d := range slices.Backward(l.Store.History(s.Node.ID)) {
+	if l.Launches.Store != nil {
+		for _, d := range slices.Backward(l.Launches.Store.History(s.Node.ID)) {
 			if d.MeasureKey != s.Key || d.Session == "" {
 				continue
 			}
@@ -174,8 +174,8 @@ func (l *Lab) cutInFirstRound(launches []*ledger.Launch, members []*member) bool
 		return false
 	}
 	for _, m := range members {
-		for _, f := range l.Graph.Siblings(m.Feature) {
-			for _, d := range l.Store.History(runtime.BenchmarkID(f.Name)) {
+		for _, f := range l.Launches.Graph.Siblings(m.Feature) {
+			for _, d := range l.Launches.Store.History(runtime.BenchmarkID(f.Name)) {
 				if d.Session == launches[0].Session {
 					return false
 				}
@@ -187,13 +187,13 @@ func (l *Lab) cutInFirstRound(launches []*ledger.Launch, members []*member) bool
 
 // session returns the launches of a session, in order.
 func (l *Lab) session(id string) []*ledger.Launch {
-	if id == "" || l.Store == nil {
+	if id == "" || l.Launches.Store == nil {
 		return nil
 	}
-	return l.Store.Launches(store.LaunchFilter{Session: id})
+	return l.Launches.Store.Launches(store.LaunchFilter{Session: id})
 }
 
 // sameBoot reports whether launches were made since the last boot.
 func (l *Lab) sameBoot(launches []*ledger.Launch) bool {
-	return !slices.ContainsFunc(launches, func(launch *ledger.Launch) bool { return launch.BootID != l.Boot })
+	return !slices.ContainsFunc(launches, func(launch *ledger.Launch) bool { return launch.BootID != l.Launches.Boot })
 }

@@ -104,7 +104,7 @@ func (s *session) run(ctx context.Context) error {
 
 // divide gets the places that the plan's executor has for its arms.
 func (s *session) divide(ctx context.Context) (err error) {
-	x := s.lab.Plan.Executor
+	x := s.lab.Variants.Plan.Executor
 	if x == nil {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (s *session) divide(ctx context.Context) (err error) {
 	for _, m := range s.members {
 		vs = append(vs, m.launchedVariants()...)
 	}
-	if s.places, err = s.lab.Places(ctx, vs); err != nil {
+	if s.places, err = s.lab.Launches.Places(ctx, vs); err != nil {
 		return err
 	}
 	if x.IsRemote() {
@@ -128,7 +128,7 @@ func (s *session) divide(ctx context.Context) (err error) {
 // started, as long as something makes launches there, or in turn.
 func (s *session) remotePlace(ctx context.Context, round int, begun []*ledger.Place) (*ledger.Place, error) {
 	n := s.scope.Node
-	return s.lab.Elsewhere.Stand(ctx, (round-1)%s.lab.Plan.Executor.Slots, begun, func(what verdict.Reason) {
+	return s.lab.Launches.Elsewhere.Stand(ctx, (round-1)%s.lab.Variants.Plan.Executor.Slots, begun, func(what verdict.Reason) {
 		s.scope.Emit(runtime.Event{Type: "note", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Why: what})
 	})
 }
@@ -325,7 +325,7 @@ func (s *session) launches(open func(*member) int) (n int) {
 
 // missing are the launches that members lack at most, each once. Those up to a member's next look are sure.
 func (s *session) missing() (out []runtime.Launch) {
-	view, planned := s.lab.View(s.scope), map[string]bool{}
+	view, planned := s.lab.Launches.View(s.scope), map[string]bool{}
 	for _, m := range s.members {
 		if !m.Open {
 			continue
@@ -350,7 +350,7 @@ func (s *session) missing() (out []runtime.Launch) {
 // make makes one launch: start, warm up, send every cell of every workload, stop.
 func (s *session) make(ctx context.Context, sl slot, tries []*ledger.Launch) (*ledger.Launch, error) {
 	s.mu.Lock()
-	view := s.lab.View(s.scope)
+	view := s.lab.Launches.View(s.scope)
 	id := launchID(s.id, sl, len(tries))
 	for n := len(tries) + 1; slices.ContainsFunc(s.all, func(l *ledger.Launch) bool { return l.ID == id }); n++ {
 		id = launchID(s.id, sl, n) // another variant had this name before
@@ -361,7 +361,7 @@ func (s *session) make(ctx context.Context, sl slot, tries []*ledger.Launch) (*l
 	}
 	record := &ledger.Launch{
 		ID: ev.LaunchID, Session: s.id, Purpose: ledger.ForBenchmark, Ordinal: sl.ordinal, Order: sl.order, OK: true,
-		Work: s.work, Draw: s.lab.Draws.Next(), Place: sl.place,
+		Work: s.work, Draw: s.lab.Launches.Draws.Next(), Place: sl.place,
 	}
 	if sl.variant.Command == nil {
 		record.Prompts = s.prompts
@@ -375,8 +375,8 @@ func (s *session) make(ctx context.Context, sl slot, tries []*ledger.Launch) (*l
 	s.mu.Unlock()
 	n := s.scope.Node
 	with := measuring{Event: ev}
-	if s.lab.Store != nil {
-		with.Crashed = decide.Crashes(s.lab.Store.Records(), sl.variant.Key)
+	if s.lab.Launches.Store != nil {
+		with.Crashed = decide.Crashes(s.lab.Launches.Store.Records(), sl.variant.Key)
 	}
 	with.Event.Node, with.Event.Phase, with.Event.Feature = n.ID, n.Phase, n.Feature
 	for _, w := range s.ws {
@@ -390,8 +390,8 @@ func (s *session) make(ctx context.Context, sl slot, tries []*ledger.Launch) (*l
 		}
 		record.Replaces, ev.Why = last.ID, verdict.New(code.LaunchAgain).On(last.ID).From(why...)
 	}
-	err := s.lab.Report(s.scope, ev, sl.variant, record, func() error {
-		_, err := measures.Make(ctx, s.lab, &s.lab.Lab, s.scope, sl.variant, record, with)
+	err := s.lab.Launches.Report(s.scope, ev, sl.variant, record, func() error {
+		_, err := measures.Make(ctx, s.lab, s.lab.Launches, s.scope, sl.variant, record, with)
 		return err
 	})
 	return record, err

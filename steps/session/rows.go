@@ -71,21 +71,21 @@ func (r *rows) table(s *runtime.Scope) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.protocol = r.lab.Plan.Protocol(t.Protocol); t.protocol == nil {
+	if t.protocol = r.lab.Variants.Plan.Protocol(t.Protocol); t.protocol == nil {
 		return nil, fmt.Errorf("there is no protocol %q", t.Protocol)
 	}
-	for _, name := range r.lab.Plan.SentWorkloads(r.block) {
-		t.ws = append(t.ws, r.lab.Plan.Workload(name))
+	for _, name := range r.lab.Variants.Plan.SentWorkloads(r.block) {
+		t.ws = append(t.ws, r.lab.Variants.Plan.Workload(name))
 	}
-	t.work = r.lab.WorkKey(t.ws)
+	t.work = r.lab.Variants.WorkKey(t.ws)
 	at := slices.IndexFunc(arms, func(a arm) bool { return a.name == t.Reference })
 	for _, a := range slices.Concat(arms[at:at+1], arms[:at], arms[at+1:]) { // the reference first
 		var v *variant.Variant
 		if r.recorded != nil {
 			v, err = r.recorded(a)
-		} else if v, err = r.lab.Resolve(s, a.name, a.engine, a.knobs); err == nil {
+		} else if v, err = r.lab.Variants.Resolve(s, a.name, a.engine, a.knobs); err == nil {
 			v = v.AsRow()
-			r.lab.UpdateKey(v)
+			r.lab.Variants.UpdateKey(v)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("engine.%s: %w", a.engine, err)
@@ -140,7 +140,7 @@ func (r *rows) Prepare(ctx context.Context, s *runtime.Scope) error {
 	}
 	var failed error
 	for _, v := range t.variants() {
-		if err := r.lab.Fetch(ctx, v); failed == nil {
+		if err := r.lab.Launches.Fetch(ctx, v); failed == nil {
 			failed = err
 		}
 	}
@@ -163,7 +163,7 @@ func (r *rows) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 		by = append(by, t.Optional)
 	}
 	vs := t.variants()
-	s.Key = runtime.Digest("compare", r.lab.BenchmarkKey(t.ws, vs), r.lab.qualifyKey(t.protocol, vs...))
+	s.Key = runtime.Digest("compare", r.lab.Variants.BenchmarkKey(t.ws, vs), r.lab.qualifyKey(t.protocol, vs...))
 	out := &runtime.Derived{Key: s.Key, Judged: runtime.Digest(by...)}
 	p, why := s.Recorded(out.Key, verdict.Reason{})
 	switch {
@@ -231,7 +231,7 @@ func (t *table) qualify(ctx context.Context, r *row, out *ledger.Decision) error
 	var found []ledger.Level
 	var launch *ledger.Launch
 	if t.launched(v) && len(fit) == 0 {
-		launch = levels.Recorded(t.scope, &t.lab.Lab, v)
+		launch = levels.Recorded(t.scope, t.lab.Launches, v)
 	}
 	if launch != nil {
 		found = launch.Levels
@@ -241,12 +241,12 @@ func (t *table) qualify(ctx context.Context, r *row, out *ledger.Decision) error
 		if v != reference {
 			many = 2
 			of := store.LaunchFilter{VariantKey: reference.Key, Purpose: ledger.ForQualification, OK: true}
-			for _, l := range t.lab.Store.Launches(of) {
+			for _, l := range t.lab.Launches.Store.Launches(of) {
 				parent.Qualified = l // the newest
 			}
 		}
 		var err error
-		parent.Answered, err = levels.References(ctx, t.scope, &t.lab.Lab, t.protocol, reference, many, out)
+		parent.Answered, err = levels.References(ctx, t.scope, t.lab.Launches, t.protocol, reference, many, out)
 		if ctx.Err() != nil {
 			return err
 		} else if err != nil {
@@ -257,7 +257,7 @@ func (t *table) qualify(ctx context.Context, r *row, out *ledger.Decision) error
 			out.Levels = append(out.Levels, level)
 			return nil
 		}
-		found, launch, err = levels.Run(ctx, t.scope, &t.lab.Lab, t.protocol, v, parent, fit, nil, out)
+		found, launch, err = levels.Run(ctx, t.scope, t.lab.Launches, t.protocol, v, parent, fit, nil, out)
 		if err != nil {
 			return err
 		}

@@ -72,7 +72,7 @@ func (b *benchmark) sessionOf(s *runtime.Scope) (own *member, all []*member, err
 	if own, err = b.member(s); err != nil {
 		return nil, nil, err
 	}
-	for _, f := range b.lab.Graph.Siblings(b.feature) {
+	for _, f := range b.lab.Launches.Graph.Siblings(b.feature) {
 		if f.Name == b.feature.Name {
 			all = append(all, own)
 			continue
@@ -99,7 +99,7 @@ func (b *benchmark) sessionOf(s *runtime.Scope) (own *member, all []*member, err
 
 // needsMeasuring reports whether an apply still has to measure a sibling.
 func (b *benchmark) needsMeasuring(s *runtime.Scope) (bool, error) {
-	n := b.lab.Graph.Node(runtime.BenchmarkID(b.feature.Name))
+	n := b.lab.Launches.Graph.Node(runtime.BenchmarkID(b.feature.Name))
 	if n == nil || s.Outcome(n.ID) != nil || !s.LockedBy(n.ID).IsZero() {
 		return false, nil
 	}
@@ -112,9 +112,9 @@ func (b *benchmark) needsMeasuring(s *runtime.Scope) (bool, error) {
 
 // reportLooks reports the state of members' tests, if it changed.
 func (s *session) reportLooks() {
-	view := s.lab.View(s.scope)
+	view := s.lab.Launches.View(s.scope)
 	for _, m := range s.members {
-		if len(decide.Reading(s.lab.Plan, m.Feature)) == 0 {
+		if len(decide.Reading(s.lab.Variants.Plan, m.Feature)) == 0 {
 			continue // there is no test
 		}
 		now := &runtime.Look{Launches: m.Rounds, Most: m.Most, Rules: m.Asked}
@@ -155,7 +155,7 @@ func (s *session) checkKnobEvidence(launch *ledger.Launch, v *variant.Variant) e
 		if !m.Open || !m.Has(v.Key) {
 			continue
 		}
-		why, err := s.lab.LaunchWithoutEvidence([]*ledger.Launch{launch}, v, m.Feature.Protocol)
+		why, err := s.lab.Validity.LaunchWithoutEvidence([]*ledger.Launch{launch}, v, m.Feature.Protocol)
 		if err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ func (s *session) checkBaseline(m *member) error {
 	}
 	if len(m.launchedVariants()) > 2 {
 		vs := []*variant.Variant{m.variants[0], m.variants[2]}
-		why := s.lab.OtherEnvironment(launchesOf(used, vs), vs)
+		why := s.lab.Validity.OtherEnvironment(launchesOf(used, vs), vs)
 		if why.IsZero() && m.Rounds >= m.Least {
 			v, reasons, err := s.comparable(m, vs)
 			if err != nil {
@@ -202,14 +202,14 @@ func (s *session) lookAtMembers() error {
 			continue
 		}
 		before := m.Rounds
-		if err := m.Look(s.lab.View(s.scope), s.all); err != nil {
+		if err := m.Look(s.lab.Launches.View(s.scope), s.all); err != nil {
 			return err
 		}
 		if m.Rounds > 0 && s.stopReason(m) != stopCrashed {
 			if err := s.checkBaseline(m); err != nil {
 				return err
 			}
-			m.invalid = s.lab.OtherEnvironment(launchesOf(m.DecidingLaunches(s.all), m.pair()), m.pair())
+			m.invalid = s.lab.Validity.OtherEnvironment(launchesOf(m.DecidingLaunches(s.all), m.pair()), m.pair())
 			if m.invalid.IsZero() && m.Rounds > before && m.Rounds >= m.Least && m.Open {
 				v, reasons, err := s.comparable(m, m.pair())
 				if err != nil {
@@ -228,14 +228,14 @@ func (s *session) lookAtMembers() error {
 // comparable reports whether the launches of two arms of a member count beside each other.
 func (s *session) comparable(m *member, vs []*variant.Variant) (verdict.Verdict, []verdict.Reason, error) {
 	used := launchesOf(m.DecidingLaunches(s.all), vs)
-	v, reasons, err := s.lab.Valid(used, vs, s.ws, m.Rounds)
+	v, reasons, err := s.lab.Validity.Valid(used, vs, s.ws, m.Rounds)
 	if err != nil || v != verdict.Pass {
 		return v, reasons, err
 	}
 	if m.Alone {
 		vs = m.own() // what a row sets may change what its engine reports, declared or not
 	}
-	why, err := s.lab.SelfContradiction(used, vs, m.Feature.Protocol)
+	why, err := s.lab.Validity.SelfContradiction(used, vs, m.Feature.Protocol)
 	if err == nil && !why.IsZero() {
 		return verdict.Invalid, []verdict.Reason{why}, nil
 	}
@@ -275,7 +275,7 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 		return nil
 	}
 	qualified := s.scope.Outcome(runtime.QualifyID(m.Feature.Name))
-	if why := s.lab.Moved(ctx, launchesOf(used, m.own()), m.own(), qualified); !why.IsZero() {
+	if why := s.lab.Launches.Moved(ctx, launchesOf(used, m.own()), m.own(), qualified); !why.IsZero() {
 		level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{why}
 		return nil
 	}
@@ -286,12 +286,12 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 	if err == nil && level.Verdict == verdict.Pass {
 		level.Reasons = slices.Insert(level.Reasons, 1, validity.NotesOf(launchesOf(used, m.own()))...)
 	}
-	cut, often := decide.CutOff(s.lab.View(s.scope), m.Arms.Candidate, m.Arms.Parent, s.all)
+	cut, often := decide.CutOff(s.lab.Launches.View(s.scope), m.Arms.Candidate, m.Arms.Parent, s.all)
 	if err == nil && level.Verdict == verdict.Pass && often {
 		level.Verdict, level.Reasons = verdict.Inconclusive, []verdict.Reason{cut}
 	}
 	if err == nil && level.Verdict == verdict.Pass {
-		for _, note := range []verdict.Reason{cut, decide.ParentSlower(s.lab.View(s.scope), m.Arms.Candidate, m.Arms.Parent, used)} {
+		for _, note := range []verdict.Reason{cut, decide.ParentSlower(s.lab.Launches.View(s.scope), m.Arms.Candidate, m.Arms.Parent, used)} {
 			if !note.IsZero() {
 				level.Reasons = append(level.Reasons, note)
 			}

@@ -53,7 +53,7 @@ type rig struct {
 func newRig(t *testing.T, speed speeds) *rig {
 	t.Helper()
 	lab := labOf(t, planstest.SharedPlan)
-	p := lab.Plan
+	p := lab.Variants.Plan
 	for _, protocol := range p.Protocols { // no engine answers here
 		protocol.Levels = append(protocol.Levels, &plans.Block{Kind: plans.CorrectnessLevel, Attrs: map[string]any{"answers": "unchecked"}})
 	}
@@ -432,7 +432,7 @@ func rootRig(t *testing.T) (*rig, func() *member) {
 	root, m := &variant.Variant{Arm: decide.Arm{Name: "baseline", Key: "root"}}, r.members[0]
 	made := func() *member {
 		a := launch.Arms{Parent: m.variants[0], Candidate: m.variants[1], Root: root}
-		return newMember(r.lab.Plan, m.Feature, a, []*variant.Variant{a.Parent, a.Candidate, root})
+		return newMember(r.lab.Variants.Plan, m.Feature, a, []*variant.Variant{a.Parent, a.Candidate, root})
 	}
 	r.members = []*member{made()}
 	return r, made

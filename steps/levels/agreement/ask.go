@@ -70,7 +70,7 @@ func (q *Question) Ask(ctx context.Context, st *launch.Started, seed string) (*P
 	for i := range q.Answers {
 		cell := q.Answers[i].Cell
 		name, _, _ := strings.Cut(cell, ".")
-		if st.Lab.Plan.Workload(name).Temperature > 0 && !slices.Contains(a.Sampled, cell) {
+		if st.Lab.Variants.Plan.Workload(name).Temperature > 0 && !slices.Contains(a.Sampled, cell) {
 			a.Sampled = append(a.Sampled, cell)
 		}
 	}
@@ -236,7 +236,7 @@ func (a *Probes) ask(ctx context.Context, st *launch.Started, arms []*drawnPosit
 		return cmp.Or(cmp.Compare(x.Prompt.Text, y.Prompt.Text), cmp.Compare(x.Launch, y.Launch), x.Request-y.Request, x.Turn-y.Turn, a.Token-b.Token)
 	})
 	concurrency := 0
-	for _, w := range st.Lab.Plan.Workloads {
+	for _, w := range st.Lab.Variants.Plan.Workloads {
 		for _, n := range w.Concurrency {
 			concurrency = max(concurrency, n)
 		}
@@ -310,7 +310,7 @@ func (p Position) probe(ctx context.Context, st *launch.Started, client *openai.
 	a, c := p.Answer, p.draw
 	l := Probe{Launch: a.Launch, Cell: a.Cell, Request: a.Request, Turn: a.Turn, Part: c.part[a][p.Token], At: a.Starts[p.Token], Took: a.Took, Prompt: a.PromptTokens}
 	name, _, _ := strings.Cut(a.Cell, ".")
-	w := st.Lab.Plan.Workload(name)
+	w := st.Lab.Variants.Plan.Workload(name)
 	r := record.LoadPlan(w, w.Cells()[0]).Request
 	r.MaxTokens, r.Temperature, r.ContinuousUsage = max(a.Limit, 1), 0, true
 	r.IgnoreEOS = r.IgnoreEOS && st.Kind.Ask.IgnoreEOS

@@ -112,7 +112,7 @@ func TestScoresAreChecked(t *testing.T) {
 			}}}
 			st := &launch.Started{
 				Client: client, Kind: kind, Record: &ledger.Launch{ID: "asked"},
-				Lab: &launch.Lab{Resolver: variant.Resolver{Plan: plan}, Redact: redact.New(nil)},
+				Lab: &launch.Lab{Variants: &variant.Resolver{Plan: plan}, Redact: redact.New(nil)},
 			}
 			q := Question{
 				Own: []string{"own"}, Others: map[string][]string{"port": {"other"}}, Cells: []string{"chat"},

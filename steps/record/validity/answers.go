@@ -204,7 +204,7 @@ func (j *Judge) samplesOf(launches []*ledger.Launch, w *plans.Workload) (out []m
 		if launch.Samples == "" {
 			continue
 		}
-		all, err := j.Store.ReadSamples(launch)
+		all, err := j.Launches.Store.ReadSamples(launch)
 		if err != nil {
 			return nil, fmt.Errorf("the answers of launch %s: %w", launch.ID, err)
 		}

@@ -29,7 +29,7 @@ func (j *Judge) OtherEnvironment(launches []*ledger.Launch, vs []*variant.Varian
 		}
 	}
 	byArm := byKey(launches)
-	accepted := j.AcceptedEntries()
+	accepted := j.Launches.Variants.AcceptedEntries()
 	for _, v := range vs {
 		for _, launch := range byArm[v.Key] {
 			if entries := differs(byArm[v.Key][0], launch, accepted); len(entries) > 0 {
@@ -95,7 +95,7 @@ var (
 // changedEntries are the entries changed by knobs whose values differ between two arms:
 // that is what is under test.
 func (j *Judge) changedEntries(one, other *variant.Variant) (free []string) {
-	for _, k := range j.Plan.Knobs {
+	for _, k := range j.Launches.Variants.Plan.Knobs {
 		if one.Knobs[k.Name] == other.Knobs[k.Name] {
 			continue
 		}
@@ -113,8 +113,8 @@ func (j *Judge) changedEntries(one, other *variant.Variant) (free []string) {
 		free = slices.Concat(free, imageEntries, sourceEntries, modelEntries)
 	}
 	x, y := one.Spec, other.Spec
-	e := j.Plan.Engine(one.Engine)
-	if variant.ModelOf(x, e) != variant.ModelOf(y, j.Plan.Engine(other.Engine)) || variant.FlagOf(x.Command, "--revision") != variant.FlagOf(y.Command, "--revision") {
+	e := j.Launches.Variants.Plan.Engine(one.Engine)
+	if variant.ModelOf(x, e) != variant.ModelOf(y, j.Launches.Variants.Plan.Engine(other.Engine)) || variant.FlagOf(x.Command, "--revision") != variant.FlagOf(y.Command, "--revision") {
 		free = append(free, modelEntries...)
 	}
 	program := len(x.Command) > 0 && len(y.Command) > 0 && x.Command[0] != y.Command[0]
@@ -135,7 +135,7 @@ func (j *Judge) changedEntries(one, other *variant.Variant) (free []string) {
 // AcceptedParts is what the plan accepts, as part of a decision key; nothing if it
 // accepts nothing.
 func (j *Judge) AcceptedParts() []any {
-	if accepted := j.AcceptedEntries(); len(accepted) > 0 {
+	if accepted := j.Launches.Variants.AcceptedEntries(); len(accepted) > 0 {
 		return []any{"accepted", accepted}
 	}
 	return nil

@@ -21,13 +21,13 @@ import (
 // LaunchWithoutEvidence names the launch of a variant that does not prove its knob values; no fact if
 // all known ones do. Results are cached: kept logs do not change.
 func (j *Judge) LaunchWithoutEvidence(launches []*ledger.Launch, v *variant.Variant, protocol string) (verdict.Reason, error) {
-	evidence := j.EvidenceKey(v.Knobs)
+	evidence := j.Launches.Variants.EvidenceKey(v.Knobs)
 	for _, launch := range launches {
 		key := runtime.Digest("proved", launch.ID, protocol, evidence)
 		if _, known := j.proved.Load(key); known {
 			continue
 		}
-		got, reasons, err := levels.KernelsVerdict(&j.Lab, j.Plan.Protocol(protocol), v, launch)
+		got, reasons, err := levels.KernelsVerdict(j.Launches, j.Launches.Variants.Plan.Protocol(protocol), v, launch)
 		if err != nil {
 			return verdict.Reason{}, fmt.Errorf("the evidence of launch %s: %w", launch.ID, err)
 		}
@@ -48,7 +48,7 @@ func (j *Judge) IncomparableObservations(launches []*ledger.Launch, vs []*varian
 	setting := map[string]bool{} // the observations that must agree
 	byArm := byKey(launches)
 	for _, v := range vs {
-		patterns, err := j.Patterns(v)
+		patterns, err := j.Launches.Variants.Patterns(v)
 		if err != nil {
 			return verdict.Reason{}, err
 		}
@@ -92,7 +92,7 @@ func (j *Judge) IncomparableObservations(launches []*ledger.Launch, vs []*varian
 		var free, knobs, names, values, others, apart, quoted []string // what may differ, and the knobs that do
 		var evidence []logscan.Glob
 		whole := false // all that they are is under test
-		for _, k := range j.Plan.Knobs {
+		for _, k := range j.Launches.Variants.Plan.Knobs {
 			if one.Knobs[k.Name] == other.Knobs[k.Name] {
 				continue
 			}
@@ -132,7 +132,7 @@ func (j *Judge) IncomparableObservations(launches []*ledger.Launch, vs []*varian
 // decides again.
 func (j *Judge) FreeObservations() []any {
 	j.freed.Do(func() {
-		for _, k := range j.Plan.Knobs {
+		for _, k := range j.Launches.Variants.Plan.Knobs {
 			if names := observationsOfKnob(k); len(names) > 0 {
 				j.free = append(j.free, k.Name, names)
 			}

@@ -20,7 +20,7 @@ import (
 
 // Judge compares launches with each other, for one plan.
 type Judge struct {
-	launch.Lab
+	Launches *launch.Lab
 
 	// proved caches launches whose evidence was found, see LaunchWithoutEvidence.
 	proved sync.Map

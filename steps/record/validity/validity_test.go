@@ -21,14 +21,18 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/record"
+	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
 func judgeOf(p *plans.Plan) *Judge {
-	j := &Judge{}
-	j.Plan = p
+	j := newJudge()
+	j.Launches.Variants.Plan = p
 	return j
 }
+
+// newJudge compares launches of no plan.
+func newJudge() *Judge { return &Judge{Launches: &launch.Lab{Variants: &variant.Resolver{}}} }
 
 // Whatever was measured, it does not count where a launch was disturbed, the
 // arms did not do the same work, or the candidate's answers do not read as text.
@@ -116,8 +120,8 @@ func TestValid(t *testing.T) {
 			}
 			return l
 		}
-		judge := &Judge{}
-		judge.Store = kept
+		judge := newJudge()
+		judge.Launches.Store = kept
 		w := &plans.Workload{Name: "chat", Coherence: c.mode, PromptTokens: []int{1}, OutputTokens: []int{1}, Depth: []int{0}, Concurrency: []int{1}}
 		got, reasons, err := judge.Valid([]*ledger.Launch{launch("p", c.parent), launch("c", c.candidate)}, vs, []*plans.Workload{w}, 1)
 		if err != nil {
@@ -442,8 +446,8 @@ func TestValidBesideAnotherEngine(t *testing.T) {
 		{"disturbed", "baseline", invalid(launches("o", "", 0, plain), true), clean, server, verdict.Inconclusive, "launch o.2"},
 		{"cached", "off", invalid(launches("o", "", 0, plain), false), clean, server, verdict.Invalid, "launch o.2"},
 	} {
-		judge := &Judge{}
-		judge.Store = kept
+		judge := newJudge()
+		judge.Launches.Store = kept
 		w := &plans.Workload{Name: "chat", Coherence: c.mode, PromptTokens: []int{1}, OutputTokens: []int{1}, Depth: []int{0}, Concurrency: []int{1}}
 		got, said, err := judge.Valid(slices.Concat(c.reference, c.own), []*variant.Variant{c.beside, row}, []*plans.Workload{w}, 2)
 		if err != nil || got != c.want || !strings.Contains(verdict.Semicolons(said), c.says) {
@@ -451,8 +455,8 @@ func TestValidBesideAnotherEngine(t *testing.T) {
 		}
 	}
 	w := &plans.Workload{Name: "chat", Coherence: "baseline", PromptTokens: []int{1}, OutputTokens: []int{1}, Depth: []int{0}, Concurrency: []int{1}}
-	judge := &Judge{}
-	judge.Store = kept
+	judge := newJudge()
+	judge.Launches.Store = kept
 	if got, said, err := judge.Valid(slips, []*variant.Variant{server}, []*plans.Workload{w}, 2); err != nil || got != verdict.Pass {
 		t.Errorf("the reference itself: %s %q, %v", got, verdict.Lines(said), err)
 	}
