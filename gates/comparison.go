@@ -296,7 +296,7 @@ func (a argument) ofTest(v verdict.Verdict) verdict.Reason {
 	switch {
 	case t.Form == verdict.Range:
 		return a.ofRange(v)
-	case t.Clear():
+	case t.ByRecordedNoise():
 		kind := code.Kind("test.clear")
 		if t.Stop == stats.Failed {
 			kind = "test.clear_against"

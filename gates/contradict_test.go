@@ -192,7 +192,7 @@ func TestTwoLaunchesAreNotReliedOn(t *testing.T) {
 		ev := knowing(known, beside(rand.New(rand.NewPCG(1, 2)), plain, plain.with(c.change), c.n, 0.001))
 		got := Decide(rules, ev, usual)
 		found := Findings(rules, got, ev, usual)
-		if got[0].Verdict != c.want || (len(Open(got)) > 0) != c.open || !got[0].Comparisons[0].Test.Clear() {
+		if got[0].Verdict != c.want || (len(Open(got)) > 0) != c.open || !got[0].Comparisons[0].Test.ByRecordedNoise() {
 			t.Errorf("%s: %s, open %v: %+v", name, got[0].Verdict, Open(got), got[0].Reasons)
 		}
 		if verdict.Holds(found, "finding.not_compared") != c.found || verdict.Holds(found, "finding.worse") && c.n == 2 {

@@ -293,7 +293,7 @@ func (s share) split(op string, parts []*plans.Cond, out map[*plans.Compare]shar
 // TryNote says which try at a feature a measurement is, and what false pass rate is left
 // for it.
 func TryNote(feature string, try int, falsePass float64) verdict.Reason {
-	rate, left := stats.Rung(falsePass, try)
+	rate, left := stats.AlphaForTry(falsePass, try)
 	bound, most := stats.Bound(falsePass)
 	args := []verdict.Arg{verdict.Int("try", try), verdict.Num("of", falsePass, "share"), verdict.Num("bound", bound, "share")}
 	if !left {
@@ -311,13 +311,13 @@ const (
 	Unsettled = "open"
 )
 
-// Claimed holds a hypothesis against what was measured: the rule is its claim as Load
+// DecideHypothesis holds a hypothesis against what was measured: the rule is its claim as Load
 // compiled it. It decides nothing else, so it takes no part of the criteria's error
 // budget; but what a criterion compares too is tested at the criterion's levels, or the
 // same launches would have two bounds. The hypothesis of the best of several alternatives
 // has one chance per alternative to be confirmed by luck. What was not measured refutes
 // nothing.
-func Claimed(rule *plans.Rule, criteria []*plans.Rule, ev Evidence, s Settings) (outcome string, decided verdict.Rule) {
+func DecideHypothesis(rule *plans.Rule, criteria []*plans.Rule, ev Evidence, s Settings) (outcome string, decided verdict.Rule) {
 	by, beside := shares([]*plans.Rule{rule}, s.Alternatives), shares(criteria, s.Alternatives)
 	for _, claim := range rule.Compares() {
 		for _, criterion := range criteria {

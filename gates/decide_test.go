@@ -234,7 +234,7 @@ func TestClaimed(t *testing.T) {
 		{"chat.tg.change >= 0.10", Unsettled, "it died", func(f *Feature) { f.Broken, f.Cause = verdict.Error, died("it died") }},
 		{"chat.tg.change >= 0.10", Unsettled, "1 launch per arm", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }},
 	} {
-		outcome, rule := Claimed(compiled(t, c.rule), nil, with(c.change), usual)
+		outcome, rule := DecideHypothesis(compiled(t, c.rule), nil, with(c.change), usual)
 		if outcome != c.want || !strings.Contains(verdict.Semicolons(rule.Reasons), c.says) || rule.Role != "hypothesis" || rule.Decides {
 			t.Errorf("%s: %s, %q, %+v", c.rule, outcome, verdict.Semicolons(rule.Reasons), rule)
 		}
@@ -243,31 +243,31 @@ func TestClaimed(t *testing.T) {
 		}
 	}
 	for _, rule := range []*plans.Rule{nil, {}} {
-		if outcome, decided := Claimed(rule, nil, full(), usual); outcome != Unsettled || decided.Verdict.Unlocks() {
+		if outcome, decided := DecideHypothesis(rule, nil, full(), usual); outcome != Unsettled || decided.Verdict.Unlocks() {
 			t.Errorf("%s %+v", outcome, decided)
 		}
 	}
 	// The best of five has five chances to be confirmed by luck.
 	s := usual
 	s.Alternatives = 5
-	if _, rule := Claimed(compiled(t, "chat.tg.change >= 0.10"), nil, full(), s); rule.Comparisons[0].Test.Pass != 0.002/5 {
+	if _, rule := DecideHypothesis(compiled(t, "chat.tg.change >= 0.10"), nil, full(), s); rule.Comparisons[0].Test.Pass != 0.002/5 {
 		t.Errorf("%+v", rule.Comparisons[0].Test)
 	}
 	// A criterion on the same metric is one of two that must hold: both have its bounds. One on
 	// another quantity changes nothing.
 	same, other := compiled(t, "chat.tg.change >= 0.50"), compiled(t, "chat.tg >= 20")
 	decided := Decide([]*plans.Rule{same, other}, full(), usual)[0].Comparisons[0].Test
-	_, rule := Claimed(compiled(t, "chat.tg.change >= 0.10"), []*plans.Rule{same, other}, full(), usual)
+	_, rule := DecideHypothesis(compiled(t, "chat.tg.change >= 0.10"), []*plans.Rule{same, other}, full(), usual)
 	if test := rule.Comparisons[0].Test; test.Fail != decided.Fail || *test.Low != *decided.Low || *test.High != *decided.High {
 		t.Errorf("%+v, and its criterion %+v", test, decided)
 	}
-	_, rule = Claimed(compiled(t, "chat.tg.change >= 0.10"), []*plans.Rule{other, other}, full(), usual)
+	_, rule = DecideHypothesis(compiled(t, "chat.tg.change >= 0.10"), []*plans.Rule{other, other}, full(), usual)
 	if test := rule.Comparisons[0].Test; test.Fail == decided.Fail {
 		t.Errorf("%+v", test)
 	}
 	// What broke twice refutes nothing, though it is a fail.
 	crashed := with(func(f *Feature) { f.Broken, f.Cause = verdict.Fail, verdict.New(code.CrashedAgain) })
-	if outcome, rule := Claimed(compiled(t, "chat.tg.change >= 0.10"), nil, crashed, usual); outcome != Unsettled || rule.Verdict != verdict.Fail {
+	if outcome, rule := DecideHypothesis(compiled(t, "chat.tg.change >= 0.10"), nil, crashed, usual); outcome != Unsettled || rule.Verdict != verdict.Fail {
 		t.Errorf("%s of %+v", outcome, rule)
 	}
 	if got := Decide(nil, full(), usual); len(got) != 0 || Open(got) != nil {

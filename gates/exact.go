@@ -126,7 +126,7 @@ func (c *ruling) counts(o plans.Operand) (all []any, err error) {
 				switch {
 				case in.Relation == plans.Delta:
 					change = own - base
-				case saving(in):
+				case isGainOfLowerBetter(in):
 					change = -change
 				}
 				if in.Relation != plans.Delta {

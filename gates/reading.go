@@ -306,14 +306,14 @@ func difference(own, base []float64, places []string, logs bool) (stats.Differen
 // ratio turns a difference of logs (candidate − base) into a gain or a change. Where
 // lower is better a gain is the part saved: 1 − candidate/base.
 func ratio(in *plans.Input, d float64) float64 {
-	if saving(in) {
+	if isGainOfLowerBetter(in) {
 		return -math.Expm1(d)
 	}
 	return math.Expm1(d)
 }
 
-// saving reports whether an input is a gain of a lower-is-better metric.
-func saving(in *plans.Input) bool {
+// isGainOfLowerBetter reports whether an input is a gain of a lower-is-better metric.
+func isGainOfLowerBetter(in *plans.Input) bool {
 	return in.Relation == plans.Gain && in.Better == string(measure.Lower)
 }
 

@@ -146,17 +146,17 @@ func (d *decider) shift(feature, cell, metric, stat string, better measure.Bette
 		s.first = stats.Recorded
 	}
 	most := d.most(in)
-	design, err := stats.Offer(findingRate, d.settings.FalseFail, min(d.settings.Min, most), most, s.first)
+	design, err := stats.DesignFor(findingRate, d.settings.FalseFail, min(d.settings.Min, most), most, s.first)
 	if err != nil {
 		return nil
 	}
 	s.level = design.Pass
 	q.test.Pass, q.test.Fail = findingRate, findingRate
 	look, err := q.test.At(s.n)
-	if err != nil || !(look.DF > 0) && s.n != stats.Clear {
+	if err != nil || !(look.DF > 0) && s.n != stats.TwoLaunches {
 		return nil
 	}
-	if s.gain, s.se, s.df = look.Estimate, look.SE, look.DF; s.n == stats.Clear {
+	if s.gain, s.se, s.df = look.Estimate, look.SE, look.DF; s.n == stats.TwoLaunches {
 		s.df = 1
 	}
 	mean := stats.ArithmeticMean
@@ -191,7 +191,7 @@ func (s *shift) direction(of int) int {
 		least = farWorse
 	}
 	switch {
-	case s.n == stats.Clear, s.size() < least:
+	case s.n == stats.TwoLaunches, s.size() < least:
 	case s.least(level) > 0:
 		return 1
 	case s.most(level) < 0:
@@ -317,7 +317,7 @@ func (c *ruling) contradiction(f *finding, leaf *plans.Compare) (why verdict.Rea
 			"pay for it; a rule on {tail} would decide this trade-off",
 		verdict.Num("gain", gainOf(v, v.gain), plans.RatioUnit),
 		verdict.Text("tail", worst.in.Path),
-		verdict.Num("change", math.Expm1(-worst.gain), plans.RatioUnit)).On(v.in.Path), v.n == stats.Clear
+		verdict.Num("change", math.Expm1(-worst.gain), plans.RatioUnit)).On(v.in.Path), v.n == stats.TwoLaunches
 }
 
 // shorter is the reason if whole answers are only faster because they are shorter: at the
@@ -447,7 +447,7 @@ func (c *ruling) missingGain(
 		verdict.Text("whole", whole.in.Path),
 		verdict.Num("shows", gainOf(whole, whole.gain), plans.RatioUnit),
 		verdict.Num("at_most", gainOf(whole, whole.most(w.level)), plans.RatioUnit),
-		verdict.Num("promised", gainOf(whole, saves(v.gain, 1)), plans.RatioUnit)).On(v.in.Path), !lost || v.n == stats.Clear
+		verdict.Num("promised", gainOf(whole, saves(v.gain, 1)), plans.RatioUnit)).On(v.in.Path), !lost || v.n == stats.TwoLaunches
 }
 
 // unseenMemory is the reason if memory that an engine's processes gained is not shown to be free on
@@ -487,7 +487,7 @@ func (c *ruling) unseenMemory(leaf *plans.Compare, machine, name string) (why ve
 
 // gainOf is a gain in logs as rules write it.
 func gainOf(s *shift, gain float64) float64 {
-	if saving(s.in) {
+	if isGainOfLowerBetter(s.in) {
 		gain = -gain
 	}
 	return ratio(s.in, gain)
@@ -597,7 +597,7 @@ func Findings(rules []*plans.Rule, decided []verdict.Rule, ev Evidence, s Settin
 	}
 	// Two launches per arm that decided a rule are too few to show that a metric got worse.
 	two := func(c verdict.Comparison) bool {
-		return c.Test != nil && c.Verdict != verdict.Inconclusive && c.Test.Clear() && len(c.Test.Values) == stats.Clear
+		return c.Test != nil && c.Verdict != verdict.Inconclusive && c.Test.ByRecordedNoise() && len(c.Test.Values) == stats.TwoLaunches
 	}
 	if slices.ContainsFunc(decided, func(r verdict.Rule) bool { return slices.ContainsFunc(r.Comparisons, two) }) {
 		found = append(found, verdict.Say("finding.not_compared",

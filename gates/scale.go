@@ -21,8 +21,8 @@ type scale struct {
 	sign float64
 	// theta is the claim's threshold on this scale.
 	theta float64
-	// falls is set if the claim's own number falls as the scale rises.
-	falls bool
+	// decreasing is set if the claim's own number decreasing as the scale rises.
+	decreasing bool
 	// number maps a point on the scale back to the claim's own number.
 	number func(float64) float64
 }
@@ -32,7 +32,7 @@ type scale struct {
 func scaleOf(c *plans.Compare) (scale, error) {
 	s := scale{sign: 1, theta: c.Threshold, number: func(y float64) float64 { return y }}
 	switch {
-	case c.Form == verdict.Ratio && saving(c.Metric):
+	case c.Form == verdict.Ratio && isGainOfLowerBetter(c.Metric):
 		// Candidate over base is 1 − gain: its logs, turned.
 		s.logs, s.sign, s.theta = true, -1, -math.Log1p(-c.Threshold)
 		s.number = func(y float64) float64 { return -math.Expm1(-y) }
@@ -50,7 +50,7 @@ func scaleOf(c *plans.Compare) (scale, error) {
 	}
 	if !c.AtLeast {
 		up := s.number
-		s.falls = true
+		s.decreasing = true
 		s.sign, s.theta, s.number = -s.sign, -s.theta, func(y float64) float64 { return up(-y) }
 	}
 	return s, nil

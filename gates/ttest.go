@@ -20,19 +20,19 @@ func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (*verdict.Test, 
 	first := stats.Unrecorded
 	switch {
 	case q.recorded && c.Form == verdict.Ratio:
-		first = stats.Clear
+		first = stats.TwoLaunches
 	case q.recorded:
 		first = stats.Recorded
 	}
 	f, most, falsePass := d.feature(c.Metric), d.most(c.Metric), d.settings.FalsePass
 	if f != nil && f.Try > 1 {
 		left := false
-		if falsePass, left = stats.Rung(falsePass, f.Try); !left {
+		if falsePass, left = stats.AlphaForTry(falsePass, f.Try); !left {
 			return nil, fault(TryNote(c.Metric.Feature, f.Try, d.settings.FalsePass))
 		}
 		sh.parts = append(slices.Clone(sh.parts), verdict.Share{Of: verdict.ShareTry, N: f.Try})
 	}
-	design, err := stats.Offer(falsePass, d.settings.FalseFail, min(d.settings.Min, most), most, first)
+	design, err := stats.DesignFor(falsePass, d.settings.FalseFail, min(d.settings.Min, most), most, first)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (*verdict.Test, 
 		low, high := q.test.Bounds(looks[n-1], design)
 		t.Estimate, t.Low, t.High = looks[n-1].Own, q.scale.finite(low), q.scale.finite(high)
 	}
-	if q.scale.falls {
+	if q.scale.decreasing {
 		t.Low, t.High = t.High, t.Low
 	}
 	if n := q.noise; n.SD > 0 {
@@ -78,7 +78,7 @@ func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (*verdict.Test, 
 				"differed before this session ({df:3} degrees of freedom{sessions?, measured in {sessions:and}}): "+
 				"stored noise may widen a verdict, never narrow it",
 			known...)
-		if t.Clear() {
+		if t.ByRecordedNoise() {
 			by = verdict.Say("beside.clear_by",
 				"two launches per arm decide by the noise on record: launches of this engine differed by {sd:2} "+
 					"before this session ({df:3} degrees of freedom{sessions?, measured in {sessions:and}}), taken "+
@@ -144,7 +144,7 @@ func foresee(t *verdict.Test, row *plans.Row, sc scale, d stats.Design) {
 		return // nothing was tested
 	}
 	e := stats.Error{Rate: d.FalsePass, Level: t.Pass}
-	t.Needed = sc.finite(t.Theta + stats.Reach(t.Pass, l.SE, l.DF, e.Margin(l.N, t.Gap)))
+	t.Needed = sc.finite(t.Theta + stats.CriticalDistance(t.Pass, l.SE, l.DF, e.Margin(l.N, t.Gap)))
 	if t.Stop == stats.Failed || t.Stop == stats.Screened {
 		return
 	}
@@ -182,7 +182,7 @@ func foresee(t *verdict.Test, row *plans.Row, sc scale, d stats.Design) {
 // describe is a test of a claim before anything is decided.
 func describe(c *plans.Compare, r *reading, p pairs) *verdict.Test {
 	t := &verdict.Test{
-		Relation: string(c.Metric.Relation), Saved: saving(c.Metric),
+		Relation: string(c.Metric.Relation), Saved: isGainOfLowerBetter(c.Metric),
 		Form: c.Form, Metric: c.Metric.LaunchAddress(), Stat: c.Metric.Stat, Unit: r.own.unit, Arm: r.own.arm.Name, Against: r.base.arm.Name,
 		Threshold: c.Threshold, More: c.AtLeast, Estimate: r.Value, Stop: stats.Open,
 		Values: p.own, Base: p.base, Launches: p.ownIDs, BaseLaunches: p.baseIDs, Rounds: p.rounds, Unpaired: p.left,
@@ -221,7 +221,7 @@ func (d *decider) wholeRange(c *plans.Compare, r *reading) (*verdict.Test, error
 		Candidate: own.values, Base: base.values, Single: !c.Metric.Comparing(), Relative: c.Metric.Ratio(),
 		Limit: c.Threshold, More: c.AtLeast, Strict: c.Strict,
 	}
-	if saving(c.Metric) {
+	if isGainOfLowerBetter(c.Metric) {
 		q.Limit, q.More = -c.Threshold, !c.AtLeast // a gain is the negated change
 	}
 	outcome, low, high, err := stats.Range(q)
@@ -229,7 +229,7 @@ func (d *decider) wholeRange(c *plans.Compare, r *reading) (*verdict.Test, error
 		return nil, fault(verdict.Say("launches.no_ratio", "{error}; for values that may be zero use .delta",
 			verdict.Err(err)))
 	}
-	if saving(c.Metric) {
+	if isGainOfLowerBetter(c.Metric) {
 		low, high = -high, -low
 	}
 	t := describe(c, r, pairs{own: own.values, base: base.values, ownIDs: own.ids(), baseIDs: base.ids()})

@@ -40,8 +40,8 @@ type Runner struct {
 	// kept if they still hold.
 	Target func(*Node) bool
 	Run    string
-	// Hard is passed to steps; see Scope.Hard.
-	Hard context.Context
+	// Force is passed to steps; see Scope.Force.
+	Force context.Context
 	// Now is the clock; nil is the wall clock.
 	Now func() time.Time
 }
@@ -111,8 +111,8 @@ type Result struct {
 // launch engines side by side. An error is a journal that cannot be written or a bug in
 // mxflow; everything else is an outcome.
 func (r *Runner) Execute(ctx context.Context) (*Result, error) {
-	if r.Hard == nil {
-		r.Hard = context.Background()
+	if r.Force == nil {
+		r.Force = context.Background()
 	}
 	w, out := r.walk(), &Result{Target: r.Target}
 	w.ctx = ctx
@@ -186,10 +186,10 @@ func (w *walk) scope(n *Node) *Scope {
 			return w.locked[id]
 		},
 		Assumed: func(id string) bool { return w.open[id] },
-		Emit:    w.emit, Context: w.ctx, Known: w.known, Hard: w.Hard, w: w,
+		Emit:    w.emit, Context: w.ctx, Memo: w.known, Force: w.Force, w: w,
 	}
-	if s.Known == nil {
-		s.Known = &sync.Map{}
+	if s.Memo == nil {
+		s.Memo = &sync.Map{}
 	}
 	if s.Previous != nil {
 		s.Attempt = s.Previous.Attempt + 1

@@ -95,12 +95,12 @@ type Scope struct {
 	Emit func(Event)
 	// Context ends when the run is to end gracefully; nil outside of runs.
 	Context context.Context
-	// Known is what the node's step found out about its environment, so its identity and
+	// Memo is what the node's step found out about its environment, so its identity and
 	// its launches refer to the same state: in Reconcile, all nodes' steps. It is nil if
 	// nothing is cached.
-	Known *sync.Map
-	// Hard is cancelled when the person cannot wait for a graceful end: a second Ctrl-C.
-	Hard context.Context
+	Memo *sync.Map
+	// Force is cancelled when the person cannot wait for a graceful end: a second Ctrl-C.
+	Force context.Context
 
 	w       *walk
 	variant map[string]string
@@ -108,7 +108,7 @@ type Scope struct {
 
 // Planning reports whether it is one of a walk that does nothing, so what is found out in it
 // stays true to its end.
-func (s *Scope) Planning() bool { return s != nil && s.Known != nil && s.Context == nil }
+func (s *Scope) Planning() bool { return s != nil && s.Memo != nil && s.Context == nil }
 
 // At is the scope of another node at this point.
 func (s *Scope) At(n *Node) *Scope { return s.w.scope(n) }
@@ -155,9 +155,9 @@ func Ask[T any](s *Scope, question string, find func(context.Context) (T, error)
 		answer  T
 		problem string
 	}
-	remembers := s != nil && s.Known != nil
+	remembers := s != nil && s.Memo != nil
 	if remembers {
-		if known, ok := s.Known.Load(question); ok {
+		if known, ok := s.Memo.Load(question); ok {
 			return known.(found).answer, known.(found).problem
 		}
 	}
@@ -171,7 +171,7 @@ func Ask[T any](s *Scope, question string, find func(context.Context) (T, error)
 		f.answer = answer
 	}
 	if remembers && ContextOf(s).Err() == nil {
-		s.Known.Store(question, f)
+		s.Memo.Store(question, f)
 	}
 	return f.answer, f.problem
 }
@@ -183,8 +183,8 @@ func ContextOf(s *Scope) context.Context {
 		return context.Background()
 	case s.Context != nil:
 		return s.Context
-	case s.Hard != nil:
-		return s.Hard
+	case s.Force != nil:
+		return s.Force
 	}
 	return context.Background()
 }

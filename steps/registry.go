@@ -13,7 +13,7 @@ import (
 
 // offered says what is wrong with the error rates and launches of a plan.
 func offered(falsePass, falseFail float64, least, most int) error {
-	_, err := stats.Offer(falsePass, falseFail, least, most, stats.Clear)
+	_, err := stats.DesignFor(falsePass, falseFail, least, most, stats.TwoLaunches)
 	return err
 }
 

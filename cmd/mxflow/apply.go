@@ -186,6 +186,6 @@ func (q applying) run(soft, hard context.Context, a *app, loaded *load.Result, g
 		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state,
 		Rerun: q.rerun, Target: q.target, Reuse: q.reuse,
 		Aside: q.aside, Wait: q.wait, Sealed: q.sealed, Seal: q.sealDigest, Signer: audit.Signer(a.stderr), Tool: tool,
-		Hard: hard,
+		Force: hard,
 	}, watch)
 }

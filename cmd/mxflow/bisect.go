@@ -223,7 +223,7 @@ func (q *bisectFlags) ask(a *app, show *view.Bisect, loaded *load.Result, g *run
 		return err
 	}
 	// What is on record is left out: the count is of a whole search.
-	runner := &runtime.Runner{Plan: loaded.Plan, Graph: g, Journal: runtime.EmptyJournal{}, Step: lab.Step, Target: target, Hard: context.Background()}
+	runner := &runtime.Runner{Plan: loaded.Plan, Graph: g, Journal: runtime.EmptyJournal{}, Step: lab.Step, Target: target, Force: context.Background()}
 	states, err := runner.Reconcile()
 	if err != nil {
 		return err

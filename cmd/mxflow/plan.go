@@ -63,7 +63,7 @@ A rule that was relaxed after its launches were seen is measured again.`,
 			if err != nil {
 				return err
 			}
-			runner := &runtime.Runner{Plan: p, Graph: g, Journal: journal, Step: lab.Step, Rerun: forced, Target: targets, Hard: c.Context()}
+			runner := &runtime.Runner{Plan: p, Graph: g, Journal: journal, Step: lab.Step, Rerun: forced, Target: targets, Force: c.Context()}
 			shown, err := runner.Reconcile()
 			if err != nil {
 				return err

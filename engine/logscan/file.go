@@ -110,7 +110,7 @@ func (l *File) Bound() {
 		text = append(text, evidenceWords...)
 	}
 	text = append(append(text, '\n'), l.keep.lines()...)
-	_, _ = l.Out.Write(append(text, redact.Known().WithoutCutStart(string(end))...))
+	_, _ = l.Out.Write(append(text, redact.ProcessSecrets().WithoutCutStart(string(end))...))
 }
 
 // lineBefore is the end of the last line before a position, so a cut there leaves no
@@ -183,7 +183,7 @@ func newLineKeeper(e Evidence) *lineKeeper {
 		return nil
 	}
 	k.scan.matched = func(pattern, number int, line []byte) {
-		found := evidenceLine{number, redact.Known().Cut(string(line), evidenceLimit)}
+		found := evidenceLine{number, redact.ProcessSecrets().Cut(string(line), evidenceLimit)}
 		if _, seen := k.first[pattern]; !seen {
 			k.first[pattern] = found
 		}

@@ -39,11 +39,11 @@ func Tail(path string, lines int) []string {
 		line = bytes.TrimRight(line, "\r")
 		drawn := string(line[bytes.LastIndexByte(line, '\r')+1:]) // what a terminal would still show
 		if begun {
-			drawn = redact.Known().WithoutCutStart(drawn)
+			drawn = redact.ProcessSecrets().WithoutCutStart(drawn)
 		}
 		shown := foreign.Clean(drawn)
 		if !ended { // the engine may be writing it
-			shown = redact.Known().WithoutOpenEnd(shown)
+			shown = redact.ProcessSecrets().WithoutOpenEnd(shown)
 		}
 		if shown != "" {
 			all = append(all, shown)

@@ -88,7 +88,7 @@ func Collect(ctx context.Context, q MetadataRequest, d *Document) {
 		if p := answer("commands." + name); p.err != nil {
 			d.Lack("commands."+name, p.err.Error())
 		} else {
-			d.Commands = put(d.Commands, name, strings.ToValidUTF8(strings.TrimRight(redact.Known().Cut(p.out, maxOutput), "\n"), "?"))
+			d.Commands = put(d.Commands, name, strings.ToValidUTF8(strings.TrimRight(redact.ProcessSecrets().Cut(p.out, maxOutput), "\n"), "?"))
 		}
 	}
 	d.Fingerprint = d.fingerprint(q.Also)

@@ -61,7 +61,7 @@ func statusError(resp *http.Response, path string) error {
 	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatusBody+1))
 	e := &StatusError{
 		Method: resp.Request.Method, Path: path, Status: resp.StatusCode,
-		Body:       foreign.Printable(strings.TrimSpace(redact.Known().Cut(string(said), maxStatusBody))),
+		Body:       foreign.Printable(strings.TrimSpace(redact.ProcessSecrets().Cut(string(said), maxStatusBody))),
 		RetryAfter: retryAfter(resp.Header),
 	}
 	if e.Status >= 300 && e.Status < 400 {

@@ -91,6 +91,6 @@ func (q *Question) boundsInBlocks(l Look, above, below float64) (pass, fail floa
 		next = high
 	}
 	sd := l.SE * math.Sqrt(next.n)
-	return low.mean - Reach(q.Pass, sd/math.Sqrt(low.n), l.DF, above),
-		high.mean + Reach(q.Fail, sd/math.Sqrt(high.n), l.DF, below)
+	return low.mean - CriticalDistance(q.Pass, sd/math.Sqrt(low.n), l.DF, above),
+		high.mean + CriticalDistance(q.Fail, sd/math.Sqrt(high.n), l.DF, below)
 }

@@ -23,7 +23,7 @@ const (
 const (
 	Unrecorded = 4
 	Recorded   = LeastLaunches
-	Clear      = 2
+	TwoLaunches      = 2
 )
 
 // level is the p at which a look decides, for an error rate over all looks: with looks up
@@ -57,10 +57,10 @@ var (
 	}
 )
 
-// Rung is the false pass rate of a try, given those before: each try that did not pass
+// AlphaForTry is the false pass rate of a try, given those before: each try that did not pass
 // moves one step down the offered rates, each at most half of the one before. Past the
 // lowest there is none: false.
-func Rung(falsePass float64, try int) (rate float64, left bool) {
+func AlphaForTry(falsePass float64, try int) (rate float64, left bool) {
 	if try <= 1 {
 		return falsePass, true
 	}
@@ -74,19 +74,19 @@ func Rung(falsePass float64, try int) (rate float64, left bool) {
 // Bound is how often a change that does nothing passes at most, however often it is
 // tried, and how many of those tries can pass.
 func Bound(falsePass float64) (bound float64, tries int) {
-	for rate, left := falsePass, true; left; rate, left = Rung(falsePass, tries+1) {
+	for rate, left := falsePass, true; left; rate, left = AlphaForTry(falsePass, tries+1) {
 		bound, tries = bound+rate, tries+1
 	}
 	return bound, tries
 }
 
-// Offer is the design that keeps to the error rates with least to most launches per arm, and
+// DesignFor is the design that keeps to the error rates with least to most launches per arm, and
 // the first look not before first: Unrecorded, Recorded or Clear. It returns an error
 // that lists what is offered if nothing was calibrated.
 //
 // With least 1 there is a look at 1, which only screens. If most is less than Design.First,
 // only that look can decide.
-func Offer(falsePass, falseFail float64, least, most, first int) (Design, error) {
+func DesignFor(falsePass, falseFail float64, least, most, first int) (Design, error) {
 	d := Design{FalsePass: falsePass, FalseFail: falseFail, First: first}
 	switch {
 	case least < 1:

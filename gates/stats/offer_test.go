@@ -30,11 +30,11 @@ func TestLooks(t *testing.T) {
 		{7, 7, Unrecorded, []int{7}},
 		{3, 12, Recorded, []int{3, 4, 6, 8, 12}},
 		{3, 10, Unrecorded, []int{4, 6, 8, 10}},
-		{2, 8, Clear, []int{2, 3, 4, 6, 8}},
-		{2, 2, Clear, []int{2}},
-		{3, 8, Clear, []int{3, 4, 6, 8}}, // a plan that asks for more
+		{2, 8, TwoLaunches, []int{2, 3, 4, 6, 8}},
+		{2, 2, TwoLaunches, []int{2}},
+		{3, 8, TwoLaunches, []int{3, 4, 6, 8}}, // a plan that asks for more
 	} {
-		d := must.Get(Offer(0.01, 0.05, c.least, c.most, c.from))(t)
+		d := must.Get(DesignFor(0.01, 0.05, c.least, c.most, c.from))(t)
 		if !slices.Equal(d.Looks, c.looks) || d.First != c.from {
 			t.Errorf("%d to %d from %d: looks %v from %d, want %v", c.least, c.most, c.from, d.Looks, d.First, c.looks)
 		}
@@ -61,7 +61,7 @@ func TestNotOffered(t *testing.T) {
 		{0.01, 0.05, 4, 3, "fewer than at least 4"},
 		{0.01, 0.05, 3, 13, "at most 12"},
 	} {
-		d, err := Offer(c.falsePass, c.falseFail, c.least, c.most, Recorded)
+		d, err := DesignFor(c.falsePass, c.falseFail, c.least, c.most, Recorded)
 		if err == nil || !strings.Contains(err.Error(), c.says) || len(d.Looks) > 0 {
 			t.Errorf("%+v: %+v %v", c, d, err)
 		}
@@ -76,7 +76,7 @@ func TestOffered(t *testing.T) {
 		ratios, n = []float64{1, 5, 8, 20}, 200_000
 	}
 	prove := func(falsePass, falseFail float64, least, most int) {
-		d := must.Get(Offer(falsePass, falseFail, least, most, Recorded))(t)
+		d := must.Get(DesignFor(falsePass, falseFail, least, most, Recorded))(t)
 		var worst rates
 		for _, ratio := range ratios {
 			r := simulate(t, scenario{ratio: ratio}, d, n, uint64(most))
@@ -110,14 +110,14 @@ func TestRung(t *testing.T) {
 		if tries != i+1 || bound > 2*l.rate {
 			t.Errorf("%v: %d tries, bound %v", l.rate, tries, bound)
 		}
-		if rate, left := Rung(l.rate, tries+1); left || rate != 0 {
+		if rate, left := AlphaForTry(l.rate, tries+1); left || rate != 0 {
 			t.Errorf("%v: try %d has %v", l.rate, tries+1, rate)
 		}
 	}
-	if rate, left := Rung(0.01, 3); rate != 0.002 || !left {
+	if rate, left := AlphaForTry(0.01, 3); rate != 0.002 || !left {
 		t.Errorf("try 3 at 0.01: %v, %v", rate, left)
 	}
-	if _, left := Rung(0.03, 2); left {
+	if _, left := AlphaForTry(0.03, 2); left {
 		t.Error("a second try at a rate that is not offered")
 	}
 }
@@ -136,7 +136,7 @@ func TestRetries(t *testing.T) {
 					if !left {
 						break
 					}
-					d := must.Get(Offer(of, 0.05, 3, usualLaunches, Recorded))(t)
+					d := must.Get(DesignFor(of, 0.05, 3, usualLaunches, Recorded))(t)
 					s := scenario{ratio: ratio}
 					q := s.question(d)
 					s.draw(&q, rng)
@@ -150,7 +150,7 @@ func TestRetries(t *testing.T) {
 			}
 			return rate / float64(times()/4)
 		}
-		spent := retried(func(try int) (float64, bool) { return Rung(falsePass, try) })
+		spent := retried(func(try int) (float64, bool) { return AlphaForTry(falsePass, try) })
 		anew := retried(func(int) (float64, bool) { return falsePass, true })
 		t.Logf("SD ratio %v: %.4f of ten tries pass, bound %.4f; %.4f where each has the first one's rate", ratio, spent, bound, anew)
 		if spent > within(bound, times()/4) || anew < 2*spent {

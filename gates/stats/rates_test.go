@@ -268,12 +268,12 @@ func early(t *testing.T, d Design, sd float64, df int, draw func(rng *rand.Rand,
 		switch outcome {
 		case Passed:
 			all.pass++
-			if n == Clear {
+			if n == TwoLaunches {
 				atTwo.pass++
 			}
 		case Failed:
 			all.fail++
-			if n == Clear {
+			if n == TwoLaunches {
 				atTwo.fail++
 			}
 		}
@@ -282,7 +282,7 @@ func early(t *testing.T, d Design, sd float64, df int, draw func(rng *rand.Rand,
 	return rates{all.pass / n, all.fail / n, all.launches / n}, rates{atTwo.pass / n, atTwo.fail / n, 0}
 }
 
-func mustOfferClear(t *testing.T) Design { return must.Get(Offer(0.01, 0.05, Clear, 8, Clear))(t) }
+func mustOfferClear(t *testing.T) Design { return must.Get(DesignFor(0.01, 0.05, TwoLaunches, 8, TwoLaunches))(t) }
 
 // The look at two launches before the others: together with all of them, a claim at the threshold keeps to the rates,
 // however much the candidate's launches vary, and however well the record is known.
@@ -398,7 +398,7 @@ func TestRatesOfTwoLaunchesAtEveryLevel(t *testing.T) {
 	}
 	for i, p := range passLevels {
 		f := failLevels[min(i, len(failLevels)-1)]
-		d := must.Get(Offer(p.rate, f.rate, Clear, 8, Clear))(t)
+		d := must.Get(DesignFor(p.rate, f.rate, TwoLaunches, 8, TwoLaunches))(t)
 		const sd = 0.02
 		for _, r := range ratios {
 			all, two := early(t, d, sd, 16, func(rng *rand.Rand, q *Question) {
@@ -431,7 +431,7 @@ func TestPowerOfTwoLaunches(t *testing.T) {
 				for i := range q.Candidate {
 					q.Candidate[i], q.Base[i] = gap+1.45*sd+sd*rng.NormFloat64(), sd*rng.NormFloat64()
 				}
-				if _, made, err := q.run(d, nil); err == nil && made[len(made)-1].N == Clear {
+				if _, made, err := q.run(d, nil); err == nil && made[len(made)-1].N == TwoLaunches {
 					decided++
 				}
 			}
@@ -523,7 +523,7 @@ func mustOffer(t testing.TB, least, most int, recorded bool) Design {
 	if recorded {
 		first = Recorded
 	}
-	d := must.Get(Offer(0.01, 0.05, least, most, first))(t)
+	d := must.Get(DesignFor(0.01, 0.05, least, most, first))(t)
 	return d
 }
 

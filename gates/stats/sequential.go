@@ -134,7 +134,7 @@ func (q *Question) At(n int) (Look, error) {
 	if err := q.check(Design{Looks: []int{n}}); err != nil {
 		return Look{}, err
 	}
-	return q.look(n, n >= Clear, Design{})
+	return q.look(n, n >= TwoLaunches, Design{})
 }
 
 // run appends the looks.
@@ -147,7 +147,7 @@ func (q *Question) run(d Design, looks []Look) (Outcome, []Look, error) {
 		if n > have {
 			return Open, looks, nil
 		}
-		l, err := q.look(n, n >= max(d.First, Clear), d)
+		l, err := q.look(n, n >= max(d.First, TwoLaunches), d)
 		if err != nil {
 			return Open, looks, err
 		}
@@ -315,14 +315,14 @@ func (q *Question) Bounds(l Look, d Design) (low, high float64) {
 	case l.DF > 0 && q.Single && q.blocked(l.N):
 		return q.boundsInBlocks(l, above, below)
 	case l.DF > 0:
-		return l.Estimate - Reach(q.Pass, l.SE, l.DF, above), l.Estimate + Reach(q.Fail, l.SE, l.DF, below)
+		return l.Estimate - CriticalDistance(q.Pass, l.SE, l.DF, above), l.Estimate + CriticalDistance(q.Fail, l.SE, l.DF, below)
 	}
 	return math.Inf(-1), math.Inf(1)
 }
 
-// Reach is how far from the threshold an estimate must lie for a look to decide at this
+// CriticalDistance is how far from the threshold an estimate must lie for a look to decide at this
 // level, with its standard error, degrees of freedom and margin.
-func Reach(level, se, df, margin float64) float64 { return max(Quantile(level, df)*se, margin) }
+func CriticalDistance(level, se, df, margin float64) float64 { return max(Quantile(level, df)*se, margin) }
 
 // margins returns the margins of a look at n launches per arm, for a pass and a fail.
 func (q *Question) margins(n int, d Design) (above, below float64) {
@@ -404,7 +404,7 @@ func (q *Question) clear(l *Look) {
 	}
 	v := q.variances(l.N)
 	se := clearError(floor)
-	if math.Sqrt(max(v[0], v[1])) > clearSpread*floor || math.Abs(gap) < Reach(level, se, q.FloorDF, l.Margin) {
+	if math.Sqrt(max(v[0], v[1])) > clearSpread*floor || math.Abs(gap) < CriticalDistance(level, se, q.FloorDF, l.Margin) {
 		return
 	}
 	l.SE, l.T, l.DF = se, gap/se, q.FloorDF
@@ -423,5 +423,5 @@ func clearError(sd float64) float64 { return sd * math.Sqrt((1+clearRatio*clearR
 // decide it, if the record has this standard deviation and degrees of freedom, on the
 // scale of the test.
 func (e Error) ClearGap(sd, df, gap float64) float64 {
-	return Reach(e.Level, clearError(sd), df, e.Margin(Clear, gap))
+	return CriticalDistance(e.Level, clearError(sd), df, e.Margin(TwoLaunches, gap))
 }

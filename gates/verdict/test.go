@@ -98,8 +98,8 @@ type Test struct {
 	Beside []Reason `json:"beside,omitempty"`
 }
 
-// Clear reports whether two launches per arm decided, by recorded noise.
-func (t *Test) Clear() bool {
+// ByRecordedNoise reports whether two launches per arm decided, by recorded noise.
+func (t *Test) ByRecordedNoise() bool {
 	n := len(t.Looks)
 	return n > 0 && t.Looks[n-1].N == 2 && t.Looks[n-1].DF > 0
 }

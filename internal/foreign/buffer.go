@@ -57,7 +57,7 @@ func (t *Tail) String() string {
 	defer t.mu.Unlock()
 	text := strings.ToValidUTF8(string(t.text), "")
 	if t.cut {
-		text = redact.Known().WithoutCutStart(text)
+		text = redact.ProcessSecrets().WithoutCutStart(text)
 	}
 	return strings.TrimSpace(text)
 }

@@ -44,7 +44,7 @@ func NotJSON(text []byte, err error) error {
 	case ok:
 		from := max(0, min(int(at.Offset)-1, len(text)))
 		line, _, _ := strings.Cut(string(text[from:]), "\n")
-		return fmt.Errorf("unexpected from byte %d on: %q", from+1, shortened(redact.Known(), line, 40))
+		return fmt.Errorf("unexpected from byte %d on: %q", from+1, shortened(redact.ProcessSecrets(), line, 40))
 	}
 	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 }

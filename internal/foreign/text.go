@@ -59,7 +59,7 @@ func Clean[T ~string | ~[]byte](text T) string { return CleanTo(text, LineLimit)
 
 // CleanTo is Clean with a different length.
 func CleanTo[T ~string | ~[]byte](text T, most int) string {
-	hide := redact.Known()
+	hide := redact.ProcessSecrets()
 	line := StripANSI(nil, []byte(hide.Cut(string(text), WorkLimit)))
 	out := make([]byte, 0, len(line))
 	for len(line) > 0 {
@@ -79,11 +79,11 @@ func CleanTo[T ~string | ~[]byte](text T, most int) string {
 }
 
 // Short is text without the secrets of this process, shortened for a message.
-func Short(text string) string { return shortened(redact.Known(), text, shortLimit) }
+func Short(text string) string { return shortened(redact.ProcessSecrets(), text, shortLimit) }
 
 // Quote quotes text in a message: without secrets, escaped, and shortened.
 func Quote[T ~string | ~[]byte](text T) string {
-	quoted := strconv.Quote(redact.Known().Cut(string(text), quoteLimit))
+	quoted := strconv.Quote(redact.ProcessSecrets().Cut(string(text), quoteLimit))
 	if len(text) <= quoteLimit {
 		return quoted
 	}

@@ -317,8 +317,8 @@ func Forget() {
 	known.secrets, known.redactor = nil, nil
 }
 
-// Known is the Redactor of this process's secrets.
-func Known() *Redactor {
+// ProcessSecrets is the Redactor of this process's secrets.
+func ProcessSecrets() *Redactor {
 	known.Lock()
 	defer known.Unlock()
 	if known.redactor == nil && len(known.secrets) > 0 {

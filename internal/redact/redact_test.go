@@ -258,10 +258,10 @@ func shows(text, secret string) bool {
 }
 
 func TestOfProcess(t *testing.T) {
-	before := Known().Text("not known so far")
+	before := ProcessSecrets().Text("not known so far")
 	Know([]string{"known from now on", "abc"})
 	Know([]string{"and another one"})
-	if before != "not known so far" || Known().Text("known from now on, and another one, abc") != Mark+", "+Mark+", abc" {
-		t.Errorf("%q, %q", before, Known().Text("known from now on, and another one, abc"))
+	if before != "not known so far" || ProcessSecrets().Text("known from now on, and another one, abc") != Mark+", "+Mark+", abc" {
+		t.Errorf("%q, %q", before, ProcessSecrets().Text("known from now on, and another one, abc"))
 	}
 }

@@ -133,7 +133,7 @@ func (r *Findings) WriteDiagnostics(w io.Writer, width int, color bool) error {
 			return err
 		}
 	}
-	_, err := io.WriteString(w, redact.Known().Text(b.String())+more)
+	_, err := io.WriteString(w, redact.ProcessSecrets().Text(b.String())+more)
 	return err
 }
 

@@ -90,16 +90,16 @@ func JoinVerdicts(kind string, levels []ledger.Level, rules []verdict.Rule) verd
 	return verdict.Join(joined...)
 }
 
-// Beside reports whether a level's verdict stands beside the benchmark's: a variant that
+// LosesAccuracy reports whether a level's verdict stands beside the benchmark's: a variant that
 // loses accuracy is measured all the same, so that both are known.
-func Beside(l ledger.Level) bool {
+func LosesAccuracy(l ledger.Level) bool {
 	return verdict.Holds(l.Reasons, code.AccuracyLost.Kind) && l.Verdict == verdict.Fail ||
 		verdict.Holds(l.Reasons, code.AccuracyOpen.Kind) && l.Verdict == verdict.Inconclusive
 }
 
 // Qualified reports whether all levels passed, or stand beside the benchmark.
 func Qualified(all []ledger.Level) bool {
-	return !slices.ContainsFunc(all, func(l ledger.Level) bool { return l.Verdict != verdict.Pass && !Beside(l) })
+	return !slices.ContainsFunc(all, func(l ledger.Level) bool { return l.Verdict != verdict.Pass && !LosesAccuracy(l) })
 }
 
 // Broken is the verdict for measurements of an unqualified variant: a failed level makes

@@ -115,7 +115,7 @@ func (v *View) measured(f *plans.Feature) (*ledger.Decision, error) {
 				rests = append(rests, launch)
 			}
 		}
-		v.fill(&ev, a, f, rests)
+		v.addLaunches(&ev, a, f, rests)
 		if len(rests) > 0 && len(ev.Candidate.Launches) == 0 { // they are of other keys
 			ev.Broken, ev.Cause = verdict.Invalid, verdict.Say("feature.launches_of_another",
 				"what {subject} runs is not what its {n|launch|launches} ran{causes?: {causes:list}}",
@@ -144,9 +144,9 @@ func (v *View) launch(id string) (*ledger.Launch, bool) {
 	return v.Launch(id)
 }
 
-// fill sorts a session's launches by variant, and adds what else bears on their decision:
+// addLaunches sorts a session's launches by variant, and adds what else bears on their decision:
 // how many there may be, and the noise known before.
-func (v *View) fill(ev *gates.Feature, a Arms, f *plans.Feature, launches []*ledger.Launch) {
+func (v *View) addLaunches(ev *gates.Feature, a Arms, f *plans.Feature, launches []*ledger.Launch) {
 	_, ev.Max = v.Plan.LaunchesOf(RuleName(f))
 	session, work := "", ""
 	for _, launch := range launches {

@@ -43,7 +43,7 @@ func Candidate(v *View, of, f *plans.Feature) (*Alternative, error) {
 	}
 	v.withholdRelaxed(runtime.FeatureID(f.Name), out, out.Evidence)
 	admit(v, f, out)
-	out.Hypothesis = claimed(v, f, all, out)
+	out.Hypothesis = decideHypothesis(v, f, all, out)
 	return &Alternative{Feature: f, Decision: out, Gain: Preferred(of.Choose, all, Settings(v.Plan, f))}, nil
 }
 
@@ -96,7 +96,7 @@ func Feature(v *View, f *plans.Feature) (*ledger.Decision, error) {
 		}
 	}
 	if f.Hypothesis != nil {
-		out.Hypothesis = claimed(v, f, evidence(best.Decision.Evidence...), &out)
+		out.Hypothesis = decideHypothesis(v, f, evidence(best.Decision.Evidence...), &out)
 	}
 	return &out, nil
 }
@@ -304,8 +304,8 @@ func confirmed(v *View, f *plans.Feature) (*ledger.Decision, error) {
 	return &out, nil
 }
 
-// claimed is the outcome of a feature's hypothesis; nil if it has none.
-func claimed(v *View, f *plans.Feature, all gates.Evidence, rests *ledger.Decision) *ledger.Hypothesis {
+// decideHypothesis is the outcome of a feature's hypothesis; nil if it has none.
+func decideHypothesis(v *View, f *plans.Feature, all gates.Evidence, rests *ledger.Decision) *ledger.Hypothesis {
 	h := f.Hypothesis
 	if h == nil {
 		return nil
@@ -313,7 +313,7 @@ func claimed(v *View, f *plans.Feature, all gates.Evidence, rests *ledger.Decisi
 	out := &ledger.Hypothesis{Metric: h.Metric, Expect: h.Expect, Because: h.Because, Measured: gates.Measured(h.Probe, all)}
 	settings := GateSettings(v.Plan)
 	settings.Alternatives = len(f.Alternatives)
-	outcome, rule := gates.Claimed(h.Probe, Decisive(f), all, settings)
+	outcome, rule := gates.DecideHypothesis(h.Probe, Decisive(f), all, settings)
 	out.Outcome, out.Test = outcome, &rule
 	out.PostHoc = postHoc(v, f, rests)
 	return out

@@ -162,7 +162,7 @@ func (m *Member) Look(v *View, launches []*ledger.Launch) error {
 	m.DropLostArms(launches)
 	used := m.DecidingLaunches(launches)
 	m.Rounds = m.RoundsOf(launches)
-	if m.Rounds == stats.Clear && m.Least < m.Most {
+	if m.Rounds == stats.TwoLaunches && m.Least < m.Most {
 		_, m.Least = m.first(v, used[0].Session, used[0].Work)
 	}
 	if m.Rounds < m.Least || m.Rounds >= m.Most {
@@ -178,7 +178,7 @@ func (m *Member) Look(v *View, launches []*ledger.Launch) error {
 func (m *Member) evidence(v *View, used []*ledger.Launch) gates.Feature {
 	ev := evidenceOf(m.Feature, m.Arms)
 	ev.Root.Lost = m.Lost[m.Arms.Root.Key]
-	v.fill(&ev, m.Arms, m.Feature, used)
+	v.addLaunches(&ev, m.Arms, m.Feature, used)
 	v.qualified(&ev, m.Arms, m.Feature)
 	for _, id := range []string{runtime.QualifyID(m.Feature.Name), runtime.BenchmarkID(m.Feature.Name)} {
 		if d := v.Outcome(id); d != nil {
@@ -254,7 +254,7 @@ func (m Member) NextLook(v *View, session, work string) int {
 	}
 	d := v.Plan.Decision
 	first, least := m.first(v, session, work)
-	design, err := stats.Offer(d.FalsePass, d.FalseFail, min(d.Min, m.Most), m.Most, first)
+	design, err := stats.DesignFor(d.FalsePass, d.FalseFail, min(d.Min, m.Most), m.Most, first)
 	if err != nil {
 		return m.Most
 	}
@@ -273,9 +273,9 @@ func (m Member) first(v *View, session, work string) (first, least int) {
 	noise := noiseOf(v, m.Feature, m.Arms, session, work)
 	known := func(in *plans.Input) bool { return noise[gates.NoiseKey(in)].DF >= gates.LeastFreedom }
 	if ruleReads(v.Plan, m.Feature, func(in *plans.Input) bool { return in.Ratio() && known(in) }) {
-		return stats.Clear, m.Least
+		return stats.TwoLaunches, m.Least
 	}
-	if least = m.Least; least == stats.Clear {
+	if least = m.Least; least == stats.TwoLaunches {
 		least = min(stats.Recorded, m.Most)
 	}
 	if ruleReads(v.Plan, m.Feature, func(in *plans.Input) bool { return in.Kind == plans.InputMetric && !known(in) }) {
@@ -291,12 +291,12 @@ func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reas
 	falsePass, left := d.FalsePass, true
 	if try := Tries(v.records(), m.Feature.Name, m.Arms.Candidate.Key, m.Arms.Parent.Key, session, work); try > 1 {
 		notes = append(notes, gates.TryNote(RuleName(m.Feature), try, d.FalsePass))
-		falsePass, left = stats.Rung(d.FalsePass, try)
+		falsePass, left = stats.AlphaForTry(d.FalsePass, try)
 	}
 	if !left || m.Most < 3 {
 		return notes
 	}
-	design, err := stats.Offer(falsePass, d.FalseFail, min(d.Min, m.Most), m.Most, stats.Clear)
+	design, err := stats.DesignFor(falsePass, d.FalseFail, min(d.Min, m.Most), m.Most, stats.TwoLaunches)
 	if err != nil {
 		return notes
 	}

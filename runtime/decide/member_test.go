@@ -99,7 +99,7 @@ phase "two" {
 // Launches that never differed resolve no more than rounding lets them. With four, the
 // margin for two speeds is more than the noise.
 func TestResolution(t *testing.T) {
-	design, err := stats.Offer(0.01, 0.05, 3, 8, stats.Clear)
+	design, err := stats.DesignFor(0.01, 0.05, 3, 8, stats.TwoLaunches)
 	must.Do(t, err)
 	got := resolution(verdict.Noise{SD: 0.005 / stats.NoiseBound(16), DF: 16}, design, 3, 8).On("w.tg").String()
 	if want := "w.tg: 3 launches per arm resolve 8.1%, 8 resolve 1.1% (launches vary by 0.42%, up to 0.5%; 7.8% of what 3 resolve is for starts at two speeds)"; got != want {

@@ -64,7 +64,7 @@ func nextOf(r verdict.Rule) (next []verdict.Reason) {
 			}
 			next = append(next, b.On(r.Name))
 		}
-		if launches := len(t.Values); len(next) == n && launches > 0 && launches < max(2, t.First) || len(next) == n && launches == 2 && t.First == 2 && !t.Clear() {
+		if launches := len(t.Values); len(next) == n && launches > 0 && launches < max(2, t.First) || len(next) == n && launches == 2 && t.First == 2 && !t.ByRecordedNoise() {
 			args := []verdict.Arg{verdict.Int("launches", launches)}
 			if t.Against != "" {
 				args = append(args, verdict.Text("against", t.Against))

@@ -169,7 +169,7 @@ func resolving(n verdict.Noise, d stats.Design) func(launches int) float64 {
 	pass := stats.Error{Rate: d.FalsePass, Level: d.Pass}
 	sd, gap := n.SD*stats.NoiseBound(n.DF), cmp.Or(n.Gap, stats.UsualGap)
 	return func(launches int) float64 {
-		if launches <= stats.Clear {
+		if launches <= stats.TwoLaunches {
 			return math.Expm1(pass.ClearGap(n.SD, n.DF, gap))
 		}
 		return math.Expm1(pass.Resolves(launches, gap, sd, stats.Likely, false))
@@ -196,7 +196,7 @@ func resolution(n verdict.Noise, d stats.Design, least, most int) verdict.Reason
 	if margin := (stats.Error{Rate: d.FalsePass}).Margin(few, cmp.Or(n.Gap, stats.UsualGap)); margin > resolves(few)/2 {
 		args = append(args, share("margin", math.Expm1(margin)))
 	}
-	if clear := resolves(stats.Clear); least <= stats.Clear && clear <= mostClear {
+	if clear := resolves(stats.TwoLaunches); least <= stats.TwoLaunches && clear <= mostClear {
 		args = append(args, share("clear", clear))
 	}
 	return verdict.Say("forecast.resolves",
@@ -215,7 +215,7 @@ func OnRecord(p *plans.Plan, records iter.Seq2[int, *ledger.Record], address str
 		}
 	}
 	d := p.Decision
-	design, err := stats.Offer(d.FalsePass, d.FalseFail, min(d.Min, most), most, stats.Clear)
+	design, err := stats.DesignFor(d.FalsePass, d.FalseFail, min(d.Min, most), most, stats.TwoLaunches)
 	if last == nil || err != nil || most < stats.Unrecorded {
 		return verdict.Reason{}
 	}

@@ -110,7 +110,7 @@ func (v *View) compared(ph *plans.Phase, row *plans.Row, d *ledger.Decision, ev 
 	// Launches of rounds that ran side by side are recorded in the order in which they ended.
 	slices.SortStableFunc(used, func(a, b *ledger.Launch) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	// All cells of a matrix are tried together, so one of them tells how often.
-	v.fill(ev, a, f, used)
+	v.addLaunches(ev, a, f, used)
 	ev.Max = len(ev.Candidate.Launches)
 	for _, l := range used {
 		rests = append(rests, l.ID)

@@ -122,10 +122,10 @@ func (s *Spread) measure(d *plans.Decision, session, before []*ledger.Launch, bo
 	s.Boots = share(math.Expm1(between))
 
 	n := Noise(before, []string{s.Metric}, nil)[s.Metric]
-	design, err := stats.Offer(d.FalsePass, d.FalseFail, stats.Clear, max(d.Max, slices.Max(ResolvedAt)), stats.Clear)
+	design, err := stats.DesignFor(d.FalsePass, d.FalseFail, stats.TwoLaunches, max(d.Max, slices.Max(ResolvedAt)), stats.TwoLaunches)
 	for _, launches := range ResolvedAt {
 		effect := math.NaN()
-		if err == nil && (launches > stats.Clear || n.DF >= gates.LeastFreedom && n.SD > 0) {
+		if err == nil && (launches > stats.TwoLaunches || n.DF >= gates.LeastFreedom && n.SD > 0) {
 			effect = resolving(n, design)(launches)
 		}
 		s.Resolves[launches] = share(effect)
@@ -144,7 +144,7 @@ func (s *Spread) measure(d *plans.Decision, session, before []*ledger.Launch, bo
 // passes reports whether n launches of two arms would pass the claim that the first is the
 // better one, at a plan's error rates.
 func passes(d *plans.Decision, a, b []float64, n int) bool {
-	design, err := stats.Offer(d.FalsePass, d.FalseFail, n, n, stats.Recorded)
+	design, err := stats.DesignFor(d.FalsePass, d.FalseFail, n, n, stats.Recorded)
 	if err != nil {
 		return false
 	}

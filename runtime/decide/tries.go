@@ -71,7 +71,7 @@ func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, sess
 	}
 	n := 0
 	for a, t := range tries {
-		if parents[a.session] == parent && t.launches >= stats.Clear && (t.refused || !t.passed) {
+		if parents[a.session] == parent && t.launches >= stats.TwoLaunches && (t.refused || !t.passed) {
 			n++
 		}
 	}

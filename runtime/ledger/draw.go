@@ -25,9 +25,9 @@ func hashed(seed string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// leads reports whether a draw's hashes lead to an earlier one, or to the run's
+// hashesTo reports whether a draw's hashes lead to an earlier one, or to the run's
 // commitment, which is draw 0.
-func (d Draw) leads(earlier Draw) bool {
+func (d Draw) hashesTo(earlier Draw) bool {
 	if d.Step > maxDraws {
 		return false
 	}
@@ -53,13 +53,13 @@ func (d *revealedDraws) take(next Draw) bool {
 		return false
 	}
 	if next.Step <= d.last.Step {
-		if !d.open[next.Step] || !d.last.leads(next) {
+		if !d.open[next.Step] || !d.last.hashesTo(next) {
 			return false
 		}
 		delete(d.open, next.Step)
 		return true
 	}
-	if !next.leads(d.last) {
+	if !next.hashesTo(d.last) {
 		return false
 	}
 	for step := d.last.Step + 1; step < next.Step; step++ {

@@ -63,7 +63,7 @@ func (r *Replay) decideLevels(out *Replayed, d ledger.Decided) {
 			out.Outcome, out.Why = Broken, verdict.OfError(err)
 			return
 		}
-		if l.Verdict = v; !decide.Beside(l) {
+		if l.Verdict = v; !decide.LosesAccuracy(l) {
 			joined = append(joined, v)
 		}
 	}

@@ -360,7 +360,7 @@ func (r *Replay) hypothesis(out *Replayed, d ledger.Decided, rules replayRules) 
 	if h == nil || h.Test == nil || f == nil || f.Hypothesis == nil || f.Hypothesis.Probe == nil {
 		return
 	}
-	outcome, rule := gates.Claimed(f.Hypothesis.Probe, decide.Decisive(f), rules.parts[rules.shownPart(d)].evidence, *d.Statistics)
+	outcome, rule := gates.DecideHypothesis(f.Hypothesis.Probe, decide.Decisive(f), rules.parts[rules.shownPart(d)].evidence, *d.Statistics)
 	if outcome != h.Outcome {
 		out.differ("hypothesis", "outcome", h.Outcome, outcome)
 	}
@@ -512,7 +512,7 @@ func jsonText(v any) string {
 	text, _ := json.Marshal(v)
 	const most = 120
 	if len(text) > most {
-		return fmt.Sprintf("%s… (%d bytes)", redact.Known().Cut(string(text), most), len(text))
+		return fmt.Sprintf("%s… (%d bytes)", redact.ProcessSecrets().Cut(string(text), most), len(text))
 	}
 	return string(text)
 }

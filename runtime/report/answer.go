@@ -162,7 +162,7 @@ func gainOf(st *store.Store) string {
 	if c == nil {
 		var steps []string
 		metric := ""
-		for _, d := range Standing(st) {
+		for _, d := range DecisionsInForce(st) {
 			t := stepOf(d.Decision)
 			if t == nil || len(steps) == mostNamed || metric != "" && metric != t.Metric {
 				continue
@@ -215,7 +215,7 @@ func Headline(st *store.Store, ends Ends) (best *Comparison) {
 		return nil
 	}
 	decided := map[string]int{}
-	for _, d := range Standing(st) {
+	for _, d := range DecisionsInForce(st) {
 		if t := stepOf(d.Decision); t != nil {
 			decided[t.Metric]++
 		}

@@ -86,9 +86,9 @@ func compared(st *store.Store) (out []*ledger.Decision) {
 // Arms are those of all sessions, in the order in which they were decided.
 func Arms(st *store.Store) []*Arm { return ArmsOf(st, compared(st)...) }
 
-// Beside are the launches of two arms of a session that ran side by side: those of the
+// PairedLaunches are the launches of two arms of a session that ran side by side: those of the
 // rounds that both have.
-func Beside(a, b *Arm) (own, base []*ledger.Launch) {
+func PairedLaunches(a, b *Arm) (own, base []*ledger.Launch) {
 	in := func(l *ledger.Launch, of *Arm) bool {
 		return slices.ContainsFunc(of.Launches, func(o *ledger.Launch) bool { return o.Ordinal == l.Ordinal })
 	}

@@ -23,7 +23,7 @@ type Claim struct {
 // order; never nil. Untested ones are open.
 func Claims(st *store.Store) []Claim {
 	all := []Claim{}
-	for _, d := range Standing(st) {
+	for _, d := range DecisionsInForce(st) {
 		if c, has := ClaimOf(d.Decision); has && d.Kind == ledger.KindFeature {
 			all = append(all, c)
 		}

@@ -63,7 +63,7 @@ func OverruledOf(d *ledger.Decision, w *ledger.Waiver, now time.Time) Overruled 
 // OverruledNow are the standing decisions that people overrode; never nil.
 func OverruledNow(st *store.Store, now time.Time) []Overruled {
 	out := []Overruled{}
-	for _, d := range Standing(st) {
+	for _, d := range DecisionsInForce(st) {
 		if o := OverruledOf(d.Decision, st.Waiver(d.Node), now); o.State != "" {
 			out = append(out, o)
 		}

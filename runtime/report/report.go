@@ -46,7 +46,7 @@ func Markdown(w io.Writer, st *store.Store, plan *plans.Plan) error {
 	p.Line("%s\n", p.Ports().Setup())
 	p.Results("## Results")
 	p.Gates("## Gates")
-	for _, d := range Standing(st) {
+	for _, d := range DecisionsInForce(st) {
 		if d.Kind == ledger.KindFeature || d.Kind == ledger.KindCriteria {
 			p.feature(d.Decision)
 		}
@@ -151,7 +151,7 @@ func (p *Writer) criteria(d *ledger.Decision) Table {
 		case !cause.IsZero() && told[cause.Key()]:
 			row[3] = "not tested, as above"
 		case !cause.IsZero():
-			row[3], told[cause.Key()] = "not tested: "+strings.Join(Told(&p.told, d, []verdict.Reason{cause}), "; "), true
+			row[3], told[cause.Key()] = "not tested: "+strings.Join(ReasonLines(&p.told, d, []verdict.Reason{cause}), "; "), true
 		case r.Deciding() != nil:
 			t := r.Deciding().Test
 			row[3] = fmt.Sprintf("%s (%s)", is, bound)
@@ -164,7 +164,7 @@ func (p *Writer) criteria(d *ledger.Decision) Table {
 				row[1] = v.Before()
 			}
 		case is == "" && r.Verdict != verdict.Pass:
-			row[3] = strings.Join(Told(&p.told, d, r.Reasons), "; ")
+			row[3] = strings.Join(ReasonLines(&p.told, d, r.Reasons), "; ")
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -214,7 +214,7 @@ func (p *Writer) by(d *ledger.Decision, r verdict.Rule) string {
 	if r.Deciding() != nil {
 		return r.Brief()
 	}
-	return strings.TrimSuffix(r.Name+": "+strings.Join(Told(&p.told, d, r.Reasons), "; "), ": ")
+	return strings.TrimSuffix(r.Name+": "+strings.Join(ReasonLines(&p.told, d, r.Reasons), "; "), ": ")
 }
 
 // Gates are the phases in the plan's order, and the baseline and steps that did not pass,
@@ -231,11 +231,11 @@ func (p *Writer) Gates(title string) {
 			if o.State != "" && !slices.EqualFunc(o.Reasons, d.Why(), verdict.Reason.Equal) {
 				why = append(why, verdict.Semicolons(o.Reasons))
 			}
-			why = append(why, Told(&p.told, d.Decision, d.Reasons)...)
+			why = append(why, ReasonLines(&p.told, d.Decision, d.Reasons)...)
 			for _, rule := range d.Rules {
 				why = append(why, p.by(d.Decision, rule))
 			}
-			why = append(why, Told(&p.told, d.Decision, d.Notes)...)
+			why = append(why, ReasonLines(&p.told, d.Decision, d.Notes)...)
 			t.Rows = append(t.Rows, []string{cmp.Or(phase, d.Node), "**" + o.Word() + "**", strings.Join(why, "\n")})
 		case !r.Locked.IsZero() && isPhase:
 			t.Rows = append(t.Rows, []string{phase, "locked", r.Locked.String()})
@@ -265,9 +265,9 @@ func quoted(r verdict.Reason) verdict.Reason {
 	return r.From(causes...)
 }
 
-// Told are a decision's reasons as lines: its own tests' findings every time, what
+// ReasonLines are a decision's reasons as lines: its own tests' findings every time, what
 // prevented them once per page.
-func Told(page *verdict.Page, d *ledger.Decision, reasons []verdict.Reason) []string {
+func ReasonLines(page *verdict.Page, d *ledger.Decision, reasons []verdict.Reason) []string {
 	reasons = slices.Clone(reasons)
 	for i, r := range reasons {
 		reasons[i] = quoted(r)

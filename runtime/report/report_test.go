@@ -76,7 +76,7 @@ func TestGarbageIsQuotedOnce(t *testing.T) {
 		quotes = append(quotes, verdict.New(code.AnswerGarbage, verdict.Int("request", i), verdict.Text("excerpt", "GARBAGE")))
 	}
 	why := verdict.New(code.Level).On("benchmark").Is(verdict.Invalid).From(verdict.New(code.AnswersWorse).On("wip").From(quotes...))
-	text := strings.Join(Told(&verdict.Page{}, &ledger.Decision{}, []verdict.Reason{why}), "\n")
+	text := strings.Join(ReasonLines(&verdict.Page{}, &ledger.Decision{}, []verdict.Reason{why}), "\n")
 	if strings.Count(text, "GARBAGE") != 1 || !strings.Contains(text, "(and 4 more)") {
 		t.Error(text)
 	}
@@ -362,7 +362,7 @@ func TestRows(t *testing.T) {
 	if gone := Gone(s.st); len(gone) != 1 || gone[0].Node != "phase.old" {
 		t.Errorf("gone: %v", gone)
 	}
-	for _, d := range Standing(s.st) {
+	for _, d := range DecisionsInForce(s.st) {
 		if d.Node == "phase.old" {
 			t.Error("phase.old stands")
 		}

@@ -79,7 +79,7 @@ func (r row) value(c Shown, ports *Ports) (v Value) {
 	}
 	own, beside := launches(r.own, r.levels, c.Column), launches(base, levels, c.Column)
 	if r.own != nil && base != nil && len(own) > 1 && r.own.Session == base.Session {
-		own, beside = Beside(r.own, base)
+		own, beside = PairedLaunches(r.own, base)
 	}
 	v.Comparison = compare(beside, own, c.Column, c.Cell, true, ports.tests)
 	if _, whole := sampleOf(own, c.Address(""), c.Stat); !whole { // a mean over some of the launches is another mean

@@ -115,7 +115,7 @@ const (
 
 // Comparisons are the steps that compare engines, or cells of a matrix.
 func (p *Writer) Comparisons() {
-	for _, d := range Standing(p.st) {
+	for _, d := range DecisionsInForce(p.st) {
 		if len(d.Rows) == 0 {
 			continue
 		}

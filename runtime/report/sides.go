@@ -176,7 +176,7 @@ func Parts(arms []*Arm, among []*ledger.Launch) (out []*Arm) {
 func pairOfArms(st *store.Store, old, new *Arm, by Tests) Pair {
 	p := Pair{Old: PairSide{old.Variant, old.Variant, old.Session, old.Launches}, New: PairSide{new.Variant, new.Variant, new.Session, new.Launches}}
 	if old.Session == new.Session && old.Variant != new.Variant {
-		p.New.Launches, p.Old.Launches = Beside(new, old)
+		p.New.Launches, p.Old.Launches = PairedLaunches(new, old)
 	}
 	entries := map[string]bool{}
 	for _, l := range slices.Concat(p.Old.Launches, p.New.Launches) {

@@ -53,7 +53,7 @@ func AcceptedStack(st *store.Store) Stack {
 		s.Baseline = d.Variant
 	}
 	s.Knobs = maps.Clone(s.Baseline)
-	for _, d := range Standing(st) {
+	for _, d := range DecisionsInForce(st) {
 		if !inStack(d.Decision) {
 			continue
 		}

@@ -95,8 +95,8 @@ func rowsThat[T any](st *store.Store, want func(Row) bool, as func(Row) T) []T {
 
 func decided(r Row) ledger.Decided { return *r.Decided }
 
-// Standing are the newest decisions that still stand, in the plan's order.
-func Standing(st *store.Store) []ledger.Decided {
+// DecisionsInForce are the newest decisions that still stand, in the plan's order.
+func DecisionsInForce(st *store.Store) []ledger.Decided {
 	return rowsThat(st, func(r Row) bool { return r.Decided != nil && !r.Gone }, decided)
 }
 

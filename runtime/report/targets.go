@@ -179,7 +179,7 @@ func newestOf(st *store.Store, arms []*Arm, target ledger.Target) (a *Arm, decid
 	if len(arms) == 0 {
 		return nil, nil
 	}
-	standing := Standing(st)
+	standing := DecisionsInForce(st)
 	for _, a := range arms {
 		of := func(id string) bool {
 			return slices.ContainsFunc(a.Launches, func(l *ledger.Launch) bool { return l.ID == id })

@@ -57,8 +57,8 @@ type Options struct {
 	Tool string
 	// Signer, which may be nil, signs the ledger.
 	Signer ledger.Signer
-	// Hard ends what still runs after ctx has ended: the graceful shutdown of engines.
-	Hard context.Context
+	// Force ends what still runs after ctx has ended: the graceful shutdown of engines.
+	Force context.Context
 }
 
 type Observer interface {
@@ -273,7 +273,7 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	if err := r.store.Append(&ledger.Record{Type: "run", Time: time.Now().UTC(), Run: r.id, RunStart: start}); err != nil {
 		return nil, err
 	}
-	return &runtime.Runner{Plan: r.plan, Graph: r.Graph, Journal: r.store.Journal(), Step: lab.Step, Run: r.id, Hard: r.Hard}, nil
+	return &runtime.Runner{Plan: r.plan, Graph: r.Graph, Journal: r.store.Journal(), Step: lab.Step, Run: r.id, Force: r.Force}, nil
 }
 
 func (r *run) end(outcome *runtime.Result, broke error, clock *clock, next []*runtime.State) (*Result, error) {

@@ -93,7 +93,7 @@ func (r *run) cleanUp(owner string) error {
 			"stopped process {pid}, which an earlier apply left running (launch {launch})",
 			verdict.Text("pid", strconv.Itoa(s.PID)), verdict.Text("launch", s.Launch)))
 	}
-	removed, err := daemonsOf(r.store).clean(r.Hard, owner, r.watch.Note)
+	removed, err := daemonsOf(r.store).clean(r.Force, owner, r.watch.Note)
 	if err != nil {
 		return fmt.Errorf("cannot remove containers of an earlier apply: %w", err)
 	}

@@ -297,7 +297,7 @@ func (w *worker) make(ctx context.Context, o *launch.Order) (*launch.OrderResult
 	o.Record.Place = w.place
 	sent := o.Record.Prompts // the sender of the order has them
 	s := &runtime.Scope{
-		Plan: w.lab.Variants.Plan, Node: node, Run: o.Run, Context: ctx, Hard: hard,
+		Plan: w.lab.Variants.Plan, Node: node, Run: o.Run, Context: ctx, Force: hard,
 		Emit: func(ev runtime.Event) { _ = w.wire.Send(remote.Message{Event: &ev}) },
 	}
 	result, err := w.lab.Sessions.Carry(ctx, s, o)
@@ -335,7 +335,7 @@ func (r *run) newPool(owner string) (*remote.Pool, error) {
 			return nil, err
 		}
 	}
-	p := &remote.Pool{Plan: r.plan, Store: r.store, Hard: r.Hard}
+	p := &remote.Pool{Plan: r.plan, Store: r.store, Force: r.Force}
 	if r.plan.Executor.Kind == plans.KubernetesExecutor {
 		key, err := store.SecretKey(r.store.Dir())
 		if err != nil {
@@ -348,7 +348,7 @@ func (r *run) newPool(owner string) (*remote.Pool, error) {
 		return nil, err
 	}
 	p.Hello = h
-	jobs, err := p.Sweep(r.Hard)
+	jobs, err := p.Sweep(r.Force)
 	if err != nil {
 		return nil, fmt.Errorf("executor %q: %w", r.plan.Executor.Kind, err)
 	}

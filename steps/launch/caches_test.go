@@ -94,7 +94,7 @@ func TestTuneIsADraw(t *testing.T) {
 	if os.Getenv("MXFLOW_TEST_LONG") != "" {
 		sessions = 1000
 	}
-	design, err := stats.Offer(0.01, 0.05, 4, 8, stats.Unrecorded)
+	design, err := stats.DesignFor(0.01, 0.05, 4, 8, stats.Unrecorded)
 	must.Do(t, err)
 	passes := func(tuning string) (passed float64) {
 		rng := rand.New(rand.NewPCG(33, 2))

@@ -109,7 +109,7 @@ func (st *Started) unfinished(format string, args ...any) *engine.Failure {
 func (st *Started) unmeasured(text []byte, format string, args ...any) *engine.Failure {
 	f := &engine.Failure{Of: aCommand, Op: "be measured", Reason: fmt.Sprintf(format, args...), LogTail: logscan.Tail(st.Inst.LogPath(), 15)}
 	if len(text) > 0 {
-		f.Reason += fmt.Sprintf("; its output starts with %q", redact.Known().Cut(string(text), 300))
+		f.Reason += fmt.Sprintf("; its output starts with %q", redact.ProcessSecrets().Cut(string(text), 300))
 	}
 	return f
 }
@@ -181,6 +181,6 @@ func appendFile(to, from string, limit int64) error {
 		return err
 	}
 	text, err := io.ReadAll(io.LimitReader(in, limit+1))
-	_, wrong := out.WriteString(redact.Known().Cut(string(text), int(limit)))
+	_, wrong := out.WriteString(redact.ProcessSecrets().Cut(string(text), int(limit)))
 	return errors.Join(err, wrong, out.Close())
 }

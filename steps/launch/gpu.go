@@ -199,7 +199,7 @@ func (l *Lab) gpuAfter(s *runtime.Scope, u gpuUse) (notes []verdict.Reason) {
 		return nil
 	}
 	settle := time.Duration(u.Config.Settle)
-	ctx := s.Hard
+	ctx := s.Force
 	if ctx == nil {
 		ctx = context.Background()
 	}

@@ -112,7 +112,7 @@ func (f Function[L, A, R]) Make(ctx context.Context, lab L, l *Lab, s *runtime.S
 		}
 	}
 	began := time.Now()
-	done, err := l.Elsewhere.Make(ctx, s.Hard, o, s.Emit)
+	done, err := l.Elsewhere.Make(ctx, s.Force, o, s.Emit)
 	if gone := (*LostError)(nil); errors.As(err, &gone) {
 		l.identify(ctx, s, v, record)
 		record.Started, record.Seconds = began.UTC(), time.Since(began).Seconds()

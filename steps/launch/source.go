@@ -84,7 +84,7 @@ func (l *Lab) provideSource(ctx context.Context, s *runtime.Scope, spec *engine.
 	if err != nil {
 		return failed("source", "be checked out", "%v", err)
 	}
-	w.launch, w.hard = record.ID, s.Hard
+	w.launch, w.hard = record.ID, s.Force
 	w.emit = func(ev runtime.Event) {
 		ev.Node, ev.Phase, ev.Feature, ev.Variant = s.Node.ID, s.Node.Phase, s.Node.Feature, record.Variant
 		s.Emit(ev)

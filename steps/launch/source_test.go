@@ -37,7 +37,7 @@ func sourceLab(t *testing.T) (*Lab, string) {
 }
 
 func scope() *runtime.Scope {
-	return &runtime.Scope{Node: &runtime.Node{ID: "node"}, Emit: func(runtime.Event) {}, Known: &sync.Map{}, Hard: context.Background()}
+	return &runtime.Scope{Node: &runtime.Node{ID: "node"}, Emit: func(runtime.Event) {}, Memo: &sync.Map{}, Force: context.Background()}
 }
 
 // provided makes a launch ready and returns its spec and record.

@@ -153,7 +153,7 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 	var err error
 	l.running.mu.Lock()
 	for len(l.running.list) > 0 && err == nil {
-		if stopping := l.running.list[0].Stop(s.Hard); stopping != nil {
+		if stopping := l.running.list[0].Stop(s.Force); stopping != nil {
 			err = &verdict.Fault{Reason: verdict.New(code.Unstopped, verdict.Line(stopping))}
 		} else {
 			l.running.list = l.running.list[1:]
@@ -214,7 +214,7 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 			break
 		}
 		if st.Inst != nil {
-			if err = st.Inst.Stop(s.Hard); err != nil {
+			if err = st.Inst.Stop(s.Force); err != nil {
 				break
 			}
 		}
@@ -447,8 +447,8 @@ func (st *Started) Stop(s *runtime.Scope) {
 		st.describe()
 	}
 	keep := st.opened()
-	st.observeTune(s.Hard)
-	st.recordStop(st.Inst.Stop(s.Hard))
+	st.observeTune(s.Force)
+	st.recordStop(st.Inst.Stop(s.Force))
 	if i, ok := st.Inst.(engine.Intruder); ok && i.Opened() != "" {
 		st.invalidate(verdict.Say("launch.memory_opened",
 			"a process of the engine had {path} open, memory of mxflow, in which prompts lie before they are sent",

@@ -87,7 +87,7 @@ func CheckEngine(ctx, hard context.Context, l *launch.Lab, key string, set map[s
 		}
 		maps.Copy(knobs, set)
 	}
-	s := &runtime.Scope{Plan: l.Variants.Plan, Node: &runtime.Node{ID: "engine check"}, Run: "check", Context: ctx, Known: &sync.Map{}, Hard: hard, Emit: func(runtime.Event) {}}
+	s := &runtime.Scope{Plan: l.Variants.Plan, Node: &runtime.Node{ID: "engine check"}, Run: "check", Context: ctx, Memo: &sync.Map{}, Force: hard, Emit: func(runtime.Event) {}}
 	v, err := l.Variants.Resolve(s, "check", key, knobs)
 	if err != nil {
 		return nil, err

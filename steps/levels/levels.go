@@ -196,7 +196,7 @@ var qualifies = launch.Function[*launch.Lab, qualifying, []ledger.Level]{Kind: l
 	case err != nil:
 		return nil, nil
 	}
-	q := &qualification{Started: st, variant: v, protocol: protocol, parent: with.Parent, hard: s.Hard, profiles: profiles}
+	q := &qualification{Started: st, variant: v, protocol: protocol, parent: with.Parent, hard: s.Force, profiles: profiles}
 	levels, err := q.runInOrder(ctx, s, blocks)
 	if passed := decide.Qualified(levels); err == nil && passed && len(with.Fit) > 0 {
 		var ws []*plans.Workload

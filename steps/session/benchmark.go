@@ -67,7 +67,9 @@ type benchmark struct {
 	all launch.Arms
 }
 
-func (b *benchmark) protocol() *plans.Protocol { return b.lab.Variants.Plan.Protocol(b.feature.Protocol) }
+func (b *benchmark) protocol() *plans.Protocol {
+	return b.lab.Variants.Plan.Protocol(b.feature.Protocol)
+}
 
 func (b *benchmark) workloads() (ws []*plans.Workload) {
 	level := b.protocol().Level(plans.BenchmarkLevel)

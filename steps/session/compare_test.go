@@ -306,7 +306,7 @@ func TestTablePlaceLost(t *testing.T) {
 				}
 				going := func(all []*ledger.Launch) *table {
 					it := tableOf(all, 2, spoil)
-					it.stand = func(_ context.Context, round int, begun []*ledger.Place) (*ledger.Place, error) {
+					it.placeFor = func(_ context.Context, round int, begun []*ledger.Place) (*ledger.Place, error) {
 						mu.Lock()
 						defer mu.Unlock()
 						for _, p := range alive {

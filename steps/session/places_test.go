@@ -126,7 +126,7 @@ func TestSessionPlaceLost(t *testing.T) {
 		r := newRig(t, fast(0.002))
 		r.standsOn(2, 2)
 		made, mu, alive, lost := r.launch, sync.Mutex{}, slices.Clone(r.places), 0
-		r.stand = func(_ context.Context, round int, _ []*ledger.Place) (*ledger.Place, error) {
+		r.placeFor = func(_ context.Context, round int, _ []*ledger.Place) (*ledger.Place, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			return alive[(round-1)%2], nil

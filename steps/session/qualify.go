@@ -151,7 +151,7 @@ func (q *qualify) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 			return nil, err
 		}
 		for _, l := range levels {
-			if !decide.Beside(l) {
+			if !decide.LosesAccuracy(l) {
 				verdicts = append(verdicts, l.Verdict)
 			}
 			if !own {

@@ -45,9 +45,9 @@ type session struct {
 	// without an executor.
 	places []*ledger.Place
 	atOnce int
-	// stand is where a round runs that other machines make, given where it was started;
+	// placeFor is where a round runs that other machines make, given where it was started;
 	// nil if this one makes it.
-	stand func(ctx context.Context, round int, begun []*ledger.Place) (*ledger.Place, error)
+	placeFor func(ctx context.Context, round int, begun []*ledger.Place) (*ledger.Place, error)
 
 	// mu guards what follows, and members, while rounds run side by side.
 	mu sync.Mutex
@@ -116,7 +116,7 @@ func (s *session) divide(ctx context.Context) (err error) {
 		return err
 	}
 	if x.IsRemote() {
-		s.stand = s.remotePlace
+		s.placeFor = s.remotePlace
 	}
 	if len(s.places) > 0 || x.IsRemote() {
 		s.atOnce = x.Slots
@@ -185,7 +185,7 @@ func (s *session) round(ctx context.Context, round int) error {
 		s.mu.Lock()
 		arms, on := roundOrder(s.arms(round), round), s.place(round)
 		s.mu.Unlock()
-		if s.stand != nil {
+		if s.placeFor != nil {
 			begun := launchesOf(s.countedLaunches(round), arms)
 			if decide.Together(begun, len(arms)) != nil {
 				return nil
@@ -195,7 +195,7 @@ func (s *session) round(ctx context.Context, round int) error {
 				places = append(places, l.Place)
 			}
 			var err error
-			if on, err = s.stand(ctx, round, places); err != nil {
+			if on, err = s.placeFor(ctx, round, places); err != nil {
 				return err
 			}
 		}

@@ -114,7 +114,7 @@ func (l *Resolver) ResolveWith(s *runtime.Scope, name, engineKey string, set map
 	if !s.Planning() {
 		return fresh()
 	}
-	kept, _ := s.Known.LoadOrStore((*recent)(nil), &recent{})
+	kept, _ := s.Memo.LoadOrStore((*recent)(nil), &recent{})
 	latest := kept.(*recent)
 	latest.asked = l.appendStart(latest.asked[:0], engineKey, set)
 	for _, same := range latest.variants {

@@ -71,7 +71,7 @@ func TestOneKeyForManyMounts(t *testing.T) {
 		must.Git(t, repo, "commit", "-q", "--allow-empty", "-m", "one")
 	}
 	keys, short := map[string]int{}, map[string]int{}
-	scope := &runtime.Scope{Known: &sync.Map{}} // git is asked once
+	scope := &runtime.Scope{Memo: &sync.Map{}} // git is asked once
 	for range 60 {
 		l := &Resolver{Plan: &plans.Plan{Dir: t.TempDir()}}
 		spec := engine.Spec{Docker: &engine.Docker{Volumes: volumes}}

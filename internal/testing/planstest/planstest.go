@@ -21,7 +21,7 @@ func Registry() *plans.Registry {
 	return &plans.Registry{
 		Dataset: testRows,
 		Decision: func(falsePass, falseFail float64, least, most int) error {
-			_, err := stats.Offer(falsePass, falseFail, least, most, stats.Unrecorded)
+			_, err := stats.DesignFor(falsePass, falseFail, least, most, stats.Unrecorded)
 			return err
 		},
 		Levels: map[string]plans.Schema{

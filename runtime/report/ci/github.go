@@ -48,7 +48,7 @@ func GitHub(w io.Writer, st *store.Store, now time.Time) error {
 	}
 	p.Line("<details><summary>Gates, rules, and how to reproduce this</summary>\n")
 	p.Gates("#### Gates")
-	for _, d := range report.Standing(st) {
+	for _, d := range report.DecisionsInForce(st) {
 		if d.Kind == ledger.KindFeature {
 			p.Line("#### %s: %s\n", d.Feature, d.Verdict)
 			p.Rules(d.Decision)

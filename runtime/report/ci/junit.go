@@ -200,7 +200,7 @@ func (j *junit) casesOf(r report.Row, unlocked bool) (cases []testCase) {
 		}
 		return cases
 	}
-	k.came(d.Verdict, strings.Join(report.Told(&j.told, d.Decision, report.Causes(d.Decision)), "\n"), excuse)
+	k.came(d.Verdict, strings.Join(report.ReasonLines(&j.told, d.Decision, report.Causes(d.Decision)), "\n"), excuse)
 	return []testCase{k}
 }
 

@@ -26,7 +26,7 @@ func PullRequest(w io.Writer, st *store.Store) error {
 	}
 	p := report.NewWriter(st, nil)
 	features := 0
-	for _, d := range report.Standing(st) {
+	for _, d := range report.DecisionsInForce(st) {
 		if d.Kind != ledger.KindFeature {
 			continue
 		}

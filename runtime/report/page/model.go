@@ -133,7 +133,7 @@ func Of(st *store.Store, p *plans.Plan, looks []runtime.Event) (*Model, error) {
 		case isPhase:
 			item := Item{Name: phase, Text: report.Short(r), Mark: b.markOf(r)}
 			if d != nil {
-				item.Why = report.Told(&b.told, d.Decision, d.Why())
+				item.Why = report.ReasonLines(&b.told, d.Decision, d.Why())
 			}
 			b.Phases = append(b.Phases, item)
 		case d != nil && len(d.Rows) > 1:
@@ -272,7 +272,7 @@ func (b *builder) feature(r report.Row) {
 		f.Levels = append(f.Levels, Item{Name: l.Name, Mark: plain(l.Verdict)})
 	}
 	for _, r := range d.Rules {
-		item := Item{Name: r.Name, Code: r.Expr, Mark: plain(r.Verdict), Why: report.Told(&b.told, d, r.Reasons)}
+		item := Item{Name: r.Name, Code: r.Expr, Mark: plain(r.Verdict), Why: report.ReasonLines(&b.told, d, r.Reasons)}
 		if !r.Decides {
 			item.Note = "(recorded only)"
 		}

@@ -32,8 +32,8 @@ type Pool struct {
 	Plan  *plans.Plan
 	Store *store.Store
 	Hello Hello
-	// Hard cuts graceful stops short.
-	Hard context.Context
+	// Force cuts graceful stops short.
+	Force context.Context
 
 	Program string
 	// Jobs marks the Jobs of Kubernetes. Hello.Owner is unique only on one machine: it is
@@ -134,7 +134,7 @@ func (p *Pool) Stand(ctx context.Context, n int, wanted []*ledger.Place, note fu
 // dropJob gives up the job of a worker that is gone.
 func (p *Pool) dropJob(job string) {
 	if job != "" {
-		_ = p.scheduler().drop(context.WithoutCancel(p.Hard), job) // or else by Close
+		_ = p.scheduler().drop(context.WithoutCancel(p.Force), job) // or else by Close
 	}
 }
 
@@ -171,7 +171,7 @@ func (p *Pool) start(ctx context.Context, n int, note func(verdict.Reason)) (w *
 	go w.read(out, cmp.Or(p.silence, Silence))
 	go w.wire.StayAlive(w.gone)
 	if err := w.wire.Send(Message{Hello: &hello}); err != nil && !w.isOver() {
-		w.end(p.Hard)
+		w.end(p.Force)
 		return nil, p.unstarted(w, argv)
 	}
 	waits := time.NewTimer(waitingAfter)
@@ -179,7 +179,7 @@ func (p *Pool) start(ctx context.Context, n int, note func(verdict.Reason)) (w *
 	for {
 		select {
 		case <-ctx.Done():
-			w.end(p.Hard)
+			w.end(p.Force)
 			return nil, ctx.Err()
 		case <-waits.C:
 			note(verdict.New(code.WorkerWaits, verdict.Int("slot", n+1), verdict.Text("says", lastLine(w.said))))
@@ -188,7 +188,7 @@ func (p *Pool) start(ctx context.Context, n int, note func(verdict.Reason)) (w *
 		case m := <-w.from:
 			switch {
 			case !m.Failed.IsZero():
-				w.end(p.Hard)
+				w.end(p.Force)
 				return nil, &verdict.Fault{Reason: m.Failed}
 			case m.Ready != nil && m.Ready.Place != nil:
 				w.ready = *m.Ready
@@ -392,7 +392,7 @@ func (p *Pool) send(w *worker, o *launch.Order) error {
 
 // workerLost is the error for a launch lost with its worker, which is gone when this returns.
 func (p *Pool) workerLost(w *worker, class string, err error) error {
-	w.end(p.Hard)
+	w.end(p.Force)
 	says := lastLine(w.said)
 	if err != nil {
 		says = err.Error()
@@ -400,7 +400,7 @@ func (p *Pool) workerLost(w *worker, class string, err error) error {
 	args := []verdict.Arg{}
 	if job := w.ready.Job; job != "" {
 		args = append(args, verdict.Text("job", job))
-		if why := p.scheduler().ended(context.WithoutCancel(p.Hard), job); why != "" && class == launch.GoneEnded {
+		if why := p.scheduler().ended(context.WithoutCancel(p.Force), job); why != "" && class == launch.GoneEnded {
 			class, says = launch.GoneJob, why
 		}
 		p.dropJob(job)
@@ -455,10 +455,10 @@ func (p *Pool) checkComplete(o *launch.Order, m Message, has map[string]bool) er
 func (p *Pool) Close() {
 	var all sync.WaitGroup
 	for _, w := range p.liveWorkers() {
-		all.Go(func() { w.end(p.Hard) })
+		all.Go(func() { w.end(p.Force) })
 	}
 	all.Wait()
-	_, _ = p.Sweep(context.WithoutCancel(p.Hard)) // the next apply reports what is left
+	_, _ = p.Sweep(context.WithoutCancel(p.Force)) // the next apply reports what is left
 }
 
 // Sweep gives up the jobs that a killed apply left, and returns their names.

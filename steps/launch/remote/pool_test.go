@@ -116,7 +116,7 @@ func poolOf(t *testing.T, how string) *Pool {
 	must.Do(t, err)
 	p := &Pool{Plan: &plans.Plan{Executor: &plans.Executor{
 		Kind: plans.SSHExecutor, Hosts: []string{"one"}, PerLaunch: 1, Slots: 1, Program: "mxflow", Command: []string{"env", fakeEnv + "=" + how, self},
-	}}, Store: s, Hard: t.Context()}
+	}}, Store: s, Force: t.Context()}
 	t.Cleanup(func() { _ = s.Close() })
 	t.Cleanup(p.Close)
 	return p

@@ -72,7 +72,7 @@ func (s *simulated) Step(_ context.Context, parent, child int) (Finding, error) 
 // whatever their number and the size of the change. The rule is that bad is at most 3% slower;
 // with a change of 10%, launches vary by 10% to 1%.
 func TestErrorRates(t *testing.T) {
-	design, err := stats.Offer(0.01, 0.05, 2, 8, stats.Unrecorded)
+	design, err := stats.DesignFor(0.01, 0.05, 2, 8, stats.Unrecorded)
 	must.Do(t, err)
 	times := 60
 	if os.Getenv("MXFLOW_TEST_LONG") != "" {
@@ -112,7 +112,7 @@ func TestErrorRates(t *testing.T) {
 
 // exact candidates are measured without noise.
 func exact(speeds ...float64) *simulated {
-	design, _ := stats.Offer(0.01, 0.05, 2, 8, stats.Unrecorded)
+	design, _ := stats.DesignFor(0.01, 0.05, 2, 8, stats.Unrecorded)
 	return &simulated{speed: speeds, broken: map[int]bool{}, rng: rand.New(rand.NewPCG(1, 1)), design: design, sd: 1e-4}
 }
 

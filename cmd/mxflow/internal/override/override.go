@@ -39,7 +39,7 @@ func Standing(st *store.Store, node string) (ledger.Decided, error) {
 			return ledger.Decided{}, fmt.Errorf("%s is locked and undecided: %s", node, l.Cause.String())
 		}
 	}
-	for _, d := range report.Standing(st) {
+	for _, d := range report.DecisionsInForce(st) {
 		if d.Node == node {
 			return d, nil
 		}

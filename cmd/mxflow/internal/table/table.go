@@ -242,7 +242,7 @@ func (t *columns) fit(width int) bool {
 // cut or broken is found by no later look for secrets.
 func cell(row []string, col int) string {
 	if col < len(row) {
-		return foreign.Printable(redact.Known().Text(strings.ReplaceAll(row[col], "\t", "    ")))
+		return foreign.Printable(redact.ProcessSecrets().Text(strings.ReplaceAll(row[col], "\t", "    ")))
 	}
 	return ""
 }
@@ -277,7 +277,7 @@ var atEnd = regexp.MustCompile(`(?s)[:;] (mxflow [a-z].*)$`)
 func Wrap(text string, width int) string {
 	var b strings.Builder
 	column := 0
-	text = foreign.Printable(redact.Known().Text(text))
+	text = foreign.Printable(redact.ProcessSecrets().Text(text))
 	var command []string
 	if at := atEnd.FindStringSubmatchIndex(text); at != nil {
 		text, command = text[:at[2]], []string{text[at[2]:]}
@@ -335,7 +335,7 @@ func relates(word string) bool {
 // Fit cuts a line that would wrap: a display that rewrites one line cannot take
 // back two.
 func Fit(s string, columns int) string {
-	s = foreign.Printable(redact.Known().Text(s))
+	s = foreign.Printable(redact.ProcessSecrets().Text(s))
 	if columns < 10 || lipgloss.Width(s) <= columns {
 		return s
 	}

@@ -305,7 +305,7 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 		r.Said = fmt.Sprintf("Interrupted: %s of A and %d of B are on record.", verdict.Count(len(r.A.Launches), "launch"), len(r.B.Launches))
 		r.Advice = []string{"Run the same command again to resume."}
 		return
-	case r.Accuracy != nil && decide.Beside(*r.Accuracy) && r.Verdict == r.Accuracy.Verdict:
+	case r.Accuracy != nil && decide.LosesAccuracy(*r.Accuracy) && r.Verdict == r.Accuracy.Verdict:
 		r.Said = "B answers fewer questions right than A."
 		if r.Verdict == verdict.Inconclusive {
 			r.Said = "It is open whether B answers as many questions right as A."

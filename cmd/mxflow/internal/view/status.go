@@ -24,7 +24,7 @@ func StatusJSON(st *store.Store, p *plans.Plan) map[string]any {
 		Tables []report.Grid `json:"tables"`
 	}
 	sheet, comparisons := report.SheetOf(st, p), []comparison{}
-	for _, d := range report.Standing(st) {
+	for _, d := range report.DecisionsInForce(st) {
 		if len(d.Rows) > 0 {
 			comparisons = append(comparisons, comparison{d.Node, sheet.Rows(d.Decision)})
 		}
@@ -32,7 +32,7 @@ func StatusJSON(st *store.Store, p *plans.Plan) map[string]any {
 	return map[string]any{
 		"results": sheet.Results(), "comparisons": comparisons,
 
-		"runs": st.Runs(), "decisions": report.Standing(st), "locked": report.Locked(st), "overruled": report.OverruledNow(st, time.Now()),
+		"runs": st.Runs(), "decisions": report.DecisionsInForce(st), "locked": report.Locked(st), "overruled": report.OverruledNow(st, time.Now()),
 		"waivers": st.Waivers(), "stack": report.AcceptedStack(st), "stack_against_baseline": report.EndsOf(st), "targets": report.Contests(st),
 		"hypotheses": report.Claims(st), "undecided": report.Undecided(st), "not_in_plan": report.Gone(st),
 	}
@@ -50,7 +50,7 @@ func Status(on table.Screen, st *store.Store) {
 			lines = append(lines, attemptLine(o.Node, o.Verdict, o.Attempt, o.Reasons))
 		}
 	}
-	for _, d := range report.Standing(st) {
+	for _, d := range report.DecisionsInForce(st) {
 		if tries := d.Tries(); len(tries) > 0 {
 			lines = append(lines, attemptLine(d.Node, d.Verdict, d.Attempt, tries))
 		}
