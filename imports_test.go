@@ -49,14 +49,18 @@ var forbidden = map[string][]string{
 	// The results of other tools are read by programs.
 	"engine/measure/imported": {"github.com/hashicorp", "github.com/expr-lang"},
 	// Deciding is the same wherever it happens: nothing of a machine, a file or a plan's syntax reaches it.
-	"runtime/decide": {"github.com/hashicorp/hcl", "github.com/zclconf/go-cty", module + "engine", module + "runtime/store"},
+	"runtime/decide": {
+		"github.com/hashicorp/hcl", "github.com/zclconf/go-cty", module + "engine",
+		module + "runtime/store",
+	},
 	"runtime/replay": {module + "engine"},
 	"gates/stats":    {module + "plans", module + "runtime", module + "steps", module + "engine"},
 	"gates/verdict":  {module + "plans", module + "runtime", module + "steps", module + "engine"},
 	// Who checks the record depends on nothing that measured or decided it.
 	"cmd/mxflow/internal/audit": {
 		module + "steps/launch", module + "steps/levels", module + "steps/session", module + "runtime/replay",
-		module + "engine/kinds", module + "engine/run", module + "engine/docker", module + "plans/load", "github.com/hashicorp/hcl",
+		module + "engine/kinds", module + "engine/run", module + "engine/docker", module + "plans/load",
+		"github.com/hashicorp/hcl",
 	},
 	// An agent's tools reach neither a command nor a key.
 	"cmd/mxflow/internal/agents": {"github.com/spf13/cobra", module + "runtime/signing"},
@@ -79,7 +83,8 @@ func TestImportDirections(t *testing.T) {
 		name := strings.TrimPrefix(p.ImportPath, module)
 		for room, prefixes := range forbidden {
 			for _, dep := range p.Deps {
-				if below(name, room) && except[name] != room && underAny(dep, prefixes) && !underAny(dep, ours(vocabulary)) {
+				if below(name, room) && except[name] != room && underAny(dep, prefixes) &&
+					!underAny(dep, ours(vocabulary)) {
 					t.Errorf("%s depends on %s", name, dep)
 				}
 			}
@@ -89,10 +94,12 @@ func TestImportDirections(t *testing.T) {
 		limited = limited && !below(name, "internal/testing") // which only tests import
 		for _, imported := range p.Imports {
 			ourOther := strings.HasPrefix(imported, module)
-			if limited && ourOther && !underAny(imported, ours(append([]string{top}, may...))) && !underAny(imported, ours(vocabulary)) {
+			if limited && ourOther && !underAny(imported, ours(append([]string{top}, may...))) &&
+				!underAny(imported, ours(vocabulary)) {
 				t.Errorf("%s imports %s: the directions in this test do not allow it", name, imported)
 			}
-			if imported == "github.com/spf13/cobra" && below(name, "cmd/mxflow/internal") && !below(name, "cmd/mxflow/internal/audit") {
+			if imported == "github.com/spf13/cobra" && below(name, "cmd/mxflow/internal") &&
+				!below(name, "cmd/mxflow/internal/audit") {
 				t.Errorf("%s imports cobra: flags and exit statuses are the command's", name)
 			}
 		}
@@ -171,7 +178,8 @@ func TestPagesNameWhatIsThere(t *testing.T) {
 	for _, text := range code {
 		all += text
 	}
-	const folder, ending = `(?:cmd|docs|engine|examples|gates|internal|plans|runtime|steps)/`, `\.(?:go|js|md|py|txt|hcl|yaml)`
+	const folder, ending = `(?:cmd|docs|engine|examples|gates|internal|plans|runtime|steps)/`,
+		`\.(?:go|js|md|py|txt|hcl|yaml)`
 	for pattern, there := range map[string]func(string) bool{
 		`\bTest[A-Z]\w+`:          func(name string) bool { return strings.Contains(all, "\nfunc "+name) },
 		`\bMXFLOW_[A-Z_]*[A-Z]\b`: func(name string) bool { return strings.Contains(all, name) },
@@ -226,7 +234,9 @@ func TestNothingHangsOnTheOrderOfAMap(t *testing.T) {
 		}
 	}
 	fset := token.NewFileSet()
-	imports := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	imports := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(exports[path])
+	})
 	walked, unused := 0, map[string]bool{}
 	for name := range inAnyOrder {
 		unused[name] = true
@@ -237,7 +247,10 @@ func TestNothingHangsOnTheOrderOfAMap(t *testing.T) {
 			file := must.Get(parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, 0))(t)
 			files = append(files, file)
 		}
-		info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
+		info := &types.Info{
+			Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{},
+			Defs: map[*ast.Ident]types.Object{},
+		}
 		must.Get((&types.Config{Importer: imports}).Check(p.ImportPath, fset, files, info))(t)
 		for _, file := range files {
 			for _, decl := range file.Decls {
@@ -416,7 +429,8 @@ func (w *mapWalk) sortedAfter(name string, loop ast.Node) (sorted bool) {
 	ast.Inspect(w.in, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok && call.Pos() > loop.End() && len(call.Args) > 0 {
 			called := w.called(call)
-			sorted = sorted || types.ExprString(call.Args[0]) == name && (strings.HasPrefix(called, "slices.Sort") || strings.HasPrefix(called, "sort."))
+			sorted = sorted || types.ExprString(call.Args[0]) == name &&
+				(strings.HasPrefix(called, "slices.Sort") || strings.HasPrefix(called, "sort."))
 		}
 		return !sorted
 	})

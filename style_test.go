@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/mxflow/mxflow/internal/testing/must"
 )
@@ -22,6 +23,27 @@ func goFiles(t *testing.T, f func(name, text string, set *token.FileSet, file *a
 		f(name, text, set, must.Get(parser.ParseFile(set, name, text, parser.ParseComments))(t))
 		return nil
 	}))
+}
+
+// TestLines: a line of Go has at most 120 columns, a tab being four. Those of raw strings are
+// as long as what they quote.
+func TestLines(t *testing.T) {
+	goFiles(t, func(name, text string, set *token.FileSet, file *ast.File) {
+		raw := map[int]bool{}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if lit, is := n.(*ast.BasicLit); is && lit.Value[0] == '`' {
+				for line := set.Position(lit.Pos()).Line; line <= set.Position(lit.End()).Line; line++ {
+					raw[line] = true
+				}
+			}
+			return true
+		})
+		for i, line := range strings.Split(text, "\n") {
+			if wide := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    ")); wide > 120 && !raw[i+1] {
+				t.Errorf("%s:%d has %d columns, and more than 120 are not read: break it", name, i+1, wide)
+			}
+		}
+	})
 }
 
 // TestDocCommentsBeginWithTheName: the first word of a comment on a function or a type is its

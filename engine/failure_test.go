@@ -22,7 +22,8 @@ func TestFailureTellsTheWholeStory(t *testing.T) {
 		f.LogTail = append(f.LogTail, fmt.Sprint("line ", i))
 	}
 	got := f.Error()
-	if !strings.Contains(got, "ended by SIGSEGV") || strings.Contains(got, "line 84\n") || !strings.HasSuffix(got, "line 99") {
+	if !strings.Contains(got, "ended by SIGSEGV") || strings.Contains(got, "line 84\n") ||
+		!strings.HasSuffix(got, "line 99") {
 		t.Errorf("got\n%s", got)
 	}
 }
@@ -30,7 +31,8 @@ func TestFailureTellsTheWholeStory(t *testing.T) {
 func TestBrief(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		15 * time.Minute: "15m", time.Hour: "1h", 90 * time.Second: "1m30s", 2345 * time.Millisecond: "2.3s",
-		300*time.Millisecond + 7: "300ms", 0: "0s", 30 * time.Second: "30s", 10 * time.Minute: "10m", 61 * time.Minute: "1h1m",
+		300*time.Millisecond + 7: "300ms", 0: "0s", 30 * time.Second: "30s", 10 * time.Minute: "10m",
+		61 * time.Minute: "1h1m",
 	} {
 		if got := Brief(d); got != want {
 			t.Errorf("%v: got %q, want %q", d, got, want)

@@ -58,7 +58,8 @@ func Compare(contenders []Contender, reference string) []verdict.Row {
 		}
 		beside := Contender{Arm: Arm{Name: reference, Launches: c.Beside}}
 		if rows[i].Verdict == verdict.Pass && beside.stale() != "" {
-			rows[i].Verdict, rows[i].Why = verdict.Inconclusive, verdict.Say("row.of_reference", "the reference").From(verdict.New(code.RowNotFresh))
+			rows[i].Verdict, rows[i].Why = verdict.Inconclusive,
+				verdict.Say("row.of_reference", "the reference").From(verdict.New(code.RowNotFresh))
 		}
 		if of := beside.row(served); len(rows[at].Cells) > 0 {
 			for j := range rows[i].Cells {
@@ -104,7 +105,8 @@ func (c Contender) row(served []string) verdict.Row {
 }
 
 // inColumns moves a metric that a command prints of a workload into that metric's column:
-// beside the servers' cell, if they were sent one, else with those that other commands print. Two that would share a column keep their own.
+// beside the servers' cell, if they were sent one, else with those that other commands print. Two that
+// would share a column keep their own.
 func inColumns(cells []verdict.Cell, c Contender, served []string) []verdict.Cell {
 	taken := map[string]int{}
 	columns := make([]string, len(cells))
@@ -181,7 +183,8 @@ func addressesOf(a Arm) []string {
 	for _, l := range a.Launches {
 		for address := range l.Metrics {
 			cell, metric := measure.SplitAddress(address)
-			seen[address] = seen[address] || measure.OfCommand(cell) || cell != "host" && slices.Contains(compared, metric)
+			seen[address] = seen[address] || measure.OfCommand(cell) || cell != "host" &&
+				slices.Contains(compared, metric)
 		}
 	}
 	var list []string
@@ -198,7 +201,8 @@ func addressesOf(a Arm) []string {
 		if !measure.OfCommand(cellA) {
 			order = cmp.Compare(slices.Index(compared, metricA), slices.Index(compared, metricB))
 		}
-		return cmp.Or(cmp.Compare(machine[ofMachine(a)], machine[ofMachine(b)]), cmp.Compare(cellA, cellB), order, cmp.Compare(metricA, metricB))
+		return cmp.Or(cmp.Compare(machine[ofMachine(a)], machine[ofMachine(b)]), cmp.Compare(cellA, cellB), order,
+			cmp.Compare(metricA, metricB))
 	})
 	return list
 }

@@ -62,12 +62,14 @@ func TestCompare(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	tg, ttft := cell(t, rows[0], "chat.tg"), cell(t, rows[0], "chat.ttft")
-	if math.Abs(tg.Mean-math.Sqrt(200*220)) > 1e-9 || tg.Low == nil || *tg.Low >= tg.Mean || *tg.High <= tg.Mean || len(tg.Values) != 2 {
+	if math.Abs(tg.Mean-math.Sqrt(200*220)) > 1e-9 || tg.Low == nil || *tg.Low >= tg.Mean || *tg.High <= tg.Mean ||
+		len(tg.Values) != 2 {
 		t.Errorf("tg %+v", tg)
 	}
 	// More than 1 is better, in both directions.
 	for _, c := range []verdict.Cell{tg, ttft} {
-		if c.Speedup == nil || math.Abs(*c.Speedup-2) > 1e-9 || c.SpeedupLow == nil || *c.SpeedupLow >= 2 || *c.SpeedupHigh <= 2 {
+		if c.Speedup == nil || math.Abs(*c.Speedup-2) > 1e-9 || c.SpeedupLow == nil || *c.SpeedupLow >= 2 ||
+			*c.SpeedupHigh <= 2 {
 			t.Errorf("%s: %+v", c.Address, c)
 		}
 	}
@@ -101,18 +103,21 @@ func TestCompareWithinRounds(t *testing.T) {
 		on(contender("reference", []float64{100, 1000, 100, 1000}, []float64{10, 1, 10, 1.01}), "a", "b", "a", "b"),
 	}, "reference")
 	for _, address := range []string{"chat.tg", "chat.ttft"} {
-		if c := cell(t, rows[0], address); c.Speedup == nil || c.SpeedupLow == nil || *c.SpeedupLow < 1.95 || *c.SpeedupHigh > 2.05 {
+		if c := cell(t, rows[0], address); c.Speedup == nil || c.SpeedupLow == nil || *c.SpeedupLow < 1.95 ||
+			*c.SpeedupHigh > 2.05 {
 			t.Errorf("%s: %+v", address, c)
 		}
 	}
-	if r := rows[1]; r.Verdict != verdict.Invalid || len(r.Cells) > 0 || !strings.Contains(r.Why.String(), "launches of round 3 of apart ran on two places, b and a") {
+	if r := rows[1]; r.Verdict != verdict.Invalid || len(r.Cells) > 0 ||
+		!strings.Contains(r.Why.String(), "launches of round 3 of apart ran on two places, b and a") {
 		t.Errorf("%s %q", r.Verdict, r.Why.String())
 	}
 	if notes := verdict.Lines(rows[2].Notes); len(notes) != 1 || !strings.Contains(notes[0], "ran on a and b") {
 		t.Errorf("%q", notes)
 	}
 	same := tableOf([]Contender{
-		on(contender("fast", []float64{200, 220}, []float64{5, 5}), "a", "a"), on(contender("reference", []float64{100, 110}, []float64{10, 11}), "a", "a"),
+		on(contender("fast", []float64{200, 220}, []float64{5, 5}), "a", "a"),
+		on(contender("reference", []float64{100, 110}, []float64{10, 11}), "a", "a"),
 	}, "reference")
 	if same[0].Places != nil || len(same[1].Notes) > 0 {
 		t.Errorf("one place: %+v", same)
@@ -151,12 +156,47 @@ func TestCompareCommandWithServer(t *testing.T) {
 		printed map[string]measure.Summary
 		want    string
 	}{
-		{"one cell", []Contender{server("chat")}, map[string]measure.Summary{"command.decode": printed("tg", 150)}, "chat.tg 1.5"},
-		{"several cells", []Contender{server("chat.c1", "chat.c16")}, map[string]measure.Summary{"command.decode": printed("tg", 150)}, "command.tg –"},
-		{"two workloads", []Contender{server("chat", "code")}, map[string]measure.Summary{"command.decode": printed("tg", 150)}, "command.decode –"},
-		{"two metrics as one", []Contender{server("chat")}, map[string]measure.Summary{"command.a": printed("tg", 150), "command.b": printed("tg", 200)}, "command.a –, command.b –"},
-		{"no such metric", []Contender{server("chat")}, map[string]measure.Summary{"command.tg": printed("", 150)}, "command.tg –"},
-		{"another script", []Contender{{Arm: Arm{Name: "server", Launches: command(map[string]measure.Summary{"command.speed": printed("tg", 100)}).Launches}}}, map[string]measure.Summary{"command.decode": printed("tg", 150)}, "command.tg 1.5"},
+		{
+			"one cell",
+			[]Contender{server("chat")},
+			map[string]measure.Summary{"command.decode": printed("tg", 150)},
+			"chat.tg 1.5",
+		},
+		{
+			"several cells",
+			[]Contender{server("chat.c1", "chat.c16")},
+			map[string]measure.Summary{"command.decode": printed("tg", 150)},
+			"command.tg –",
+		},
+		{
+			"two workloads",
+			[]Contender{server("chat", "code")},
+			map[string]measure.Summary{"command.decode": printed("tg", 150)},
+			"command.decode –",
+		},
+		{"two metrics as one", []Contender{server("chat")}, map[string]measure.Summary{
+			"command.a": printed("tg", 150),
+			"command.b": printed("tg", 200),
+		}, "command.a –, command.b –"},
+		{
+			"no such metric",
+			[]Contender{server("chat")},
+			map[string]measure.Summary{"command.tg": printed("", 150)},
+			"command.tg –",
+		},
+		{
+			"another script",
+			[]Contender{
+				{
+					Arm: Arm{
+						Name:     "server",
+						Launches: command(map[string]measure.Summary{"command.speed": printed("tg", 100)}).Launches,
+					},
+				},
+			},
+			map[string]measure.Summary{"command.decode": printed("tg", 150)},
+			"command.tg 1.5",
+		},
 	} {
 		rows := tableOf(append(c.others, command(c.printed)), "server")
 		var got []string
@@ -239,7 +279,8 @@ func TestMachinesAreNoWorkloads(t *testing.T) {
 	for _, cell := range rows[0].Cells {
 		shown = append(shown, cell.Address)
 	}
-	if got := strings.Join(shown, " "); rows[0].Verdict != verdict.Pass || got != "chat.tg chat.ttft engine.startup_s gpu.memory_gb" {
+	if got := strings.Join(shown, " "); rows[0].Verdict != verdict.Pass ||
+		got != "chat.tg chat.ttft engine.startup_s gpu.memory_gb" {
 		t.Errorf("%s (%s): %s", rows[0].Verdict, rows[0].Why.String(), got)
 	}
 	for _, l := range c.Launches {
@@ -247,13 +288,16 @@ func TestMachinesAreNoWorkloads(t *testing.T) {
 		delete(l.Metrics, "chat.ttft")
 	}
 	why := "nothing of reference was measured"
-	if rows := tableOf([]Contender{c}, "reference"); rows[0].Verdict != verdict.Invalid || !strings.Contains(rows[0].Why.String(), why) {
+	if rows := tableOf([]Contender{c}, "reference"); rows[0].Verdict != verdict.Invalid ||
+		!strings.Contains(rows[0].Why.String(), why) {
 		t.Errorf("a GPU alone is no measurement: %+v", rows[0])
 	}
 }
 
 // made is a matrix of two knobs, whose values multiply a metric, with an interaction.
-func made(noise float64, sets map[string]map[string]string, of func(set map[string]string) float64) (rows []verdict.Row) {
+func made(noise float64, sets map[string]map[string]string,
+	of func(set map[string]string) float64,
+) (rows []verdict.Row) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, name := range []string{"baseline", "a=1", "b=1", "b=2", "a=1+b=1", "a=1+b=2"} {
 		set, ok := sets[name]
@@ -302,19 +346,24 @@ func TestEffects(t *testing.T) {
 		return x
 	})
 	all := Effects(rows, combined)
-	if together := effectOf(all, "a=1", "b=2"); together == nil || !together.Significant() || math.Abs(*together.Change+0.2) > 0.02 {
+	if together := effectOf(all, "a=1", "b=2"); together == nil || !together.Significant() ||
+		math.Abs(*together.Change+0.2) > 0.02 {
 		t.Errorf("a and b=2 together: %+v", together)
 	}
 	if none := effectOf(all, "a=1", "b=1"); none == nil || none.Significant() {
 		t.Errorf("a and b=1 do nothing together: %+v", none)
 	}
 	additive := made(0.005, combined, func(set map[string]string) float64 {
-		return map[bool]float64{true: 1.2, false: 1}[set["a"] == "1"] * map[string]float64{"": 1, "1": 1, "2": 0.9}[set["b"]]
+		return map[bool]float64{true: 1.2, false: 1}[set["a"] == "1"] * map[string]float64{
+			"": 1, "1": 1,
+			"2": 0.9,
+		}[set["b"]]
 	})
 	all = Effects(additive, combined)
 	for value, want := range map[string]float64{"a=1": 0.2, "b=2": -0.1, "b=1": 0} {
 		e := effectOf(all, value, "")
-		if e == nil || math.Abs(*e.Change-want) > 0.02 || e.Significant() != (want != 0) || *e.Low > want || *e.High < want {
+		if e == nil || math.Abs(*e.Change-want) > 0.02 || e.Significant() != (want != 0) || *e.Low > want ||
+			*e.High < want {
 			t.Errorf("%s: %+v", value, e)
 		}
 	}

@@ -125,7 +125,8 @@ func (c *ruling) contest(f *finding, leaf *plans.Compare) {
 // isMetric reports whether a side is what the comparison tests, as it is.
 func isMetric(leaf *plans.Compare, o plans.Operand) bool {
 	in := leaf.Metric
-	return in != nil && o.Input != nil && o.Factor == 1 && (o.Input == in || o.Input.Path == in.Path && o.Input.Feature == in.Feature)
+	return in != nil && o.Input != nil && o.Factor == 1 &&
+		(o.Input == in || o.Input.Path == in.Path && o.Input.Feature == in.Feature)
 }
 
 // lastLook replaces the estimate over all launches by that of the last look for a side
@@ -224,7 +225,8 @@ func (f *finding) statement(leaf *plans.Compare, wanted bool, more ...verdict.Ar
 	if wanted {
 		c = code.AsWanted
 	}
-	args := append(more, verdict.Arg{Name: "is", Value: is}, verdict.Text("op", op), verdict.Arg{Name: "wanted", Value: want})
+	args := append(more, verdict.Arg{Name: "is", Value: is}, verdict.Text("op", op),
+		verdict.Arg{Name: "wanted", Value: want})
 	if other.Constant == nil {
 		args = append(args, verdict.Text("of", other.Text))
 	}
@@ -380,5 +382,6 @@ func (a argument) bounds() (text string, args []verdict.Arg) {
 	if a.test.Low == nil || a.test.High == nil {
 		return "{subject?{subject} }no finite bounds", nil
 	}
-	return "{subject?{subject} }bounds {between}", []verdict.Arg{verdict.Span("between", *a.test.Low, *a.test.High, a.unit)}
+	return "{subject?{subject} }bounds {between}",
+		[]verdict.Arg{verdict.Span("between", *a.test.Low, *a.test.High, a.unit)}
 }

@@ -28,17 +28,23 @@ func (s stream) metrics(speed float64, other func() float64) map[string]measure.
 	ms := func(x float64) measure.Summary { return summary(x*speed*other(), "ms") }
 	first := s.response + s.first
 	out := map[string]measure.Summary{
-		"chat.ttfr": ms(s.response), "chat.ttft": ms(first), "chat.ttft_own": ms(first + s.second), "chat.e2e": ms(first + s.second + s.last),
+		"chat.ttfr": ms(s.response), "chat.ttft": ms(first), "chat.ttft_own": ms(first + s.second),
+		"chat.e2e":  ms(first + s.second + s.last),
 		"chat.tpot": ms((s.second + s.last) / (s.tokens - 1)), "chat.itl": ms(s.gap),
-		"chat.tg":            summary(1000*(s.tokens-1)/(s.second+s.last)/speed*other(), "tok/s"),
-		"chat.pp":            summary(1000*64/first/speed*other(), "tok/s"),
-		"chat.output_tokens": summary(s.tokens, "tokens"),
-		"chat.tg_total":      summary(30/speed*other(), "tok/s"), "chat.requests_per_s": summary(1/speed*other(), "req/s"),
-		"chat.energy_j": summary(3*speed*other(), "J"), "chat.gpu_memory_gb": launchSummary(14*other(), "GB"),
+		"chat.tg":             summary(1000*(s.tokens-1)/(s.second+s.last)/speed*other(), "tok/s"),
+		"chat.pp":             summary(1000*64/first/speed*other(), "tok/s"),
+		"chat.output_tokens":  summary(s.tokens, "tokens"),
+		"chat.tg_total":       summary(30/speed*other(), "tok/s"),
+		"chat.requests_per_s": summary(1/speed*other(), "req/s"),
+		"chat.energy_j":       summary(3*speed*other(), "J"), "chat.gpu_memory_gb": launchSummary(14*other(), "GB"),
 		"chat.errors": launchSummary(0, "count"), "chat.error_rate": launchSummary(0, "share"),
-		"chat.waiting": launchSummary(max(0, other()-1), "requests"), "chat.accept_rate": launchSummary(0.7*other(), "share"),
+		"chat.waiting":     launchSummary(max(0, other()-1), "requests"),
+		"chat.accept_rate": launchSummary(0.7*other(), "share"),
 	}
-	for name, worst := range map[string]float64{"itl": s.worst, "ttft": first * 1.2, "e2e": (first + s.second + s.last) * 1.1} {
+	for name, worst := range map[string]float64{
+		"itl": s.worst, "ttft": first * 1.2,
+		"e2e": (first + s.second + s.last) * 1.1,
+	} {
 		all := out["chat."+name]
 		all.N, all.Stats["p99"] = 1000, worst*speed*other()
 		out["chat."+name] = all
@@ -52,7 +58,9 @@ func (s stream) arm(name string, r *rand.Rand, n int, sd float64) Arm {
 	for i := range n {
 		a.Launches = append(a.Launches, Launch{
 			ID: fmt.Sprintf("%s.%d", name, i), Round: i + 1,
-			Metrics: s.metrics(math.Exp(sd*r.NormFloat64()), func() float64 { return math.Exp(sd / 3 * r.NormFloat64()) }),
+			Metrics: s.metrics(math.Exp(sd*r.NormFloat64()), func() float64 {
+				return math.Exp(sd / 3 * r.NormFloat64())
+			}),
 		})
 	}
 	return a
@@ -79,31 +87,107 @@ func TestContradictions(t *testing.T) {
 	}{
 		"faster":           {[]string{"chat.tg.gain > 0"}, faster, verdict.Pass, ""},
 		"faster, in delta": {[]string{"chat.tg.delta > 1"}, faster, verdict.Pass, ""},
-		"faster and prefill slower, e2e still better": {[]string{"chat.tg.gain > 0"}, func(s *stream) { faster(s); s.first *= 1.4 }, verdict.Pass, ""},
-		"faster and prefill eats it":                  {[]string{"chat.tg.gain > 0"}, func(s *stream) { faster(s); s.first *= 2 }, verdict.Inconclusive, "finding.promise_broken"},
-		"the same, declared":                          {[]string{"chat.tg.gain > 0", "chat.e2e.gain > -0.1"}, func(s *stream) { faster(s); s.first *= 2 }, verdict.Pass, "finding.worse"},
-		"held back":                                   {[]string{"chat.tg.gain > 0"}, held, verdict.Inconclusive, "finding.promise_broken"},
-		"held back, by a number":                      {[]string{"chat.tg >= 60"}, held, verdict.Inconclusive, "finding.promise_broken"},
-		"held back, no worse asked":                   {[]string{"chat.tg.gain > -0.05"}, held, verdict.Pass, "finding.worse"},
-		"held back and slower":                        {[]string{"chat.tg.gain > -0.05"}, func(s *stream) { s.first += s.last; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Inconclusive, "finding.promise_broken"},
-		"the last late":                               {[]string{"chat.itl.gain > 0.1"}, func(s *stream) { s.gap /= 2 }, verdict.Inconclusive, "finding.promise_broken"},
-		"the last late, of either":                    {[]string{"chat.itl.gain > 0.1 or chat.pp.gain > 0.1"}, func(s *stream) { s.gap /= 2 }, verdict.Inconclusive, "finding.promise_broken"},
-		"prefill faster":                              {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) { s.first *= 0.8 }, verdict.Pass, ""},
-		"prefill faster, decode 5% slower":            {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) { s.first *= 0.8; s.gap, s.second, s.last = s.gap*1.05, s.second*1.05, s.last*1.05 }, verdict.Pass, "finding.worse"},
-		"the first early, the second as late":         {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) { s.second += 60; s.first -= 60 }, verdict.Inconclusive, "finding.promise_broken"},
-		"the same in pp":                              {[]string{"chat.pp.gain > 0.05"}, func(s *stream) { s.second += 60; s.first -= 60 }, verdict.Inconclusive, "finding.promise_broken"},
-		"an opening at once":                          {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) { s.second += 95; s.first -= 95 }, verdict.Inconclusive, "finding.promise_broken"},
-		"drafts are checked before the second":        {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) { s.first -= 10; s.second += 20; s.last /= 2 }, verdict.Pass, ""},
-		"a long answer":                               {[]string{"chat.tg.gain > 0"}, func(s *stream) { faster(s); s.tokens, s.last = 63, 2*s.last+20/1.2 }, verdict.Pass, "finding.worse"},
-		"the worst pay":                               {[]string{"chat.itl.gain > 0.05"}, func(s *stream) { faster(s); s.worst *= 4 }, verdict.Inconclusive, "finding.tail_grew"},
-		"the worst of what no rule reads":             {[]string{"chat.tg.gain > 0.05"}, func(s *stream) { faster(s); s.worst *= 4 }, verdict.Pass, "finding.worse"},
-		"the worst pay, declared":                     {[]string{"chat.itl.gain > 0.05", "chat.itl.p99 <= 9 * chat.itl.base.p99"}, func(s *stream) { faster(s); s.worst *= 4 }, verdict.Pass, ""},
-		"the worst are a little worse":                {[]string{"chat.itl.gain > 0.05"}, func(s *stream) { faster(s); s.worst *= 1.5 }, verdict.Pass, "finding.worse"},
-		"held back, by the slowest":                   {[]string{"chat.itl.p99.gain > 0.1"}, func(s *stream) { held(s); s.worst /= 4 }, verdict.Inconclusive, "finding.promise_broken"},
-		"the slowest alone":                           {[]string{"chat.itl.p99.gain > 0.1"}, func(s *stream) { s.worst /= 2 }, verdict.Pass, ""},
-		"shorter answers":                             {[]string{"chat.e2e.gain > 0.1"}, func(s *stream) { s.tokens, s.last = 16, s.last/2 }, verdict.Inconclusive, "finding.shorter"},
-		"shorter answers, declared":                   {[]string{"chat.e2e.gain > 0.1", "chat.output_tokens > 10"}, func(s *stream) { s.tokens, s.last = 16, s.last/2 }, verdict.Pass, ""},
-		"slower":                                      {[]string{"chat.tg.gain > 0"}, func(s *stream) { s.gap, s.second, s.last = s.gap*1.2, s.second*1.2, s.last*1.2 }, verdict.Fail, "finding.worse"},
+		"faster and prefill slower, e2e still better": {[]string{"chat.tg.gain > 0"}, func(s *stream) {
+			faster(s)
+			s.first *= 1.4
+		}, verdict.Pass, ""},
+		"faster and prefill eats it": {[]string{"chat.tg.gain > 0"}, func(s *stream) {
+			faster(s)
+			s.first *= 2
+		}, verdict.Inconclusive, "finding.promise_broken"},
+		"the same, declared": {
+			[]string{"chat.tg.gain > 0", "chat.e2e.gain > -0.1"},
+			func(s *stream) { faster(s); s.first *= 2 }, verdict.Pass, "finding.worse",
+		},
+		"held back": {
+			[]string{"chat.tg.gain > 0"},
+			held, verdict.Inconclusive,
+			"finding.promise_broken",
+		},
+		"held back, by a number": {
+			[]string{"chat.tg >= 60"},
+			held, verdict.Inconclusive,
+			"finding.promise_broken",
+		},
+		"held back, no worse asked": {
+			[]string{"chat.tg.gain > -0.05"},
+			held, verdict.Pass,
+			"finding.worse",
+		},
+		"held back and slower": {[]string{"chat.tg.gain > -0.05"}, func(s *stream) {
+			s.first += s.last
+			s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4
+		}, verdict.Inconclusive, "finding.promise_broken"},
+		"the last late": {
+			[]string{"chat.itl.gain > 0.1"},
+			func(s *stream) { s.gap /= 2 },
+			verdict.Inconclusive, "finding.promise_broken",
+		},
+		"the last late, of either": {
+			[]string{"chat.itl.gain > 0.1 or chat.pp.gain > 0.1"},
+			func(s *stream) { s.gap /= 2 }, verdict.Inconclusive, "finding.promise_broken",
+		},
+		"prefill faster": {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) {
+			s.first *= 0.8
+		}, verdict.Pass, ""},
+		"prefill faster, decode 5% slower": {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) {
+			s.first *= 0.8
+			s.gap, s.second, s.last = s.gap*1.05, s.second*1.05, s.last*1.05
+		}, verdict.Pass, "finding.worse"},
+		"the first early, the second as late": {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) {
+			s.second += 60
+			s.first -= 60
+		}, verdict.Inconclusive, "finding.promise_broken"},
+		"the same in pp": {[]string{"chat.pp.gain > 0.05"}, func(s *stream) {
+			s.second += 60
+			s.first -= 60
+		}, verdict.Inconclusive, "finding.promise_broken"},
+		"an opening at once": {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) {
+			s.second += 95
+			s.first -= 95
+		}, verdict.Inconclusive, "finding.promise_broken"},
+		"drafts are checked before the second": {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) {
+			s.first -= 10
+			s.second += 20
+			s.last /= 2
+		}, verdict.Pass, ""},
+		"a long answer": {[]string{"chat.tg.gain > 0"}, func(s *stream) {
+			faster(s)
+			s.tokens, s.last = 63, 2*s.last+20/1.2
+		}, verdict.Pass, "finding.worse"},
+		"the worst pay": {[]string{"chat.itl.gain > 0.05"}, func(s *stream) {
+			faster(s)
+			s.worst *= 4
+		}, verdict.Inconclusive, "finding.tail_grew"},
+		"the worst of what no rule reads": {[]string{"chat.tg.gain > 0.05"}, func(s *stream) {
+			faster(s)
+			s.worst *= 4
+		}, verdict.Pass, "finding.worse"},
+		"the worst pay, declared": {[]string{
+			"chat.itl.gain > 0.05",
+			"chat.itl.p99 <= 9 * chat.itl.base.p99",
+		}, func(s *stream) { faster(s); s.worst *= 4 }, verdict.Pass, ""},
+		"the worst are a little worse": {[]string{"chat.itl.gain > 0.05"}, func(s *stream) {
+			faster(s)
+			s.worst *= 1.5
+		}, verdict.Pass, "finding.worse"},
+		"held back, by the slowest": {[]string{"chat.itl.p99.gain > 0.1"}, func(s *stream) {
+			held(s)
+			s.worst /= 4
+		}, verdict.Inconclusive, "finding.promise_broken"},
+		"the slowest alone": {[]string{"chat.itl.p99.gain > 0.1"}, func(s *stream) {
+			s.worst /= 2
+		}, verdict.Pass, ""},
+		"shorter answers": {[]string{"chat.e2e.gain > 0.1"}, func(s *stream) {
+			s.tokens, s.last = 16, s.last/2
+		}, verdict.Inconclusive, "finding.shorter"},
+		"shorter answers, declared": {
+			[]string{"chat.e2e.gain > 0.1", "chat.output_tokens > 10"},
+			func(s *stream) { s.tokens, s.last = 16, s.last/2 }, verdict.Pass, "",
+		},
+		"slower": {[]string{"chat.tg.gain > 0"}, func(s *stream) {
+			s.gap, s.second, s.last = s.gap*1.2, s.second*1.2, s.last*1.2
+		}, verdict.Fail, "finding.worse"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rules := compileAll(t, c.rules...)
@@ -134,7 +218,8 @@ func TestContradictions(t *testing.T) {
 // the machine, where it is not measured as well; unless it may only not grow, or a rule reads that.
 func TestMemoryIsSeenByTheMachine(t *testing.T) {
 	engine, less := []float64{0.575, 0.5747, 0.576, 0.5746}, []float64{0.0446, 0.0408, 0.038, 0.0374}
-	host, freed, noisy := []float64{2.25, 2.27, 2.24, 2.25}, []float64{1.72, 1.73, 1.7, 1.71}, []float64{1.4, 2.6, 1.1, 2.3}
+	host, freed, noisy := []float64{2.25, 2.27, 2.24, 2.25}, []float64{1.72, 1.73, 1.7, 1.71},
+		[]float64{1.4, 2.6, 1.1, 2.3}
 	for name, c := range map[string]struct {
 		rules      []string
 		own, after []float64
@@ -146,8 +231,12 @@ func TestMemoryIsSeenByTheMachine(t *testing.T) {
 		"hidden by noise":    {[]string{"engine.memory_gb.gain > 0.2"}, less, noisy, verdict.Inconclusive},
 		"not known":          {[]string{"engine.memory_gb.gain > 0.2"}, less, nil, verdict.Inconclusive},
 		"may not grow":       {[]string{"engine.memory_gb.delta <= 1"}, less, host, verdict.Pass},
-		"the author's":       {[]string{"engine.memory_gb.gain > 0.2", "host.memory_gb.delta <= 1"}, less, host, verdict.Pass},
-		"no gain":            {[]string{"engine.memory_gb.gain > 0.2"}, engine, freed, verdict.Fail},
+		"the author's": {
+			[]string{"engine.memory_gb.gain > 0.2", "host.memory_gb.delta <= 1"},
+			less,
+			host, verdict.Pass,
+		},
+		"no gain": {[]string{"engine.memory_gb.gain > 0.2"}, engine, freed, verdict.Fail},
 	} {
 		t.Run(name, func(t *testing.T) {
 			arm := func(name string, own, all []float64) Arm {
@@ -185,8 +274,14 @@ func TestTwoLaunchesAreNotReliedOn(t *testing.T) {
 	}{
 		"faster":                      {faster, 2, verdict.Pass, false, true},
 		"faster, with a third launch": {faster, 3, verdict.Pass, false, false},
-		"held back":                   {func(s *stream) { faster(s); s.first += s.last }, 2, verdict.Inconclusive, true, false},
-		"held back, with more":        {func(s *stream) { faster(s); s.first += s.last }, 6, verdict.Inconclusive, false, false},
+		"held back": {func(s *stream) {
+			faster(s)
+			s.first += s.last
+		}, 2, verdict.Inconclusive, true, false},
+		"held back, with more": {func(s *stream) {
+			faster(s)
+			s.first += s.last
+		}, 6, verdict.Inconclusive, false, false},
 	} {
 		rules := compileAll(t, "chat.tg.gain >= 0.1")
 		ev := knowing(known, beside(rand.New(rand.NewPCG(1, 2)), plain, plain.with(c.change), c.n, 0.001))
@@ -195,7 +290,8 @@ func TestTwoLaunchesAreNotReliedOn(t *testing.T) {
 		if got[0].Verdict != c.want || (len(Open(got)) > 0) != c.open || !got[0].Comparisons[0].Test.ByRecordedNoise() {
 			t.Errorf("%s: %s, open %v: %+v", name, got[0].Verdict, Open(got), got[0].Reasons)
 		}
-		if verdict.Holds(found, "finding.not_compared") != c.found || verdict.Holds(found, "finding.worse") && c.n == 2 {
+		if verdict.Holds(found, "finding.not_compared") != c.found || verdict.Holds(found, "finding.worse") &&
+			c.n == 2 {
 			t.Errorf("%s: %+v", name, found)
 		}
 	}
@@ -230,23 +326,37 @@ func TestGotWorse(t *testing.T) {
 		"prefill":                     {"chat.tg.gain > -0.1", prefill, nil, []string{"chat.pp", "chat.e2e"}},
 		"prefill, which a rule reads": {"chat.ttft.gain > -0.1", prefill, nil, []string{"chat.e2e"}},
 		"decode":                      {"chat.ttft.gain > -0.1", decode, nil, []string{"chat.tg", "chat.e2e"}},
-		"the tail alone":              {"chat.ttft.gain > -0.1", func(s *stream) { s.worst *= 3 }, nil, []string{"chat.itl.p99"}},
-		"a launch does not say":       {"chat.tg.gain > -0.1", prefill, func(f *Feature) { drop(&f.Candidate, 1, "chat.pp"); drop(&f.Parent, 1, "chat.e2e") }, []string{"chat.ttft"}},
+		"the tail alone": {"chat.ttft.gain > -0.1", func(s *stream) {
+			s.worst *= 3
+		}, nil, []string{"chat.itl.p99"}},
+		"a launch does not say": {"chat.tg.gain > -0.1", prefill, func(f *Feature) {
+			drop(&f.Candidate, 1, "chat.pp")
+			drop(&f.Parent, 1, "chat.e2e")
+		}, []string{"chat.ttft"}},
 		"errors": {"chat.tg.gain > -0.1", func(*stream) {}, func(f *Feature) {
 			for i := range f.Candidate.Launches {
 				set(&f.Candidate, i, "chat.errors", "median", float64(30+i%2))
 			}
 		}, []string{"chat.errors"}},
-		"an error once": {"chat.tg.gain > -0.1", func(*stream) {}, func(f *Feature) { set(&f.Candidate, 2, "chat.errors", "median", 1) }, nil},
+		"an error once": {"chat.tg.gain > -0.1", func(*stream) {}, func(f *Feature) {
+			set(&f.Candidate, 2, "chat.errors", "median", 1)
+		}, nil},
 		"a workload that no rule reads": {"chat.tg.gain > -0.1", func(*stream) {}, func(f *Feature) {
 			for i := range f.Candidate.Launches {
-				f.Parent.Launches[i].Metrics["long.tg"], f.Candidate.Launches[i].Metrics["long.tg"] = summary(30+0.01*float64(i), "tok/s"), summary(25+0.01*float64(i), "tok/s")
+				f.Parent.Launches[i].Metrics["long.tg"], f.Candidate.Launches[i].Metrics["long.tg"] = summary(30+
+					0.01*float64(i), "tok/s"), summary(25+0.01*float64(i), "tok/s")
 			}
 		}, []string{"long.tg"}},
-		"three launches": {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:3] }, []string{"chat.pp"}},
-		"two launches":   {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:2] }, nil},
-		"not fresh":      {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Candidate.Launches[0].Stale = true }, nil},
-		"broken":         {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Broken = verdict.Invalid }, nil},
+		"three launches": {"chat.tg.gain > -0.1", prefill, func(f *Feature) {
+			f.Candidate.Launches = f.Candidate.Launches[:3]
+		}, []string{"chat.pp"}},
+		"two launches": {"chat.tg.gain > -0.1", prefill, func(f *Feature) {
+			f.Candidate.Launches = f.Candidate.Launches[:2]
+		}, nil},
+		"not fresh": {"chat.tg.gain > -0.1", prefill, func(f *Feature) {
+			f.Candidate.Launches[0].Stale = true
+		}, nil},
+		"broken": {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Broken = verdict.Invalid }, nil},
 	} {
 		if got := worse(c.rule, c.change, c.more); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -272,7 +382,10 @@ func TestMoved(t *testing.T) {
 	both := moved(func(s *stream) {
 		s.gap, s.worst, s.second, s.last, s.first = s.gap/1.2, s.worst/1.2, s.second/1.2, s.last/1.2, s.first*1.3
 	}, nil)
-	for _, want := range []string{"chat.tg true", "chat.itl true", "chat.itl.p99 true", "chat.ttft false", "chat.pp false"} {
+	for _, want := range []string{
+		"chat.tg true", "chat.itl true", "chat.itl.p99 true", "chat.ttft false",
+		"chat.pp false",
+	} {
 		if !slices.Contains(both, want) {
 			t.Errorf("%v lacks %s", both, want)
 		}
@@ -322,7 +435,8 @@ func TestFindingsOfHonestArms(t *testing.T) {
 					found++
 				}
 				ev["f"].Candidate = arm(better, "f", r, n)
-				if got := Decide(gain, ev, usual)[0]; verdict.Holds(got.Reasons, "finding.promise_broken") || verdict.Holds(got.Reasons, "finding.tail_grew") {
+				if got := Decide(gain, ev, usual)[0]; verdict.Holds(got.Reasons, "finding.promise_broken") ||
+					verdict.Holds(got.Reasons, "finding.tail_grew") {
 					refuted++
 				}
 			}

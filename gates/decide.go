@@ -295,7 +295,10 @@ func (s share) split(op string, parts []*plans.Cond, out map[*plans.Compare]shar
 func TryNote(feature string, try int, falsePass float64) verdict.Reason {
 	rate, left := stats.AlphaForTry(falsePass, try)
 	bound, most := stats.Bound(falsePass)
-	args := []verdict.Arg{verdict.Int("try", try), verdict.Num("of", falsePass, "share"), verdict.Num("bound", bound, "share")}
+	args := []verdict.Arg{
+		verdict.Int("try", try), verdict.Num("of", falsePass, "share"),
+		verdict.Num("bound", bound, "share"),
+	}
 	if !left {
 		return verdict.New(code.TriesSpent, append(args, verdict.Int("tries", most))...).On(feature)
 	}
@@ -317,7 +320,9 @@ const (
 // same launches would have two bounds. The hypothesis of the best of several alternatives
 // has one chance per alternative to be confirmed by luck. What was not measured refutes
 // nothing.
-func DecideHypothesis(rule *plans.Rule, criteria []*plans.Rule, ev Evidence, s Settings) (outcome string, decided verdict.Rule) {
+func DecideHypothesis(rule *plans.Rule, criteria []*plans.Rule, ev Evidence, s Settings) (outcome string,
+	decided verdict.Rule,
+) {
 	by, beside := shares([]*plans.Rule{rule}, s.Alternatives), shares(criteria, s.Alternatives)
 	for _, claim := range rule.Compares() {
 		for _, criterion := range criteria {
@@ -346,5 +351,6 @@ func sameQuestion(a, b *plans.Compare) bool {
 		return false
 	}
 	x, y := a.Metric.Quantity(), b.Metric.Quantity()
-	return x.Feature == y.Feature && x.LaunchAddress() == y.LaunchAddress() && x.Stat == y.Stat && x.Against == y.Against
+	return x.Feature == y.Feature && x.LaunchAddress() == y.LaunchAddress() && x.Stat == y.Stat &&
+		x.Against == y.Against
 }

@@ -39,7 +39,8 @@ func TestWorkedCases(t *testing.T) {
 	}
 	near := func(got, want float64) bool { return math.Abs(got-want) <= 1e-6*math.Max(1e-3, math.Abs(want)) }
 	for _, c := range file.Golden {
-		gain, saving := func(pct float64) float64 { return pct / 100 }, func(pct float64) float64 { return 1 - 1/(1+pct/100) }
+		gain, saving := func(pct float64) float64 { return pct / 100 },
+			func(pct float64) float64 { return 1 - 1/(1+pct/100) }
 		for rule, own := range map[string]func(pct float64) float64{
 			fmt.Sprintf("chat.tg.gain >= %v", c.Threshold):           gain,
 			fmt.Sprintf("chat.ttft.gain >= %v", 1-1/(1+c.Threshold)): saving,
@@ -56,7 +57,8 @@ func TestWorkedCases(t *testing.T) {
 			}
 			low, high := own(c.LowerPct), own(c.UpperPct)
 			if !near(*test.Estimate, own(c.EstPct)) || !near(*test.Low, low) || !near(*test.High, high) {
-				t.Errorf("%s: %s: %v in %v to %v, want %v to %v", c.Name, rule, *test.Estimate, *test.Low, *test.High, low, high)
+				t.Errorf("%s: %s: %v in %v to %v, want %v to %v", c.Name, rule, *test.Estimate, *test.Low,
+					*test.High, low, high)
 			}
 		}
 	}
@@ -105,7 +107,10 @@ func TestScales(t *testing.T) {
 // in opposite ways, except for which of them bears the stricter level.
 func TestMirrors(t *testing.T) {
 	same := [][]string{
-		{"chat.tg.gain >= 0.03", "0.03 <= chat.tg.gain", "chat.tg.change >= 0.03", "not (chat.tg.gain < 0.03)", "chat.tg >= 1.03 * chat.tg.base", "2 * chat.tg >= 2.06 * chat.tg.base"},
+		{
+			"chat.tg.gain >= 0.03", "0.03 <= chat.tg.gain", "chat.tg.change >= 0.03", "not (chat.tg.gain < 0.03)",
+			"chat.tg >= 1.03 * chat.tg.base", "2 * chat.tg >= 2.06 * chat.tg.base",
+		},
 		{"chat.ttft.gain >= 0.03", "chat.ttft.change <= -0.03", "chat.ttft <= 0.97 * chat.ttft.base"},
 		{"chat.tg.delta > 1", "2 * chat.tg.delta > 2", "1 < chat.tg.delta"},
 		{"chat.tg > 32", "not (chat.tg <= 32)", "2 * chat.tg > 64"},
@@ -126,8 +131,10 @@ func TestMirrors(t *testing.T) {
 			first := decided(rules[ways[0]], ev)
 			for _, way := range ways[1:] {
 				got := decided(rules[way], ev)
-				if got.Verdict != first.Verdict || len(got.Open) != len(first.Open) || got.Comparisons[0].Test.Stop != first.Comparisons[0].Test.Stop {
-					t.Fatalf("%s and %s differ: %q %q", ways[0], way, verdict.Lines(first.Reasons), verdict.Lines(got.Reasons))
+				if got.Verdict != first.Verdict || len(got.Open) != len(first.Open) ||
+					got.Comparisons[0].Test.Stop != first.Comparisons[0].Test.Stop {
+					t.Fatalf("%s and %s differ: %q %q", ways[0], way, verdict.Lines(first.Reasons),
+						verdict.Lines(got.Reasons))
 				}
 			}
 			// With levels exchanged, a denial is the mirror image of what it denies.
@@ -145,8 +152,14 @@ func TestMirrors(t *testing.T) {
 
 // TestSettingsAreRefused: levels that nobody calibrated decide nothing.
 func TestSettingsAreRefused(t *testing.T) {
-	for _, s := range []Settings{{}, {FalsePass: 0.3, FalseFail: 0.05, Min: 3, Max: 8}, {FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 99}, {FalsePass: 0.01, FalseFail: 0.05, Max: -1}} {
-		if got := Decide(compileAll(t, "chat.tg.gain >= 0.1"), full(), s)[0]; got.Verdict != verdict.Invalid || len(got.Reasons) != 1 {
+	for _, s := range []Settings{
+		{},
+		{FalsePass: 0.3, FalseFail: 0.05, Min: 3, Max: 8},
+		{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 99},
+		{FalsePass: 0.01, FalseFail: 0.05, Max: -1},
+	} {
+		if got := Decide(compileAll(t, "chat.tg.gain >= 0.1"), full(), s)[0]; got.Verdict != verdict.Invalid ||
+			len(got.Reasons) != 1 {
 			t.Errorf("%+v: %+v", s, got)
 		}
 	}
@@ -185,7 +198,8 @@ func TestNoiseIsAFloor(t *testing.T) {
 			t.Errorf("%s: %+v", text, test)
 		}
 	}
-	if test := Decide([]*plans.Rule{rule}, with(func(f *Feature) { f.Max = 6 }), usual)[0].Comparisons[0].Test; fmt.Sprint(test.Plan) != "[4 6]" {
+	if test := Decide([]*plans.Rule{rule}, with(func(f *Feature) { f.Max = 6 }),
+		usual)[0].Comparisons[0].Test; fmt.Sprint(test.Plan) != "[4 6]" {
 		t.Errorf("a feature's own most: %v", test.Plan)
 	}
 }
@@ -231,11 +245,16 @@ func TestClaimed(t *testing.T) {
 		{"chat.tg.change >= 0.209", Unsettled, "bounds", func(*Feature) {}},
 		{"chat.tg >= 32", Confirmed, "lower bound", func(*Feature) {}},
 		{"chat.tg.change >= 0.10", Unsettled, "no launch of f", func(f *Feature) { f.Candidate.Launches = nil }},
-		{"chat.tg.change >= 0.10", Unsettled, "it died", func(f *Feature) { f.Broken, f.Cause = verdict.Error, died("it died") }},
-		{"chat.tg.change >= 0.10", Unsettled, "1 launch per arm", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }},
+		{"chat.tg.change >= 0.10", Unsettled, "it died", func(f *Feature) {
+			f.Broken, f.Cause = verdict.Error, died("it died")
+		}},
+		{"chat.tg.change >= 0.10", Unsettled, "1 launch per arm", func(f *Feature) {
+			f.Candidate.Launches = f.Candidate.Launches[:1]
+		}},
 	} {
 		outcome, rule := DecideHypothesis(compiled(t, c.rule), nil, with(c.change), usual)
-		if outcome != c.want || !strings.Contains(verdict.Semicolons(rule.Reasons), c.says) || rule.Role != "hypothesis" || rule.Decides {
+		if outcome != c.want || !strings.Contains(verdict.Semicolons(rule.Reasons), c.says) ||
+			rule.Role != "hypothesis" || rule.Decides {
 			t.Errorf("%s: %s, %q, %+v", c.rule, outcome, verdict.Semicolons(rule.Reasons), rule)
 		}
 		if len(rule.Comparisons) > 0 && rule.Comparisons[0].Test.Pass != 0.002 {
@@ -243,14 +262,16 @@ func TestClaimed(t *testing.T) {
 		}
 	}
 	for _, rule := range []*plans.Rule{nil, {}} {
-		if outcome, decided := DecideHypothesis(rule, nil, full(), usual); outcome != Unsettled || decided.Verdict.Unlocks() {
+		if outcome, decided := DecideHypothesis(rule, nil, full(), usual); outcome != Unsettled ||
+			decided.Verdict.Unlocks() {
 			t.Errorf("%s %+v", outcome, decided)
 		}
 	}
 	// The best of five has five chances to be confirmed by luck.
 	s := usual
 	s.Alternatives = 5
-	if _, rule := DecideHypothesis(compiled(t, "chat.tg.change >= 0.10"), nil, full(), s); rule.Comparisons[0].Test.Pass != 0.002/5 {
+	if _, rule := DecideHypothesis(compiled(t, "chat.tg.change >= 0.10"), nil, full(),
+		s); rule.Comparisons[0].Test.Pass != 0.002/5 {
 		t.Errorf("%+v", rule.Comparisons[0].Test)
 	}
 	// A criterion on the same metric is one of two that must hold: both have its bounds. One on
@@ -258,7 +279,8 @@ func TestClaimed(t *testing.T) {
 	same, other := compiled(t, "chat.tg.change >= 0.50"), compiled(t, "chat.tg >= 20")
 	decided := Decide([]*plans.Rule{same, other}, full(), usual)[0].Comparisons[0].Test
 	_, rule := DecideHypothesis(compiled(t, "chat.tg.change >= 0.10"), []*plans.Rule{same, other}, full(), usual)
-	if test := rule.Comparisons[0].Test; test.Fail != decided.Fail || *test.Low != *decided.Low || *test.High != *decided.High {
+	if test := rule.Comparisons[0].Test; test.Fail != decided.Fail || *test.Low != *decided.Low ||
+		*test.High != *decided.High {
 		t.Errorf("%+v, and its criterion %+v", test, decided)
 	}
 	_, rule = DecideHypothesis(compiled(t, "chat.tg.change >= 0.10"), []*plans.Rule{other, other}, full(), usual)
@@ -267,7 +289,8 @@ func TestClaimed(t *testing.T) {
 	}
 	// What broke twice refutes nothing, though it is a fail.
 	crashed := with(func(f *Feature) { f.Broken, f.Cause = verdict.Fail, verdict.New(code.CrashedAgain) })
-	if outcome, rule := DecideHypothesis(compiled(t, "chat.tg.change >= 0.10"), nil, crashed, usual); outcome != Unsettled || rule.Verdict != verdict.Fail {
+	if outcome, rule := DecideHypothesis(compiled(t, "chat.tg.change >= 0.10"), nil, crashed, usual); outcome !=
+		Unsettled || rule.Verdict != verdict.Fail {
 		t.Errorf("%s of %+v", outcome, rule)
 	}
 	if got := Decide(nil, full(), usual); len(got) != 0 || Open(got) != nil {
@@ -282,7 +305,8 @@ func TestAlternatives(t *testing.T) {
 	s.Alternatives = 4
 	rule := compiled(t, "chat.tg >= 38")
 	alone, among := decided(rule, ev), Decide([]*plans.Rule{rule}, ev, s)[0]
-	if test := among.Comparisons[0].Test; test.Pass != 0.0005 || test.Fail != 0.015 || !slices.Equal(test.Share, []verdict.Share{{Of: verdict.ShareAlternatives, N: 4}}) {
+	if test := among.Comparisons[0].Test; test.Pass != 0.0005 || test.Fail != 0.015 ||
+		!slices.Equal(test.Share, []verdict.Share{{Of: verdict.ShareAlternatives, N: 4}}) {
 		t.Errorf("%+v", test)
 	}
 	if alone.Verdict != verdict.Pass || among.Verdict != verdict.Inconclusive {
@@ -306,12 +330,20 @@ func TestShares(t *testing.T) {
 		{[]string{a, b, c}, 0, "1/3", "fail α split over 3 conditions"},
 		{[]string{a, exact, `feature["f"].accepted`}, 0, "1/1", ""},
 		{[]string{a + " and " + b + " and " + c}, 0, "1/3 1/3 1/3", ""},
-		{[]string{a + " or " + b + " or " + c}, 0, "3/1 3/1 3/1", "pass α split over 3 conditions, one of which must hold"},
+		{
+			[]string{a + " or " + b + " or " + c},
+			0, "3/1 3/1 3/1",
+			"pass α split over 3 conditions, one of which must hold",
+		},
 		{[]string{"not (" + a + " and " + b + ")"}, 0, "2/1 2/1", ""},
 		{[]string{"not (" + a + " or " + b + ")"}, 0, "1/2 1/2", ""},
 		{[]string{a + " and (" + b + " or " + c + ")"}, 0, "1/2 2/2 2/2", ""},
 		{[]string{a + " and (" + b + " or " + c + ")", a}, 0, "1/4 2/4 2/4", ""},
-		{[]string{a + " or " + b}, 3, "6/1 6/1", "pass α split over 3 alternatives; pass α split over 2 conditions, one of which must hold"},
+		{
+			[]string{a + " or " + b},
+			3, "6/1 6/1",
+			"pass α split over 3 alternatives; pass α split over 2 conditions, one of which must hold",
+		},
 		{[]string{"0.05 < chat.tg.gain < 0.5"}, 0, "1/2 1/2", ""},
 	} {
 		rules := compileAll(t, k.rules...)
@@ -345,7 +377,10 @@ func session(r *rand.Rand, n int, base, own float64) Evidence {
 				up, unit = 0.95, "ms"
 			}
 			put := func(l *Launch, v float64) {
-				l.Metrics["chat."+metric] = measure.Summary{Unit: unit, N: 10, Requests: 10, Stats: map[string]float64{"median": v}}
+				l.Metrics["chat."+metric] = measure.Summary{
+					Unit: unit, N: 10, Requests: 10,
+					Stats: map[string]float64{"median": v},
+				}
 			}
 			put(&a.Launches[i], 40*up*math.Exp(own*r.NormFloat64()))
 			put(&b.Launches[i], 40*math.Exp(base*r.NormFloat64()))
@@ -358,7 +393,8 @@ func session(r *rand.Rand, n int, base, own float64) Evidence {
 // are all just false pass an or in at most 1%, however they are written. Undivided it would be about 13% and 3%.
 func TestFamilyWiseErrors(t *testing.T) {
 	parts := []string{"chat.tg.gain >= 0.05", "chat.pp.gain >= 0.05", "chat.ttft.gain >= 0.05"}
-	three, and, or := compileAll(t, parts...), compileAll(t, strings.Join(parts, " and ")), compileAll(t, strings.Join(parts, " or "))
+	three, and, or := compileAll(t, parts...), compileAll(t, strings.Join(parts, " and ")),
+		compileAll(t, strings.Join(parts, " or "))
 	r := rand.New(rand.NewPCG(6, 3))
 	const sessions = 1200
 	failed, joined, passed := 0, 0, 0
@@ -489,7 +525,10 @@ func TestOpen(t *testing.T) {
 	}{
 		{nil, nil},
 		{[]verdict.Rule{rule(verdict.Pass, true), rule(verdict.Inconclusive, true, "a", "b")}, []string{"a", "b"}},
-		{[]verdict.Rule{rule(verdict.Inconclusive, true, "b", "c"), rule(verdict.Inconclusive, true, "a", "b")}, []string{"a", "b", "c"}},
+		{
+			[]verdict.Rule{rule(verdict.Inconclusive, true, "b", "c"), rule(verdict.Inconclusive, true, "a", "b")},
+			[]string{"a", "b", "c"},
+		},
 		{[]verdict.Rule{rule(verdict.Fail, true), rule(verdict.Inconclusive, true, "a")}, nil},
 		{[]verdict.Rule{rule(verdict.Fail, false), rule(verdict.Inconclusive, true, "a")}, []string{"a"}},
 		{[]verdict.Rule{rule(verdict.Pass, true), rule(verdict.Inconclusive, false, "a")}, []string{"a"}},
@@ -509,7 +548,8 @@ func TestOpenOfRules(t *testing.T) {
 	// While a session runs, inputs that are still to come settle nothing.
 	later := with(func(f *Feature) { delete(f.Levels, "benchmark"); f.Outcome, f.Accepted = "", false })
 	for _, rule := range []string{unclear + " and levels.benchmark == 'pass'", unclear + ` and feature["f"].accepted`} {
-		if got := decided(compiled(t, rule), later); got.Verdict != verdict.Invalid || !slices.Equal(Open([]verdict.Rule{got}), []string{"f"}) {
+		if got := decided(compiled(t, rule), later); got.Verdict != verdict.Invalid ||
+			!slices.Equal(Open([]verdict.Rule{got}), []string{"f"}) {
 			t.Errorf("%s: %s, open %v: %q", rule, got.Verdict, got.Open, verdict.Lines(got.Reasons))
 		}
 	}
@@ -530,11 +570,19 @@ func TestStaleLaunchesDecideNothing(t *testing.T) {
 		want   verdict.Verdict
 		says   string
 	}{
-		{"chat.tg.gain >= 0.10", both, verdict.Inconclusive, "pass by the numbers, but launches of f were not fresh starts"},
+		{
+			"chat.tg.gain >= 0.10", both, verdict.Inconclusive,
+			"pass by the numbers, but launches of f were not fresh starts",
+		},
 		{"chat.tg.gain >= 1.0", both, verdict.Inconclusive, "fail by the numbers, but launches of f were"},
-		{"chat.tg.gain >= 0.10", func(f *Feature) { last(&f.Parent) }, verdict.Inconclusive, "launches of baseline were"},
+		{"chat.tg.gain >= 0.10", func(f *Feature) {
+			last(&f.Parent)
+		}, verdict.Inconclusive, "launches of baseline were"},
 		{"chat.tg >= 35", func(f *Feature) { last(&f.Candidate) }, verdict.Inconclusive, "launches of f were"},
-		{"chat.tg >= 35 and chat.tg.root.change > 0", func(f *Feature) { last(&f.Candidate); last(&f.Root) }, verdict.Inconclusive, "launches of f were"},
+		{"chat.tg >= 35 and chat.tg.root.change > 0", func(f *Feature) {
+			last(&f.Candidate)
+			last(&f.Root)
+		}, verdict.Inconclusive, "launches of f were"},
 		{"levels.kernels == 'pass'", both, verdict.Pass, ""},
 	} {
 		got := decided(compiled(t, c.rule), with(c.change))
@@ -571,7 +619,8 @@ func TestStaleRowsDecideNothing(t *testing.T) {
 		rows := tableOf([]Contender{row("own", c.own), row("reference", c.reference)}, "reference")
 		for i, want := range c.want {
 			if rows[i].Verdict != want || len(rows[i].Cells) == 0 || (want != verdict.Pass) != (!rows[i].Why.IsZero()) {
-				t.Errorf("%+v: row %s is %s (%s) with %d numbers, want %s", c, rows[i].Name, rows[i].Verdict, rows[i].Why.String(), len(rows[i].Cells), want)
+				t.Errorf("%+v: row %s is %s (%s) with %d numbers, want %s", c, rows[i].Name, rows[i].Verdict,
+					rows[i].Why.String(), len(rows[i].Cells), want)
 			}
 		}
 	}
@@ -581,8 +630,14 @@ func TestComparisons(t *testing.T) {
 	got := decided(compiled(t, "chat.tg.gain >= 0.1 and levels.smoke in ['fail']"), full())
 	gain := *got.Inputs[0].Value
 	want := []verdict.Comparison{
-		{Text: "chat.tg.gain >= 0.1", Reads: []string{"chat.tg.gain"}, Left: verdict.Num("", gain, "ratio").Value, Op: ">=", Right: verdict.Num("", 0.1, "ratio").Value, Holds: true, Verdict: verdict.Pass},
-		{Text: "levels.smoke in ['fail']", Reads: []string{"levels.smoke"}, Left: verdict.Text("", "pass").Value, Op: "in", Right: verdict.List("", []string{"fail"}).Value, Holds: false, Verdict: verdict.Fail},
+		{
+			Text: "chat.tg.gain >= 0.1", Reads: []string{"chat.tg.gain"}, Left: verdict.Num("", gain, "ratio").Value,
+			Op: ">=", Right: verdict.Num("", 0.1, "ratio").Value, Holds: true, Verdict: verdict.Pass,
+		},
+		{
+			Text: "levels.smoke in ['fail']", Reads: []string{"levels.smoke"}, Left: verdict.Text("", "pass").Value,
+			Op: "in", Right: verdict.List("", []string{"fail"}).Value, Holds: false, Verdict: verdict.Fail,
+		},
 	}
 	if len(got.Comparisons) != len(want) {
 		t.Fatalf("%+v", got.Comparisons)
@@ -595,7 +650,8 @@ func TestComparisons(t *testing.T) {
 			t.Errorf("%+v, want %+v", c, want[i])
 		}
 	}
-	if got.Name != "r" || got.Expr != "chat.tg.gain >= 0.1 and levels.smoke in ['fail']" || got.Source != "plan.hcl:40:14" || !got.Decides {
+	if got.Name != "r" || got.Expr != "chat.tg.gain >= 0.1 and levels.smoke in ['fail']" ||
+		got.Source != "plan.hcl:40:14" || !got.Decides {
 		t.Errorf("%+v", got)
 	}
 }
@@ -610,7 +666,8 @@ func TestMeasured(t *testing.T) {
 	if got := Measured(rule, Evidence{}); !got.IsZero() {
 		t.Errorf("without evidence: %+v", got)
 	}
-	if got := Measured(rule, full()); got.Kind != "value.seen" || got.Values["value"].Unit != "ratio" || *got.Values["n"].Number != 4 || *got.Values["base_n"].Number != 4 || got.Values["interval"].To == nil {
+	if got := Measured(rule, full()); got.Kind != "value.seen" || got.Values["value"].Unit != "ratio" ||
+		*got.Values["n"].Number != 4 || *got.Values["base_n"].Number != 4 || got.Values["interval"].To == nil {
 		t.Errorf("measured: %+v", got)
 	}
 }
@@ -648,25 +705,32 @@ func TestTestsExplainThemselves(t *testing.T) {
 	ev["f"].Candidate.Launches = append(ev["f"].Candidate.Launches, medians("f", 1, 1, 1, 1, 38.5).Launches[4])
 	got := Decide([]*plans.Rule{compiled(t, "chat.tg.gain >= 0.10"), compiled(t, "chat.tg.gain < 0.5")}, ev, usual)[0]
 	test := got.Comparisons[0].Test
-	if test.Metric != "chat.tg" || test.Stat != "median" || test.Unit != "tok/s" || test.Arm != "f" || test.Against != "baseline" || !test.More {
+	if test.Metric != "chat.tg" || test.Stat != "median" || test.Unit != "tok/s" || test.Arm != "f" ||
+		test.Against != "baseline" || !test.More {
 		t.Errorf("%+v", test)
 	}
-	if test.Threshold != 0.10 || math.Abs(test.Theta-math.Log(1.1)) > 1e-15 || test.Pass != 0.002 || test.Fail != 0.0075 || !slices.Equal(test.Share, []verdict.Share{{Of: verdict.ShareAll, N: 2}}) || test.Relation != "gain" || test.Saved || test.Negated {
+	if test.Threshold != 0.10 || math.Abs(test.Theta-math.Log(1.1)) > 1e-15 || test.Pass != 0.002 ||
+		test.Fail != 0.0075 || !slices.Equal(test.Share, []verdict.Share{{Of: verdict.ShareAll, N: 2}}) ||
+		test.Relation != "gain" || test.Saved || test.Negated {
 		t.Errorf("%+v", test)
 	}
-	if test.Floor != 0.004 || test.FloorDF != 9 || fmt.Sprint(test.Plan) != "[2 3 4 6 8]" || test.First != 2 || test.Stop != stats.Passed || len(test.Looks) != 2 {
+	if test.Floor != 0.004 || test.FloorDF != 9 || fmt.Sprint(test.Plan) != "[2 3 4 6 8]" || test.First != 2 ||
+		test.Stop != stats.Passed || len(test.Looks) != 2 {
 		t.Errorf("%+v", test)
 	}
-	if len(test.Values) != 4 || len(test.Base) != 4 || fmt.Sprint(test.Launches, test.BaseLaunches, test.Rounds, test.Unpaired) != "[f.1 f.2 f.3 f.4] [baseline.1 baseline.2 baseline.3 baseline.4] [1 2 3 4] [f.5]" {
+	if len(test.Values) != 4 || len(test.Base) != 4 || fmt.Sprint(test.Launches, test.BaseLaunches, test.Rounds,
+		test.Unpaired) != "[f.1 f.2 f.3 f.4] [baseline.1 baseline.2 baseline.3 baseline.4] [1 2 3 4] [f.5]" {
 		t.Errorf("%+v", test)
 	}
-	if text := got.Reasons[0].String(); !strings.Contains(text, "3 launches per arm") || !strings.HasSuffix(text, "so not counted: f.5") {
+	if text := got.Reasons[0].String(); !strings.Contains(text, "3 launches per arm") ||
+		!strings.HasSuffix(text, "so not counted: f.5") {
 		t.Error(text)
 	}
 	// It survives being written: nothing in it is infinite.
 	data := must.Get(json.Marshal(got))(t)
 	var back verdict.Rule
-	if err := json.Unmarshal(data, &back); err != nil || fmt.Sprint(*back.Comparisons[0].Test.Low) != fmt.Sprint(*test.Low) {
+	if err := json.Unmarshal(data, &back); err != nil ||
+		fmt.Sprint(*back.Comparisons[0].Test.Low) != fmt.Sprint(*test.Low) {
 		t.Error(err, back)
 	}
 }
@@ -678,7 +742,8 @@ func TestHowTestsEnd(t *testing.T) {
 		noise noise
 	}
 	usual, quick, two := settings{usual, nil}, settings{usual, nil}, settings{usual, nil}
-	recorded, known := settings{usual.Settings, noiseless("chat.tg")}, settings{usual.Settings, noise{"chat.tg": {SD: 0.004, DF: 16}}}
+	recorded, known := settings{usual.Settings, noiseless("chat.tg")},
+		settings{usual.Settings, noise{"chat.tg": {SD: 0.004, DF: 16}}}
 	quick.Min, quick.Max = 1, 1
 	two.Max = 2
 	knownTwo, knownThree := known, known
@@ -694,36 +759,168 @@ func TestHowTestsEnd(t *testing.T) {
 		open      bool
 		says      string
 	}{
-		{"pass", "chat.tg.gain >= 0.10", []float64{38.4, 38.6, 38.5}, []float64{31.58, 31.82, 31.63}, recorded, "pass", "passed", false, "chat.tg.gain +21.5% (required ≥ +10%, lower bound +19.3%, 3 launches per arm)"},
-		{"fail", "chat.tg.gain >= 0.10", []float64{29, 28.8, 29.1}, []float64{31.58, 31.82, 31.63}, recorded, "fail", "failed", false, "chat.tg.gain -8.6% (required ≥ +10%, upper bound -7.4%, 3 launches per arm)"},
-		{"goes on", "chat.tg.gain >= 0.10", []float64{34.9, 35.1, 35}, []float64{31.58, 31.82, 31.63}, recorded, "inconclusive", "open", true, "chat.tg.gain +10.5% (required ≥ +10%, bounds +8.5% to +11.6%, 3 of up to 8 launches per arm: undecided"},
-		{"futile", "chat.tg.gain >= -0.03", []float64{4400, 4650, 4290, 4520}, []float64{4341, 4702, 4470, 4380}, usual, "inconclusive", "futile", false, "bounds -10.8% to +7.1%, 4 launches per arm: undecided, more had a 3.5% chance of deciding"},
-		{"the end", "chat.tg.gain >= 0.03", []float64{32.7, 33.5, 32.2, 33, 33.3, 32.1, 32.9, 32.6}, steady, usual, "inconclusive", "ended", false, "8 launches per arm: undecided"},
-		{"nobody looked yet", "chat.tg.gain >= 0.10", []float64{38.4, 38.6, 38.5}, []float64{31.58, 31.82, 31.63}, usual, "inconclusive", "open", true, "chat.tg.gain +21.5% (required ≥ +10%, 3 launches per arm: undecided, first look at 4"},
-		{"one launch", "chat.tg.gain >= 0.10", []float64{38.4}, []float64{31.58}, usual, "inconclusive", "open", true, "1 launch per arm: launch-to-launch variance unknown"},
-		{"one launch of one arm", "chat.tg >= 30", []float64{38.4}, []float64{31.58}, usual, "inconclusive", "open", true, "1 launch: launch-to-launch variance unknown"},
-		{"one launch is all", "chat.tg.gain >= 0.10", []float64{38.4}, []float64{31.58}, quick, "inconclusive", "ended", false, "1 launch per arm: launch-to-launch variance unknown"},
-		{"one launch is all, screened", "chat.tg.gain >= 0.10", []float64{20}, []float64{31.58}, quick, "fail", "screened", false, "chat.tg.gain -36.7% (required ≥ +10%, 1 launch per arm: too far off, more would not help"},
-		{"one launch is all, a level screened", "chat.tg >= 60", []float64{38}, []float64{47}, quick, "fail", "screened", false, "1 launch: too far off"},
-		{"a difference has no screen", "chat.tg.delta >= 60", []float64{38}, []float64{47}, quick, "inconclusive", "ended", false, "1 launch per arm"},
-		{"two launches are all", "chat.tg.gain >= 0.10", []float64{20, 20.1}, []float64{31.58, 31.6}, two, "inconclusive", "ended", false, "2 launches per arm: a verdict needs 4 where no launch-to-launch variance is recorded"},
-		{"two launches, clear", "chat.tg.gain >= 0.10", []float64{48.4, 48.6}, []float64{31.58, 31.82}, known, "pass", "passed", false, "chat.tg.gain +53.0% (required ≥ +10%, lower bound +26.5%, clear at 2 launches per arm: 82 recorded standard deviations from the threshold)"},
-		{"two launches, clearly not", "chat.tg.gain >= 0.10", []float64{20, 20.1}, []float64{31.58, 31.6}, known, "fail", "failed", false, "clear at 2 launches per arm"},
-		{"two launches that differ, and no more", "chat.tg.gain >= 0.10", []float64{48.4, 49.6}, []float64{31.58, 31.82}, knownTwo, "inconclusive", "ended", false, "2 launches per arm: a verdict needs 3"},
-		{"two launches of one arm", "chat.tg >= 10", []float64{48.4, 48.5}, []float64{31.58, 31.82}, known, "inconclusive", "open", true, "2 launches: undecided, first look at 3"},
-		{"two launches, and the plan wants three", "chat.tg.gain >= 0.10", []float64{48.4, 48.6}, []float64{31.58, 31.82}, knownThree, "inconclusive", "open", true, "first look at 3"},
-		{"three launches, no record", "chat.tg.gain >= 0.10", []float64{38.4, 38.6, 38.5}, []float64{31.58, 31.82, 31.63}, settings{Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 3}, nil}, "inconclusive", "ended", false, "a verdict needs 4 where no launch-to-launch variance is recorded"},
-		{"all values equal", "chat.tg.gain >= 0.10", []float64{38, 38, 38, 38}, []float64{31, 31, 31, 31}, usual, "pass", "passed", false, "lower bound +14.8%"},
-		{"all values equal at the limit", "chat.tg.gain >= 0", []float64{31, 31, 31, 31}, []float64{31, 31, 31, 31}, usual, "inconclusive", "futile", false, "4 launches per arm"},
+		{
+			"pass", "chat.tg.gain >= 0.10",
+			[]float64{38.4, 38.6, 38.5},
+			[]float64{31.58, 31.82, 31.63},
+			recorded, "pass",
+			"passed", false, "chat.tg.gain +21.5% (required ≥ +10%, lower bound +19.3%, 3 launches per arm)",
+		},
+		{
+			"fail", "chat.tg.gain >= 0.10",
+			[]float64{29, 28.8, 29.1},
+			[]float64{31.58, 31.82, 31.63},
+			recorded, "fail",
+			"failed", false, "chat.tg.gain -8.6% (required ≥ +10%, upper bound -7.4%, 3 launches per arm)",
+		},
+		{
+			"goes on", "chat.tg.gain >= 0.10",
+			[]float64{34.9, 35.1, 35},
+			[]float64{31.58, 31.82, 31.63},
+			recorded,
+			"inconclusive", "open", true,
+			"chat.tg.gain +10.5% (required ≥ +10%, bounds +8.5% to +11.6%, 3 of up to 8 launches per arm: undecided",
+		},
+		{
+			"futile", "chat.tg.gain >= -0.03",
+			[]float64{4400, 4650, 4290, 4520},
+			[]float64{4341, 4702, 4470, 4380},
+			usual,
+			"inconclusive", "futile", false,
+			"bounds -10.8% to +7.1%, 4 launches per arm: undecided, more had a 3.5% chance of deciding",
+		},
+		{
+			"the end", "chat.tg.gain >= 0.03",
+			[]float64{32.7, 33.5, 32.2, 33, 33.3, 32.1, 32.9, 32.6},
+			steady, usual,
+			"inconclusive", "ended", false, "8 launches per arm: undecided",
+		},
+		{
+			"nobody looked yet", "chat.tg.gain >= 0.10",
+			[]float64{38.4, 38.6, 38.5},
+			[]float64{31.58, 31.82, 31.63},
+			usual, "inconclusive", "open", true,
+			"chat.tg.gain +21.5% (required ≥ +10%, 3 launches per arm: undecided, first look at 4",
+		},
+		{
+			"one launch", "chat.tg.gain >= 0.10",
+			[]float64{38.4},
+			[]float64{31.58},
+			usual, "inconclusive", "open", true,
+			"1 launch per arm: launch-to-launch variance unknown",
+		},
+		{
+			"one launch of one arm", "chat.tg >= 30",
+			[]float64{38.4},
+			[]float64{31.58},
+			usual, "inconclusive", "open",
+			true, "1 launch: launch-to-launch variance unknown",
+		},
+		{
+			"one launch is all", "chat.tg.gain >= 0.10",
+			[]float64{38.4},
+			[]float64{31.58},
+			quick, "inconclusive", "ended",
+			false, "1 launch per arm: launch-to-launch variance unknown",
+		},
+		{
+			"one launch is all, screened", "chat.tg.gain >= 0.10",
+			[]float64{20},
+			[]float64{31.58},
+			quick, "fail",
+			"screened", false,
+			"chat.tg.gain -36.7% (required ≥ +10%, 1 launch per arm: too far off, more would not help",
+		},
+		{
+			"one launch is all, a level screened", "chat.tg >= 60",
+			[]float64{38},
+			[]float64{47},
+			quick, "fail",
+			"screened", false, "1 launch: too far off",
+		},
+		{
+			"a difference has no screen", "chat.tg.delta >= 60",
+			[]float64{38},
+			[]float64{47},
+			quick, "inconclusive",
+			"ended", false, "1 launch per arm",
+		},
+		{
+			"two launches are all", "chat.tg.gain >= 0.10",
+			[]float64{20, 20.1},
+			[]float64{31.58, 31.6},
+			two,
+			"inconclusive", "ended", false,
+			"2 launches per arm: a verdict needs 4 where no launch-to-launch variance is recorded",
+		},
+		{
+			"two launches, clear", "chat.tg.gain >= 0.10",
+			[]float64{48.4, 48.6},
+			[]float64{31.58, 31.82},
+			known, "pass",
+			"passed", false,
+			"chat.tg.gain +53.0% (required ≥ +10%, lower bound +26.5%, clear at 2 launches per arm: 82 recorded " +
+				"standard deviations from the threshold)",
+		},
+		{
+			"two launches, clearly not", "chat.tg.gain >= 0.10",
+			[]float64{20, 20.1},
+			[]float64{31.58, 31.6},
+			known,
+			"fail", "failed", false, "clear at 2 launches per arm",
+		},
+		{
+			"two launches that differ, and no more", "chat.tg.gain >= 0.10",
+			[]float64{48.4, 49.6},
+			[]float64{31.58, 31.82},
+			knownTwo, "inconclusive", "ended", false, "2 launches per arm: a verdict needs 3",
+		},
+		{
+			"two launches of one arm", "chat.tg >= 10",
+			[]float64{48.4, 48.5},
+			[]float64{31.58, 31.82},
+			known,
+			"inconclusive", "open", true, "2 launches: undecided, first look at 3",
+		},
+		{
+			"two launches, and the plan wants three", "chat.tg.gain >= 0.10",
+			[]float64{48.4, 48.6},
+			[]float64{31.58, 31.82},
+			knownThree, "inconclusive", "open", true, "first look at 3",
+		},
+		{
+			"three launches, no record", "chat.tg.gain >= 0.10",
+			[]float64{38.4, 38.6, 38.5},
+			[]float64{31.58, 31.82, 31.63},
+			settings{Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 3}, nil},
+			"inconclusive", "ended", false, "a verdict needs 4 where no launch-to-launch variance is recorded",
+		},
+		{
+			"all values equal", "chat.tg.gain >= 0.10",
+			[]float64{38, 38, 38, 38},
+			[]float64{31, 31, 31, 31},
+			usual,
+			"pass", "passed", false, "lower bound +14.8%",
+		},
+		{
+			"all values equal at the limit", "chat.tg.gain >= 0",
+			[]float64{31, 31, 31, 31},
+			[]float64{31, 31, 31, 31},
+			usual, "inconclusive", "futile", false, "4 launches per arm",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ev := with(func(f *Feature) { f.Candidate, f.Parent = medians("f", c.own...), medians("baseline", c.base...) })
+			ev := with(func(f *Feature) {
+				f.Candidate, f.Parent = medians("f", c.own...), medians("baseline", c.base...)
+			})
 			got := Decide(compileAll(t, c.rule), knowing(c.s.noise, ev), c.s.Settings)[0]
 			test := got.Comparisons[0].Test
-			if got.Verdict != c.want || test.Stop != c.stop || !strings.Contains(got.Reasons[0].String(), c.says) || len(got.Reasons) != 1 {
+			if got.Verdict != c.want || test.Stop != c.stop || !strings.Contains(got.Reasons[0].String(), c.says) ||
+				len(got.Reasons) != 1 {
 				t.Errorf("%s, %s: %q", got.Verdict, test.Stop, verdict.Lines(got.Reasons))
 			}
-			if open := Open([]verdict.Rule{got}); (len(open) == 1 && open[0] == "f") != c.open || !c.open && len(open) > 0 {
+			if open := Open([]verdict.Rule{got}); (len(open) == 1 && open[0] == "f") != c.open ||
+				!c.open && len(open) > 0 {
 				t.Errorf("open %v, wanted %v", open, c.open)
 			}
 		})
@@ -756,13 +953,17 @@ func TestCountsOnlyGrow(t *testing.T) {
 	} {
 		got := decided(compiled(t, c.rule), full())
 		if open := len(got.Open) > 0; got.Verdict != c.want || open != (c.want == verdict.Inconclusive) {
-			t.Errorf("%s: %s, open %v, wanted %s: %q", c.rule, got.Verdict, got.Open, c.want, verdict.Lines(got.Reasons))
+			t.Errorf("%s: %s, open %v, wanted %s: %q", c.rule, got.Verdict, got.Open, c.want,
+				verdict.Lines(got.Reasons))
 		}
 	}
 	// The plan allows no more: what is counted is all that there will be.
 	last := usual
 	last.Max = 4
-	for rule, want := range map[string]verdict.Verdict{"chat.tg.n >= 6": "fail", "chat.tg.n_requests <= 40": "pass", "chat.tg.n == 4": "pass"} {
+	for rule, want := range map[string]verdict.Verdict{
+		"chat.tg.n >= 6": "fail", "chat.tg.n_requests <= 40": "pass",
+		"chat.tg.n == 4": "pass",
+	} {
 		if got := Decide(compileAll(t, rule), full(), last)[0]; got.Verdict != want || len(got.Open) > 0 {
 			t.Errorf("%s of 4: %s, open %v, wanted %s", rule, got.Verdict, got.Open, want)
 		}

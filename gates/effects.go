@@ -46,13 +46,17 @@ func Effects(rows []verdict.Row, sets map[string]map[string]string) (all []verdi
 		}
 		for _, family := range [][]effect{single, pair} {
 			for _, e := range family {
-				out := verdict.Effect{Address: cell.Address, Better: cell.Better, Knob: e.of[0].knob, Value: e.of[0].value}
+				out := verdict.Effect{
+					Address: cell.Address, Better: cell.Better, Knob: e.of[0].knob,
+					Value: e.of[0].value,
+				}
 				change := math.Expm1(e.log)
 				out.Change = &change
 				if len(e.of) > 1 {
 					out.With, out.WithValue = e.of[1].knob, e.of[1].value
 				}
-				if half := stats.Quantile(0.025/float64(len(family)), m.df) * m.sd * math.Sqrt(e.weight/float64(m.rounds)); half > 0 {
+				if half := stats.Quantile(0.025/float64(len(family)), m.df) * m.sd *
+					math.Sqrt(e.weight/float64(m.rounds)); half > 0 {
 					low, high := math.Expm1(e.log-half), math.Expm1(e.log+half)
 					out.Low, out.High = &low, &high
 				}

@@ -195,7 +195,8 @@ func (c *ruling) counted(f *finding, leaf *plans.Compare) (why []verdict.Reason,
 		if f.Test.Each == "launch" && off > 0 {
 			f.Left, f.Right = sides(leaf, worst[0], worst[1])
 			f.Launch, f.Launches = launch, n
-			f.reason = f.statement(leaf, false, append(each, verdict.Int("launch", launch), verdict.Int("launches", n))...)
+			f.reason = f.statement(leaf, false,
+				append(each, verdict.Int("launch", launch), verdict.Int("launches", n))...)
 			return nil, nil
 		}
 	}

@@ -22,7 +22,9 @@ var registry = &plans.Registry{
 		"benchmark": {Attrs: []plans.Attr{{Name: "workloads", Type: plans.Refs, Ref: "workload", Required: true}}},
 	},
 	Engines: map[string]plans.EngineKind{"embedded": {Observed: []plans.Observed{
-		{Name: "attention", Type: "string"}, {Name: "graphs", Type: "bool"}, {Name: "capacity", Type: "number", Unit: "tokens"},
+		{Name: "attention", Type: "string"},
+		{Name: "graphs", Type: "bool"},
+		{Name: "capacity", Type: "number", Unit: "tokens"},
 	}}},
 }
 
@@ -82,7 +84,10 @@ func summary(v float64, unit string) measure.Summary {
 }
 
 func launchSummary(v float64, unit string) measure.Summary {
-	return measure.Summary{Unit: unit, N: 1, Stats: map[string]float64{"median": v, "mean": v, "min": v, "max": v, "p50": v}}
+	return measure.Summary{
+		Unit: unit, N: 1,
+		Stats: map[string]float64{"median": v, "mean": v, "min": v, "max": v, "p50": v},
+	}
 }
 
 // full is evidence that lacks nothing.
@@ -91,10 +96,13 @@ func full() Evidence {
 		Candidate: medians("f", 38.4, 38.6, 38.5, 38.5),
 		Parent:    medians("baseline", 31.58, 31.82, 31.63, 31.7),
 		Root:      medians("root", 20, 20.5, 19.5, 20),
-		Levels:    map[string]verdict.Verdict{"smoke": verdict.Pass, "kernels": verdict.Pass, "benchmark": verdict.Pass},
-		Knobs:     map[string]string{"moe": "routed"},
-		Outcome:   verdict.Pass,
-		Accepted:  true,
+		Levels: map[string]verdict.Verdict{
+			"smoke": verdict.Pass, "kernels": verdict.Pass,
+			"benchmark": verdict.Pass,
+		},
+		Knobs:    map[string]string{"moe": "routed"},
+		Outcome:  verdict.Pass,
+		Accepted: true,
 	}}
 }
 

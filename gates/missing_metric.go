@@ -13,7 +13,9 @@ func Lacks(s measure.Summary, stat string) verdict.Reason {
 	switch least := measure.StatOf(stat).Least; {
 	case measure.StatOf(stat).Of != "":
 		return verdict.Say("absent.evidence", "it needs {evidence}",
-			verdict.Text("evidence", "the engine's counts of accepted tokens at this position and of drafts at both edges of the window")).On(stat)
+			verdict.Text("evidence",
+				"the engine's counts of accepted tokens at this position and of drafts at both edges of the window")).
+			On(stat)
 	case measure.StatOf(stat).Name == "":
 		return verdict.Say("absent.no_such_stat", "no statistic is called {subject:q}").On(stat)
 	case s.N < least:

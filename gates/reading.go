@@ -116,7 +116,8 @@ func (r *reading) lookUp(in *plans.Input, ev Evidence) *absence {
 	case plans.InputKnob:
 		v, ok := f.Knobs[in.Name]
 		if !ok {
-			return invalid(verdict.Say("missing.knob", "the candidate's value of knob {subject} is unknown").On(in.Name))
+			return invalid(verdict.Say("missing.knob", "the candidate's value of knob {subject} is unknown").
+				On(in.Name))
 		}
 		return r.word(v)
 	case plans.InputFeature:
@@ -135,7 +136,8 @@ func (r *reading) lookUp(in *plans.Input, ev Evidence) *absence {
 			return unknown(verdict.Say("missing.not_sent",
 				"{suite?suite {suite:q} does}{suite!the benchmark of protocol {protocol:q} does} not send "+
 					"workload {subject}{suites?; send it with {suites}}",
-				verdict.Text("suite", u.Suite), verdict.Text("protocol", u.Protocol), verdict.List("suites", u.Suites)).On(u.Workload))
+				verdict.Text("suite", u.Suite), verdict.Text("protocol", u.Protocol),
+				verdict.List("suites", u.Suites)).On(u.Workload))
 		}
 		return why
 	}
@@ -205,9 +207,13 @@ func (r *reading) levelResult(in *plans.Input, f *Feature) *absence {
 func (r *reading) outcome(in *plans.Input, f *Feature) *absence {
 	switch {
 	case f.Outcome == "":
-		return invalid(verdict.Say("missing.feature_undecided", "feature {subject} is undecided").On(in.Feature).From(f.Cause)).asPending()
+		return invalid(verdict.Say("missing.feature_undecided", "feature {subject} is undecided").On(in.Feature).
+			From(f.Cause)).asPending()
 	case !f.Outcome.Decided():
-		return &absence{verdict: f.Outcome, reason: verdict.New(code.NoOutcome).On(in.Feature).Is(f.Outcome).From(f.Cause)}
+		return &absence{
+			verdict: f.Outcome,
+			reason:  verdict.New(code.NoOutcome).On(in.Feature).Is(f.Outcome).From(f.Cause),
+		}
 	case f.Accepted && !f.Outcome.Unlocks():
 		return impossible(verdict.Say("missing.accepted_anyway",
 			"feature {subject} was accepted although it {verdict:did}").On(in.Feature).Is(f.Outcome))
@@ -328,7 +334,10 @@ func (r *reading) observed(in *plans.Input, f *Feature) *absence {
 		launches = []Launch{f.Candidate.Qualified}
 	}
 	if len(launches) == 0 {
-		return &absence{verdict: verdict.Inconclusive, reason: verdict.New(code.Unmeasured).On(f.Candidate.Name), unmeasured: true}
+		return &absence{
+			verdict: verdict.Inconclusive, reason: verdict.New(code.Unmeasured).On(f.Candidate.Name),
+			unmeasured: true,
+		}
 	}
 	var value any
 	for _, l := range launches {
@@ -366,7 +375,8 @@ func (r *reading) observed(in *plans.Input, f *Feature) *absence {
 
 // wrongKind is the fact that a value is not of the kind that a rule reads.
 func wrongKind(value any, in *plans.Input, subject string) verdict.Reason {
-	return verdict.New(code.SaidUnfit, verdict.Text("is", literal(value)), verdict.Text("kind", string(in.Type))).On(subject)
+	return verdict.New(code.SaidUnfit, verdict.Text("is", literal(value)), verdict.Text("kind", string(in.Type))).
+		On(subject)
 }
 
 func literal(value any) string {

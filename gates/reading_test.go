@@ -29,17 +29,41 @@ func TestAbsence(t *testing.T) {
 		want       verdict.Verdict
 		why        string
 	}{
-		{"one launch of the parent", "chat.tg.gain > 0", func(f *Feature) { f.Parent.Launches = f.Parent.Launches[:1] }, "inconclusive", "1 launch per arm: launch-to-launch variance unknown): not paired with a launch of the other arm, so not counted: f.2, f.3 and f.4"},
-		{"no launch of the root", "chat.tg.root.gain > 0", func(f *Feature) { f.Root.Launches = nil }, "inconclusive", "no launch of root"},
+		{
+			"one launch of the parent", "chat.tg.gain > 0", func(f *Feature) {
+				f.Parent.Launches = f.Parent.Launches[:1]
+			}, "inconclusive",
+			"1 launch per arm: launch-to-launch variance unknown): not paired with a launch of the other arm, so not " +
+				"counted: f.2, f.3 and f.4",
+		},
+		{
+			"no launch of the root", "chat.tg.root.gain > 0", func(f *Feature) { f.Root.Launches = nil },
+			"inconclusive",
+			"no launch of root",
+		},
 		{"no root", "chat.tg.root.gain > 0", func(f *Feature) { f.Root = Arm{} }, "inconclusive", "no launch of root"},
 		{"a root that dropped out", "chat.tg.root.gain > 0", func(f *Feature) {
 			f.Root.Lost = verdict.New(code.ReferenceLost).On("root").From(verdict.New(code.EngineDied))
 		}, "inconclusive", "root was not measured"},
-		{"one launch, counted", "chat.tg.n >= 1", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }, "inconclusive", "1 launch"},
-		{"metric missing in the base", "chat.tg.delta > 1", func(f *Feature) { drop(&f.Parent, 0, "chat.tg") }, "inconclusive", "launch baseline.1 has no chat.tg"},
-		{"no values", "chat.tg > 1", func(f *Feature) { f.Candidate.Launches[0].Metrics["chat.tg"] = measure.Summary{} }, "inconclusive", "has no chat.tg"},
-		{"too few for a percentile", "chat.tg.p99 > 1", func(f *Feature) {}, "inconclusive", "chat.tg.p99: not enough samples in launch f.1: 10 of at least 300"},
-		{"NaN, denied", "not (chat.tg < 0.95)", func(f *Feature) { set(&f.Candidate, 2, "chat.tg", "median", math.NaN()) }, "inconclusive", "not a finite number"},
+		{
+			"one launch, counted", "chat.tg.n >= 1", func(f *Feature) {
+				f.Candidate.Launches = f.Candidate.Launches[:1]
+			},
+			"inconclusive", "1 launch",
+		},
+		{"metric missing in the base", "chat.tg.delta > 1", func(f *Feature) {
+			drop(&f.Parent, 0, "chat.tg")
+		}, "inconclusive", "launch baseline.1 has no chat.tg"},
+		{"no values", "chat.tg > 1", func(f *Feature) {
+			f.Candidate.Launches[0].Metrics["chat.tg"] = measure.Summary{}
+		}, "inconclusive", "has no chat.tg"},
+		{
+			"too few for a percentile", "chat.tg.p99 > 1", func(f *Feature) {}, "inconclusive",
+			"chat.tg.p99: not enough samples in launch f.1: 10 of at least 300",
+		},
+		{"NaN, denied", "not (chat.tg < 0.95)", func(f *Feature) {
+			set(&f.Candidate, 2, "chat.tg", "median", math.NaN())
+		}, "inconclusive", "not a finite number"},
 		{"requests unknown", "chat.tg.n_requests <= 5", func(f *Feature) {
 			f.Candidate.Launches[0].Metrics["chat.tg"] = measure.Summary{N: 1, Stats: map[string]float64{"median": 1}}
 		}, "inconclusive", "how many requests"},
@@ -49,26 +73,69 @@ func TestAbsence(t *testing.T) {
 				set(&f.Parent, i, "chat.tg", "median", math.MaxFloat64)
 			}
 		}, "invalid", "not a finite number"},
-		{"overflow of a product", "1e300 * engine.crashes > 5", manyCrashes, "invalid", "1e300 * engine.crashes is not a finite number"},
-		{"missing input that or would skip", "levels.kernels == 'pass' or chat.tg > 1", func(f *Feature) { f.Candidate.Launches = nil }, "inconclusive", "no launch"},
-		{"broken", "chat.tg > 1", func(f *Feature) { f.Broken, f.Cause = verdict.Invalid, died("level kernels failed") }, "invalid", "chat.tg: level kernels failed"},
-		{"broken by an error", "chat.tg.n < 9", func(f *Feature) { f.Broken, f.Cause = verdict.Error, died("the engine died") }, "error", "the engine died"},
-		{"broken with a verdict that unlocks", "chat.tg > 1", func(f *Feature) { f.Broken = verdict.Pass }, "error", ""},
+		{
+			"overflow of a product", "1e300 * engine.crashes > 5", manyCrashes, "invalid",
+			"1e300 * engine.crashes is not a finite number",
+		},
+		{"missing input that or would skip", "levels.kernels == 'pass' or chat.tg > 1", func(f *Feature) {
+			f.Candidate.Launches = nil
+		}, "inconclusive", "no launch"},
+		{"broken", "chat.tg > 1", func(f *Feature) {
+			f.Broken, f.Cause = verdict.Invalid, died("level kernels failed")
+		}, "invalid", "chat.tg: level kernels failed"},
+		{"broken by an error", "chat.tg.n < 9", func(f *Feature) {
+			f.Broken, f.Cause = verdict.Error, died("the engine died")
+		}, "error", "the engine died"},
+		{"broken with a verdict that unlocks", "chat.tg > 1", func(f *Feature) {
+			f.Broken = verdict.Pass
+		}, "error", ""},
 		{"broken with an unknown verdict", "chat.tg > 1", func(f *Feature) { f.Broken = "fine" }, "error", ""},
-		{"level not run", "levels.kernels == 'pass'", func(f *Feature) { delete(f.Levels, "kernels"); f.Cause = died("level smoke is fail") }, "invalid", "level kernels of feature f was not run: level smoke is fail"},
-		{"level skipped", "levels.kernels != 'fail'", func(f *Feature) { f.Levels["kernels"] = verdict.Invalid }, "invalid", "level kernels of feature f is invalid"},
-		{"level skipped, denied", "not (levels.kernels == 'fail')", func(f *Feature) { f.Levels["kernels"] = verdict.Invalid }, "invalid", ""},
-		{"level of no known verdict", "levels.kernels != 'fail'", func(f *Feature) { f.Levels["kernels"] = "passed" }, "error", "unknown verdict"},
-		{"level of an empty verdict", "levels.kernels != 'fail'", func(f *Feature) { f.Levels["kernels"] = "" }, "error", "unknown verdict"},
-		{"locked, not accepted", `not feature["f"].accepted`, func(f *Feature) { f.Outcome, f.Accepted = "", false }, "invalid", ""},
-		{"knob unknown", "knob.moe != 'all' or chat.tg > 1", func(f *Feature) { f.Knobs = nil }, "invalid", "of knob moe is unknown"},
-		{"locked", `not feature["f"].decided`, func(f *Feature) { f.Outcome = ""; f.Cause = died("phase zero is fail") }, "invalid", "feature f is undecided: phase zero is fail"},
-		{"invalid, not decided", `not feature["f"].decided`, func(f *Feature) { f.Outcome, f.Accepted = verdict.Invalid, false }, "invalid", "feature f is invalid"},
-		{"broken, not accepted", `feature["f"].accepted == false`, func(f *Feature) { f.Outcome, f.Accepted = verdict.Error, false }, "error", ""},
-		{"broken, no fail", `feature["f"].verdict != 'fail'`, func(f *Feature) { f.Outcome, f.Accepted = verdict.Error, false }, "error", ""},
-		{"accepted against its verdict", `feature["f"].accepted`, func(f *Feature) { f.Outcome = verdict.Fail }, "error", "although"},
-		{"unknown outcome", `feature["f"].verdict != 'fail'`, func(f *Feature) { f.Outcome = "ok" }, "error", "unknown verdict"},
-		{"worst of several", "chat.tg.p99 > 1 and levels.kernels == 'pass'", func(f *Feature) { f.Levels["kernels"] = verdict.Error }, "error", ""},
+		{"level not run", "levels.kernels == 'pass'", func(f *Feature) {
+			delete(f.Levels, "kernels")
+			f.Cause = died("level smoke is fail")
+		}, "invalid", "level kernels of feature f was not run: level smoke is fail"},
+		{"level skipped", "levels.kernels != 'fail'", func(f *Feature) {
+			f.Levels["kernels"] = verdict.Invalid
+		}, "invalid", "level kernels of feature f is invalid"},
+		{"level skipped, denied", "not (levels.kernels == 'fail')", func(f *Feature) {
+			f.Levels["kernels"] = verdict.Invalid
+		}, "invalid", ""},
+		{
+			"level of no known verdict", "levels.kernels != 'fail'",
+			func(f *Feature) { f.Levels["kernels"] = "passed" },
+			"error", "unknown verdict",
+		},
+		{"level of an empty verdict", "levels.kernels != 'fail'", func(f *Feature) {
+			f.Levels["kernels"] = ""
+		}, "error", "unknown verdict"},
+		{"locked, not accepted", `not feature["f"].accepted`, func(f *Feature) {
+			f.Outcome, f.Accepted = "", false
+		}, "invalid", ""},
+		{"knob unknown", "knob.moe != 'all' or chat.tg > 1", func(f *Feature) {
+			f.Knobs = nil
+		}, "invalid", "of knob moe is unknown"},
+		{"locked", `not feature["f"].decided`, func(f *Feature) {
+			f.Outcome = ""
+			f.Cause = died("phase zero is fail")
+		}, "invalid", "feature f is undecided: phase zero is fail"},
+		{"invalid, not decided", `not feature["f"].decided`, func(f *Feature) {
+			f.Outcome, f.Accepted = verdict.Invalid, false
+		}, "invalid", "feature f is invalid"},
+		{"broken, not accepted", `feature["f"].accepted == false`, func(f *Feature) {
+			f.Outcome, f.Accepted = verdict.Error, false
+		}, "error", ""},
+		{"broken, no fail", `feature["f"].verdict != 'fail'`, func(f *Feature) {
+			f.Outcome, f.Accepted = verdict.Error, false
+		}, "error", ""},
+		{"accepted against its verdict", `feature["f"].accepted`, func(f *Feature) {
+			f.Outcome = verdict.Fail
+		}, "error", "although"},
+		{"unknown outcome", `feature["f"].verdict != 'fail'`, func(f *Feature) {
+			f.Outcome = "ok"
+		}, "error", "unknown verdict"},
+		{"worst of several", "chat.tg.p99 > 1 and levels.kernels == 'pass'", func(f *Feature) {
+			f.Levels["kernels"] = verdict.Error
+		}, "error", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := decided(compiled(t, c.rule), with(c.change))
@@ -77,7 +144,8 @@ func TestAbsence(t *testing.T) {
 				t.Errorf("%s: got %s: %s\nwant %s: %s", c.rule, got.Verdict, reasons, c.want, c.why)
 			}
 			for _, in := range got.Inputs {
-				if missing := in.Missing.String(); strings.HasPrefix(missing, in.Path+":") || strings.HasPrefix(missing, in.Path+" ") {
+				if missing := in.Missing.String(); strings.HasPrefix(missing, in.Path+":") ||
+					strings.HasPrefix(missing, in.Path+" ") {
 					t.Errorf("a reason would name %s twice: %s", in.Path, in.Missing.String())
 				}
 				if !in.Missing.IsZero() && (in.Value != nil || in.Text != nil) {
@@ -122,11 +190,15 @@ func TestDecidedWordsAreRead(t *testing.T) {
 func TestCrashedFailsRules(t *testing.T) {
 	crashed := func(c code.Kind) func(*Feature) {
 		return func(f *Feature) {
-			f.Broken, f.Cause = verdict.Fail, verdict.New(code.Level).On("kernels").Is(verdict.Fail).From(verdict.Say(c, ""))
+			f.Broken, f.Cause = verdict.Fail,
+				verdict.New(code.Level).On("kernels").Is(verdict.Fail).From(verdict.Say(c, ""))
 			f.Levels["kernels"] = verdict.Fail
 		}
 	}
-	for _, rule := range []string{"chat.tg > 1", "not (chat.tg > 1)", "chat.tg > 1 or chat.tg <= 1", "levels.kernels != 'pass'", "levels.kernels == 'fail'"} {
+	for _, rule := range []string{
+		"chat.tg > 1", "not (chat.tg > 1)", "chat.tg > 1 or chat.tg <= 1",
+		"levels.kernels != 'pass'", "levels.kernels == 'fail'",
+	} {
 		if got := decided(compiled(t, rule), with(crashed(code.CrashedAgain.Kind))); got.Verdict != verdict.Fail {
 			t.Errorf("%s: %s %v", rule, got.Verdict, got.Reasons)
 		}
@@ -139,7 +211,8 @@ func TestCrashedFailsRules(t *testing.T) {
 func TestEvidenceOfNothing(t *testing.T) {
 	rule := compiled(t, "chat.tg > 1")
 	for _, ev := range []Evidence{nil, {}, {"f": nil}, {"g": {}}} {
-		if got := decided(rule, ev); got.Verdict != verdict.Invalid || !strings.Contains(got.Reasons[0].String(), "was not run") {
+		if got := decided(rule, ev); got.Verdict != verdict.Invalid ||
+			!strings.Contains(got.Reasons[0].String(), "was not run") {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -195,7 +268,8 @@ func TestMeansOverLaunches(t *testing.T) {
 
 func TestInputsCarryTheirEvidence(t *testing.T) {
 	in := decided(compiled(t, "chat.tg.gain > 0"), full()).Inputs[0]
-	if in.N != 4 || in.BaseN != 4 || in.NRequests != 40 || len(in.PerLaunch) != 4 || len(in.BasePerLaunch) != 4 || len(in.Samples) != 8 || in.Low == nil || in.High == nil {
+	if in.N != 4 || in.BaseN != 4 || in.NRequests != 40 || len(in.PerLaunch) != 4 || len(in.BasePerLaunch) != 4 ||
+		len(in.Samples) != 8 || in.Low == nil || in.High == nil {
 		t.Errorf("%+v", in)
 	}
 	in = decided(compiled(t, "chat.tg.base > 0"), full()).Inputs[0]
@@ -211,11 +285,25 @@ func TestInputsCarryTheirEvidence(t *testing.T) {
 
 // TestWhyNot: for a launch without a number, the reason is given, and where to look.
 func TestWhyNot(t *testing.T) {
-	again := measure.Summary{Unit: "count", N: 4, Requests: 4, Stats: map[string]float64{"min": 1, "max": 2, "median": 1}}
-	tokens := measure.Summary{Unit: "tokens", N: 4, Requests: 4, Stats: map[string]float64{"min": 64, "max": 64, "median": 64}}
+	again := measure.Summary{
+		Unit: "count", N: 4, Requests: 4,
+		Stats: map[string]float64{"min": 1, "max": 2, "median": 1},
+	}
+	tokens := measure.Summary{
+		Unit: "tokens", N: 4, Requests: 4,
+		Stats: map[string]float64{"min": 64, "max": 64, "median": 64},
+	}
 	for _, c := range []struct{ rule, want string }{
-		{"chat.pp >= 1", "chat.pp: launch f.2 has no chat.pp: each of its 4 requests was resent, so the start of its prefill is unknown (mxflow show f.2)"},
-		{"engine.first_request_s <= 1", "engine.first_request_s: launch f.1 has no engine.first_request_s: it needs a server that became ready and answered a request for one token (mxflow show f.1)"},
+		{
+			"chat.pp >= 1",
+			"chat.pp: launch f.2 has no chat.pp: each of its 4 requests was resent, so the start of its prefill is " +
+				"unknown (mxflow show f.2)",
+		},
+		{
+			"engine.first_request_s <= 1",
+			"engine.first_request_s: launch f.1 has no engine.first_request_s: it needs a server that became ready " +
+				"and answered a request for one token (mxflow show f.1)",
+		},
 	} {
 		got := decided(compiled(t, c.rule), with(func(f *Feature) {
 			for i := range f.Candidate.Launches {
@@ -255,7 +343,10 @@ func TestObserved(t *testing.T) {
 		want verdict.Verdict
 		why  string
 	}{
-		{"engine.observed.attention == 'fa3'", saying("attention", "fa3", "fa3", "fa3"), "pass", "engine.observed.attention fa3 (as required"},
+		{
+			"engine.observed.attention == 'fa3'", saying("attention", "fa3", "fa3", "fa3"), "pass",
+			"engine.observed.attention fa3 (as required",
+		},
 		{"engine.observed.attention == 'fa3'", saying("attention", "fi", "fi", "fi"), "fail", "fi (required fa3"},
 		{"engine.observed.attention != 'fa3'", saying("attention", "fi", "fi", "fi"), "pass", ""},
 		{"engine.observed.attention in ['fa2', 'fa3']", saying("attention", "fa3", "fa3", "fa3"), "pass", ""},
@@ -264,15 +355,32 @@ func TestObserved(t *testing.T) {
 		{"not engine.observed.graphs", saying("graphs", false, false, false), "pass", ""},
 		{"engine.observed.graphs == false", saying("graphs", false, false, false), "pass", ""},
 		// None of these is a pass or a fail.
-		{"engine.observed.attention != 'fa3'", saying("attention", "fi", nil, "fi"), "inconclusive", "launch f.2 did not observe attention: no line of the log matches"},
-		{"engine.observed.attention != 'fa3'", full(), "inconclusive", "launch f.1 did not observe attention: not looked for"},
+		{
+			"engine.observed.attention != 'fa3'", saying("attention", "fi", nil, "fi"), "inconclusive",
+			"launch f.2 did not observe attention: no line of the log matches",
+		},
+		{
+			"engine.observed.attention != 'fa3'", full(), "inconclusive",
+			"launch f.1 did not observe attention: not looked for",
+		},
 		{"not engine.observed.graphs", saying("graphs", nil, nil, nil), "inconclusive", "did not observe graphs"},
-		{"engine.observed.attention != 'fa3'", saying("attention", "fi", "fi", "fa2"), "invalid", `launches of f differ: attention is "fi" in launch f.1, "fa2" in launch f.3`},
+		{
+			"engine.observed.attention != 'fa3'", saying("attention", "fi", "fi", "fa2"), "invalid",
+			`launches of f differ: attention is "fi" in launch f.1, "fa2" in launch f.3`,
+		},
 		{"not engine.observed.graphs", saying("graphs", false, false, true), "invalid", "launches of f differ"},
-		{"engine.observed.attention != 'fa3'", saying("attention", true, true, true), "invalid", "was observed as true, which is not a word"},
+		{
+			"engine.observed.attention != 'fa3'", saying("attention", true, true, true), "invalid",
+			"was observed as true, which is not a word",
+		},
 		{"engine.observed.graphs", saying("graphs", "true", "true", "true"), "invalid", "which is not a bool"},
-		{"engine.observed.attention != 'x'", with(func(f *Feature) { f.Candidate.Launches = nil }), "inconclusive", "no launch of f was measured"},
-		{"engine.observed.attention != 'x'", with(func(f *Feature) { f.Broken, f.Cause = verdict.Invalid, died("level kernels failed") }), "invalid", "level kernels failed"},
+		{
+			"engine.observed.attention != 'x'", with(func(f *Feature) { f.Candidate.Launches = nil }), "inconclusive",
+			"no launch of f was measured",
+		},
+		{"engine.observed.attention != 'x'", with(func(f *Feature) {
+			f.Broken, f.Cause = verdict.Invalid, died("level kernels failed")
+		}), "invalid", "level kernels failed"},
 	} {
 		got := decided(compiled(t, c.rule), c.ev)
 		if got.Verdict != c.want || !strings.Contains(verdict.Semicolons(got.Reasons), c.why) {
@@ -307,7 +415,10 @@ func TestPercentilesOfLaunches(t *testing.T) {
 	of := func(n int) Evidence {
 		return giving("chat.ttft", func(arm string, i int) measure.Summary {
 			scale := map[string]float64{"f": 90, "baseline": 100}[arm] + float64(i)/10
-			return measure.Summary{Unit: "ms", N: n, Requests: n, Stats: map[string]float64{"median": scale / 2, "p95": scale * 0.9, "p99": scale}}
+			return measure.Summary{
+				Unit: "ms", N: n, Requests: n,
+				Stats: map[string]float64{"median": scale / 2, "p95": scale * 0.9, "p99": scale},
+			}
 		})
 	}
 	for _, c := range []struct {
@@ -319,7 +430,10 @@ func TestPercentilesOfLaunches(t *testing.T) {
 		{"chat.ttft.p99 <= 97", 300, "pass", "upper bound 96.2"},
 		{"chat.ttft.p99 <= 80", 300, "fail", "lower bound 85.7"},
 		{"chat.ttft.p99 <= 0.99 * chat.ttft.base.p99", 300, "pass", "chat.ttft.p99.change upper bound"},
-		{"chat.ttft.p99 <= 95", 299, "inconclusive", "chat.ttft.p99: not enough samples in launch f.1: 299 of at least 300"},
+		{
+			"chat.ttft.p99 <= 95", 299, "inconclusive",
+			"chat.ttft.p99: not enough samples in launch f.1: 299 of at least 300",
+		},
 		{"chat.ttft.p99 <= 0.95 * chat.ttft.base.p99", 299, "inconclusive", "299 of at least 300"},
 		{"chat.ttft.p95 <= 95", 59, "pass", ""},
 		{"chat.ttft.p95 <= 95", 58, "inconclusive", "58 of at least 59"},
@@ -360,13 +474,20 @@ func TestWhatASuiteDoesNotSendIsNoPass(t *testing.T) {
 	for _, c := range []struct{ rule, suite, want string }{
 		{"long.tg > 0.1", "quick", `long.tg: suite "quick" does not send workload long`},
 		{"not (long.tg.gain < 0)", "quick", `long.tg.gain: suite "quick" does not send workload long`},
-		{"long.tg > 0.1", "", `long.tg: the benchmark of protocol "standard" does not send workload long; send it with --suite full`},
+		{
+			"long.tg > 0.1", "",
+			`long.tg: the benchmark of protocol "standard" does not send workload long; send it with --suite full`,
+		},
 		{"long.tg > 0.1 or chat.tg > 1", "quick", `long.tg: suite "quick" does not send workload long`},
-		{"long.tg > 0.1", "full", "long.tg: launch f.1 has no long.tg: nothing of long was measured in it (mxflow show f.1)"},
+		{
+			"long.tg > 0.1", "full",
+			"long.tg: launch f.1 has no long.tg: nothing of long was measured in it (mxflow show f.1)",
+		},
 	} {
 		got := decided(inSuites(t, c.rule, c.suite), full())
 		if got.Verdict != verdict.Inconclusive || verdict.Semicolons(got.Reasons) != c.want {
-			t.Errorf("%s under %q: %s\ngot  %q\nwant %q", c.rule, c.suite, got.Verdict, verdict.Lines(got.Reasons), c.want)
+			t.Errorf("%s under %q: %s\ngot  %q\nwant %q", c.rule, c.suite, got.Verdict,
+				verdict.Lines(got.Reasons), c.want)
 		}
 	}
 	if got := decided(inSuites(t, "chat.tg > 1", "quick"), full()); got.Verdict != verdict.Pass {
@@ -416,7 +537,8 @@ func streamed(change func(*measure.Sample), at ...int) measure.Sample {
 		Workload: "chat", Due: 1, Scheduled: 1, Start: 1, PromptTokens: 64, OutputTokens: len(at), CachedTokens: -1,
 	}
 	for _, ms := range at {
-		s.Events = append(s.Events, measure.Event{At: time.Duration(ms) * time.Millisecond, Kind: measure.KindText, Tokens: -1})
+		s.Events = append(s.Events,
+			measure.Event{At: time.Duration(ms) * time.Millisecond, Kind: measure.KindText, Tokens: -1})
 	}
 	if change != nil {
 		change(&s)
@@ -433,13 +555,31 @@ func TestAbsent(t *testing.T) {
 		samples       []measure.Sample
 		address, want string
 	}{
-		"sent again":     {same(func(s *measure.Sample) { s.Retries = 1 }, 5, 9), "chat.pp", "each of its 2 requests was resent"},
-		"not counted":    {same(func(s *measure.Sample) { s.PromptTokens = -1 }, 5, 9), "chat.pp", "the server does not report how many tokens prompts have"},
-		"cached":         {same(func(s *measure.Sample) { s.CachedTokens = 64 }, 5, 9), "chat.pp", "every prompt was cached in full"},
-		"one read":       {same(func(s *measure.Sample) { s.OutputTokens = 8 }, 5), "chat.tg", "each answer came in one piece"},
-		"one token":      {same(nil, 5), "chat.tg", "no answer has more than one token"},
-		"tokens unknown": {same(func(s *measure.Sample) { s.OutputTokens = -1 }, 5, 9), "chat.tg", "it needs at least two text events and the number of output tokens"},
-		"no text":        {same(func(s *measure.Sample) { s.Events[0].Kind = measure.KindOther }, 5), "chat.tg", "no answer had any text"},
+		"sent again": {
+			same(func(s *measure.Sample) { s.Retries = 1 }, 5, 9), "chat.pp",
+			"each of its 2 requests was resent",
+		},
+		"not counted": {
+			same(func(s *measure.Sample) { s.PromptTokens = -1 }, 5, 9), "chat.pp",
+			"the server does not report how many tokens prompts have",
+		},
+		"cached": {
+			same(func(s *measure.Sample) { s.CachedTokens = 64 }, 5, 9), "chat.pp",
+			"every prompt was cached in full",
+		},
+		"one read": {
+			same(func(s *measure.Sample) { s.OutputTokens = 8 }, 5), "chat.tg",
+			"each answer came in one piece",
+		},
+		"one token": {same(nil, 5), "chat.tg", "no answer has more than one token"},
+		"tokens unknown": {
+			same(func(s *measure.Sample) { s.OutputTokens = -1 }, 5, 9), "chat.tg",
+			"it needs at least two text events and the number of output tokens",
+		},
+		"no text": {
+			same(func(s *measure.Sample) { s.Events[0].Kind = measure.KindOther }, 5), "chat.tg",
+			"no answer had any text",
+		},
 		"failed":         {same(func(s *measure.Sample) { s.Err = "reset" }, 5, 9), "chat.tg", "all 2 requests failed"},
 		"not sent":       {nil, "deep.tg", "nothing of deep was measured in it"},
 		"two of another": {same(nil, 5, 9), "chat.tokens_per_joule", "it needs the evidence of energy_j and tg_total"},

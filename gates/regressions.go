@@ -141,7 +141,10 @@ func (d *decider) shift(feature, cell, metric, stat string, better measure.Bette
 	if err != nil || len(q.pairs.own) == 0 {
 		return nil
 	}
-	s := &shift{in: in, facet: facetOf(cell, metric, stat), logs: q.scale.logs, pairs: q.pairs, n: len(q.pairs.own), first: stats.Unrecorded}
+	s := &shift{
+		in: in, facet: facetOf(cell, metric, stat), logs: q.scale.logs, pairs: q.pairs, n: len(q.pairs.own),
+		first: stats.Unrecorded,
+	}
 	if q.recorded {
 		s.first = stats.Recorded
 	}
@@ -204,10 +207,12 @@ func (s *shift) direction(of int) int {
 // server that was already running.
 func (d *decider) allShifts(feature string) (all []*shift) {
 	f := d.ev[feature]
-	if f == nil || f.Broken != "" || len(f.Candidate.Launches) == 0 || f.Candidate.stale() != "" || f.Parent.stale() != "" {
+	if f == nil || f.Broken != "" || len(f.Candidate.Launches) == 0 || f.Candidate.stale() != "" ||
+		f.Parent.stale() != "" {
 		return nil
 	}
-	cells := map[string][]measure.Metric{}                    // in each what a command printed, if the plan says which way is better
+	// in each what a command printed, if the plan says which way is better
+	cells := map[string][]measure.Metric{}
 	for address, s := range f.Candidate.Launches[0].Metrics { // a metric that any launch lacks is not compared
 		cell, name := measure.SplitAddress(address)
 		if ofMachine(address) || strings.HasPrefix(cell+".", plans.FoundRoot) {
@@ -328,7 +333,8 @@ func (c *ruling) shorter(of func(metric, stat string) *shift, in *plans.Input, r
 	if !ofWhole || c.reads(in.Feature, in.Cell, length) {
 		return why
 	}
-	v, e2e, first, tokens := of(in.Metric, "median"), of("e2e", "median"), of("ttft", "median"), of("output_tokens", "mean")
+	v, e2e, first, tokens := of(in.Metric, "median"), of("e2e", "median"), of("ttft", "median"),
+		of("output_tokens", "mean")
 	switch {
 	case v == nil || !v.logs || e2e == nil || first == nil || tokens == nil || !(tokens.base > 1):
 		return why
@@ -341,7 +347,8 @@ func (c *ruling) shorter(of func(metric, stat string) *shift, in *plans.Input, r
 	}
 	return verdict.Say("finding.shorter",
 		"{subject}.gain {gain}, but answers have {tokens} tokens instead of {other_tokens}, which alone would give "+
-			"{alone}: enforce their length (ignore_eos), or declare by a rule on {cell}.output_tokens how short they may be",
+			"{alone}: enforce their length (ignore_eos), or declare by a rule on {cell}.output_tokens how short they "+
+			"may be",
 		verdict.Num("gain", gainOf(v, v.gain), plans.RatioUnit),
 		verdict.Num("tokens", tokens.own, "count"), verdict.Num("other_tokens", tokens.base, "count"),
 		verdict.Num("alone", gainOf(v, saved), plans.RatioUnit), verdict.Text("cell", in.Cell)).On(v.in.Path)
@@ -429,7 +436,8 @@ func (c *ruling) missingGain(
 	case least <= 0, !lost && whole.least(wholes["ttft"].level) > 0,
 		!lost && w.metric != ownText && whole.gain >= saves(v.gain, leastPart/2):
 		return why, false
-	case w.metric == ownText && e2e != nil && e2e.least(contradictionRate) >= -math.Log1p(-leastPart*time*(1-math.Exp(-v.gain))/e2e.base):
+	case w.metric == ownText && e2e != nil &&
+		e2e.least(contradictionRate) >= -math.Log1p(-leastPart*time*(1-math.Exp(-v.gain))/e2e.base):
 		return why, false // the next token waits for a draft to be verified, yet whole answers are faster
 	case required < 0 && whole.most(w.level) >= saves(required, 1):
 		return why, false
@@ -443,11 +451,12 @@ func (c *ruling) missingGain(
 				"{at_most}): the gain is lost elsewhere; a rule on {whole} would decide this trade-off")
 	}
 	return verdict.New(is,
-		verdict.Num("gain", gainOf(v, v.gain), plans.RatioUnit),
-		verdict.Text("whole", whole.in.Path),
-		verdict.Num("shows", gainOf(whole, whole.gain), plans.RatioUnit),
-		verdict.Num("at_most", gainOf(whole, whole.most(w.level)), plans.RatioUnit),
-		verdict.Num("promised", gainOf(whole, saves(v.gain, 1)), plans.RatioUnit)).On(v.in.Path), !lost || v.n == stats.TwoLaunches
+			verdict.Num("gain", gainOf(v, v.gain), plans.RatioUnit),
+			verdict.Text("whole", whole.in.Path),
+			verdict.Num("shows", gainOf(whole, whole.gain), plans.RatioUnit),
+			verdict.Num("at_most", gainOf(whole, whole.most(w.level)), plans.RatioUnit),
+			verdict.Num("promised", gainOf(whole, saves(v.gain, 1)), plans.RatioUnit)).On(v.in.Path), !lost ||
+			v.n == stats.TwoLaunches
 }
 
 // unseenMemory is the reason if memory that an engine's processes gained is not shown to be free on
@@ -473,13 +482,15 @@ func (c *ruling) unseenMemory(leaf *plans.Compare, machine, name string) (why ve
 		least := leastPart * own.base * -math.Expm1(-max(own.least(level), 0))
 		freed := func(gain float64) float64 { return all.base * -math.Expm1(-gain) }
 		seen = freed(all.gain) >= least && all.least(level) > 0
-		args = append(args, verdict.Num("shows", freed(all.gain), "GB"), verdict.Num("least", freed(all.least(level)), "GB"))
+		args = append(args, verdict.Num("shows", freed(all.gain), "GB"),
+			verdict.Num("least", freed(all.least(level)), "GB"))
 	}
 	if seen {
 		return why, false
 	}
 	return verdict.Say("finding.memory_unseen",
-		"{subject} is {gain} lower, but {whole} {shows?by {shows} (at least {least})}{shows!is not known}: memory that "+
+		"{subject} is {gain} lower, but {whole} {shows?by {shows} (at least {least})}{shows!is not known}: memory "+
+			"that "+
 			"no process holds counts in {whole} alone, and files of a disk that it maps in {subject} alone; a quieter "+
 			"machine shows smaller gains, and a rule on {whole} would decide this",
 		args...).On(in.LaunchAddress()), own.n < c.most(in)
@@ -597,7 +608,8 @@ func Findings(rules []*plans.Rule, decided []verdict.Rule, ev Evidence, s Settin
 	}
 	// Two launches per arm that decided a rule are too few to show that a metric got worse.
 	two := func(c verdict.Comparison) bool {
-		return c.Test != nil && c.Verdict != verdict.Inconclusive && c.Test.ByRecordedNoise() && len(c.Test.Values) == stats.TwoLaunches
+		return c.Test != nil && c.Verdict != verdict.Inconclusive && c.Test.ByRecordedNoise() &&
+			len(c.Test.Values) == stats.TwoLaunches
 	}
 	if slices.ContainsFunc(decided, func(r verdict.Rule) bool { return slices.ContainsFunc(r.Comparisons, two) }) {
 		found = append(found, verdict.Say("finding.not_compared",

@@ -29,7 +29,10 @@ func collect(a Arm, in *plans.Input) (sample, *absence) {
 		return s, unknown(a.Lost)
 	}
 	if len(a.Launches) == 0 {
-		return s, &absence{verdict: verdict.Inconclusive, reason: verdict.New(code.Unmeasured).On(a.Name), unmeasured: in.Unsent == nil}
+		return s, &absence{
+			verdict: verdict.Inconclusive, reason: verdict.New(code.Unmeasured).On(a.Name),
+			unmeasured: in.Unsent == nil,
+		}
 	}
 	s.unit = a.Launches[0].Metrics[address].Unit
 	s.values = make([]float64, 0, len(a.Launches))
@@ -128,7 +131,8 @@ func pairUp(own, base sample, single bool) (p pairs, err error) {
 		return p, err
 	}
 	n := len(of)
-	p.own, p.ownIDs, p.rounds, p.places = make([]float64, 0, n), make([]string, 0, n), make([]int, 0, n), make([]string, 0, n)
+	p.own, p.ownIDs, p.rounds, p.places = make([]float64, 0, n), make([]string, 0, n), make([]int, 0, n),
+		make([]string, 0, n)
 	if !single {
 		p.base, p.baseIDs = make([]float64, 0, n), make([]string, 0, n)
 	}
@@ -146,7 +150,9 @@ func pairUp(own, base sample, single bool) (p pairs, err error) {
 			o := &base.arm.Launches[others[0]]
 			// One that has no place cannot be moved, and stood where there is one alone.
 			if l.Place != o.Place && l.Place != "" && o.Place != "" {
-				return p, fault(verdict.New(code.RoundApart, verdict.Int("round", l.Round), verdict.List("places", []string{l.Place, o.Place})).On(own.arm.Name))
+				return p,
+					fault(verdict.New(code.RoundApart, verdict.Int("round", l.Round),
+						verdict.List("places", []string{l.Place, o.Place})).On(own.arm.Name))
 			}
 			p.base, p.baseIDs = append(p.base, base.values[others[0]]), append(p.baseIDs, o.ID)
 			others = others[1:]

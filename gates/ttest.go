@@ -72,7 +72,10 @@ func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (*verdict.Test, 
 		t.Low, t.High = t.High, t.Low
 	}
 	if n := q.noise; n.SD > 0 {
-		known := []verdict.Arg{verdict.Num("sd", n.SD, shareUnit), verdict.Num("df", n.DF, ""), verdict.List("sessions", n.Sessions)}
+		known := []verdict.Arg{
+			verdict.Num("sd", n.SD, shareUnit), verdict.Num("df", n.DF, ""),
+			verdict.List("sessions", n.Sessions),
+		}
 		by := verdict.Say("beside.floored",
 			"each arm's standard deviation is taken as at least {sd:2}, by which launches of this engine "+
 				"differed before this session ({df:3} degrees of freedom{sessions?, measured in {sessions:and}}): "+
@@ -159,7 +162,8 @@ func foresee(t *verdict.Test, row *plans.Row, sc scale, d stats.Design) {
 	sd := l.SE * math.Sqrt(float64(l.N)/arms)
 	n := e.Settling(l.N, gap, t.Gap, sd, single)
 	a := argument{test: t, n: n}
-	chance, apart, spread := verdict.Num("chance", stats.Likely, shareUnit), verdict.Num("gap", gap, t.Unit), verdict.Num("spread", sd, t.Unit)
+	chance, apart, spread := verdict.Num("chance", stats.Likely, shareUnit), verdict.Num("gap", gap, t.Unit),
+		verdict.Num("spread", sd, t.Unit)
 	if sc.logs {
 		apart, spread = verdict.Num("gap", math.Expm1(gap), shareUnit), verdict.Num("spread", math.Expm1(sd), shareUnit)
 	}
@@ -183,7 +187,8 @@ func foresee(t *verdict.Test, row *plans.Row, sc scale, d stats.Design) {
 func describe(c *plans.Compare, r *reading, p pairs) *verdict.Test {
 	t := &verdict.Test{
 		Relation: string(c.Metric.Relation), Saved: isGainOfLowerBetter(c.Metric),
-		Form: c.Form, Metric: c.Metric.LaunchAddress(), Stat: c.Metric.Stat, Unit: r.own.unit, Arm: r.own.arm.Name, Against: r.base.arm.Name,
+		Form: c.Form, Metric: c.Metric.LaunchAddress(), Stat: c.Metric.Stat, Unit: r.own.unit, Arm: r.own.arm.Name,
+		Against:   r.base.arm.Name,
 		Threshold: c.Threshold, More: c.AtLeast, Estimate: r.Value, Stop: stats.Open,
 		Values: p.own, Base: p.base, Launches: p.ownIDs, BaseLaunches: p.baseIDs, Rounds: p.rounds, Unpaired: p.left,
 	}

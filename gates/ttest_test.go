@@ -30,32 +30,74 @@ func TestBadLaunches(t *testing.T) {
 		open       bool
 		says       string
 	}{
-		{"launches missing from one arm", "chat.tg.gain >= 0.1", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:3] }, "inconclusive", true, "3 launches per arm: undecided, first look at 4): not paired with a launch of the other arm, so not counted: baseline.4"},
-		{"launches of other rounds", "chat.tg.gain >= 0.1", func(f *Feature) {
-			f.Candidate.Launches = f.Candidate.Launches[1:]
-			f.Parent.Launches = f.Parent.Launches[:3]
-		}, "inconclusive", true, "2 launches per arm: undecided, first look at 4): not paired with a launch of the other arm, so not counted: f.4 and baseline.1"},
+		{
+			"launches missing from one arm", "chat.tg.gain >= 0.1", func(f *Feature) {
+				f.Candidate.Launches = f.Candidate.Launches[:3]
+			}, "inconclusive", true,
+			"3 launches per arm: undecided, first look at 4): not paired with a launch of the other arm, so not " +
+				"counted: baseline.4",
+		},
+		{
+			"launches of other rounds", "chat.tg.gain >= 0.1", func(f *Feature) {
+				f.Candidate.Launches = f.Candidate.Launches[1:]
+				f.Parent.Launches = f.Parent.Launches[:3]
+			}, "inconclusive", true,
+			"2 launches per arm: undecided, first look at 4): not paired with a launch of the other arm, so not " +
+				"counted: f.4 and baseline.1",
+		},
 		{"no launch beside another", "chat.tg.gain >= 0.1", func(f *Feature) {
 			f.Candidate.Launches = f.Candidate.Launches[2:]
 			f.Parent.Launches = f.Parent.Launches[:2]
 		}, "inconclusive", true, "0 launches per arm"},
-		{"a round twice", "chat.tg.gain >= 0.1", func(f *Feature) { f.Candidate.Launches[3].Round = 3 }, "invalid", false, "f has two launches of round 3, f.3 and f.4"},
-		{"a base's round twice", "chat.tg.gain >= 0.1", func(f *Feature) { f.Parent.Launches[0].Round = 3 }, "invalid", false, "baseline has two launches of round 3, baseline.1 and baseline.3"},
-		{"no launch", "chat.tg >= 1", func(f *Feature) { f.Candidate.Launches = nil }, "inconclusive", true, "no launch of f was measured"},
-		{"no launch of the base", "chat.tg.delta >= 1", func(f *Feature) { f.Parent.Launches = nil }, "inconclusive", true, "no launch of baseline was measured"},
-		{"a launch without it", "chat.tg >= 1", func(f *Feature) { drop(&f.Candidate, 2, "chat.tg") }, "inconclusive", false, "launch f.3 has no chat.tg"},
-		{"NaN", "chat.tg.gain >= 0.1", func(f *Feature) { set(&f.Candidate, 3, "chat.tg", "median", math.NaN()) }, "inconclusive", false, "not a finite number"},
-		{"infinite", "chat.tg.gain >= 0.1", func(f *Feature) { set(&f.Parent, 3, "chat.tg", "median", math.Inf(1)) }, "inconclusive", false, "not a finite number"},
-		{"zero", "chat.tg.gain >= 0.1", func(f *Feature) { set(&f.Parent, 3, "chat.tg", "median", 0) }, "invalid", false, "use .delta"},
-		{"negative", "chat.tg.gain >= 0.1", func(f *Feature) { set(&f.Candidate, 3, "chat.tg", "median", -1) }, "invalid", false, "use .delta"},
-		{"zero in a level", "chat.tg >= 1", func(f *Feature) { set(&f.Candidate, 3, "chat.tg", "median", 0) }, "invalid", false, "values above zero"},
-		{"units of launches", "chat.tg >= 1", func(f *Feature) { unit(&f.Candidate, 2, "req/s") }, "invalid", false, `launch f.3 gives chat.tg in "req/s", earlier ones in "tok/s"`},
+		{"a round twice", "chat.tg.gain >= 0.1", func(f *Feature) {
+			f.Candidate.Launches[3].Round = 3
+		}, "invalid", false, "f has two launches of round 3, f.3 and f.4"},
+		{
+			"a base's round twice", "chat.tg.gain >= 0.1", func(f *Feature) { f.Parent.Launches[0].Round = 3 },
+			"invalid",
+			false, "baseline has two launches of round 3, baseline.1 and baseline.3",
+		},
+		{"no launch", "chat.tg >= 1", func(f *Feature) {
+			f.Candidate.Launches = nil
+		}, "inconclusive", true, "no launch of f was measured"},
+		{
+			"no launch of the base", "chat.tg.delta >= 1", func(f *Feature) { f.Parent.Launches = nil }, "inconclusive",
+			true, "no launch of baseline was measured",
+		},
+		{
+			"a launch without it", "chat.tg >= 1", func(f *Feature) { drop(&f.Candidate, 2, "chat.tg") },
+			"inconclusive",
+			false, "launch f.3 has no chat.tg",
+		},
+		{"NaN", "chat.tg.gain >= 0.1", func(f *Feature) {
+			set(&f.Candidate, 3, "chat.tg", "median", math.NaN())
+		}, "inconclusive", false, "not a finite number"},
+		{
+			"infinite", "chat.tg.gain >= 0.1", func(f *Feature) { set(&f.Parent, 3, "chat.tg", "median", math.Inf(1)) },
+			"inconclusive", false, "not a finite number",
+		},
+		{"zero", "chat.tg.gain >= 0.1", func(f *Feature) {
+			set(&f.Parent, 3, "chat.tg", "median", 0)
+		}, "invalid", false, "use .delta"},
+		{"negative", "chat.tg.gain >= 0.1", func(f *Feature) {
+			set(&f.Candidate, 3, "chat.tg", "median", -1)
+		}, "invalid", false, "use .delta"},
+		{"zero in a level", "chat.tg >= 1", func(f *Feature) {
+			set(&f.Candidate, 3, "chat.tg", "median", 0)
+		}, "invalid", false, "values above zero"},
+		{
+			"units of launches", "chat.tg >= 1", func(f *Feature) { unit(&f.Candidate, 2, "req/s") }, "invalid", false,
+			`launch f.3 gives chat.tg in "req/s", earlier ones in "tok/s"`,
+		},
 		{"units of arms", "chat.tg.gain >= 0.1", func(f *Feature) {
 			for i := range f.Parent.Launches {
 				unit(&f.Parent, i, "")
 			}
 		}, "invalid", false, `launches of f give chat.tg in "tok/s", those of baseline in ""`},
-		{"stale", "chat.tg >= 50 or chat.tg.gain > 0.214", func(f *Feature) { f.Candidate.Launches[0].Stale = true }, "inconclusive", false, "not fresh starts"},
+		{
+			"stale", "chat.tg >= 50 or chat.tg.gain > 0.214", func(f *Feature) { f.Candidate.Launches[0].Stale = true },
+			"inconclusive", false, "not fresh starts",
+		},
 		{"too large", "chat.tg.delta >= 1", func(f *Feature) {
 			for i := range f.Parent.Launches {
 				set(&f.Parent, i, "chat.tg", "median", math.MaxFloat64)
@@ -88,18 +130,84 @@ func TestWholeRanges(t *testing.T) {
 		open      bool
 		says      string
 	}{
-		{"engine.memory_gb.delta <= 2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "upper bound 1.5 GB over all pairs of launches, 3 launches per arm"},
-		{"engine.memory_gb.delta < 1.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "inconclusive", false, "bounds 0.8 GB to 1.5 GB over all pairs of launches, 3 launches per arm: undecided"},
-		{"engine.memory_gb.delta <= 0.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "fail", false, "lower bound 0.8 GB at best, 3 launches per arm"},
-		{"engine.memory_gb.delta <= 2", []float64{10, 10.5}, []float64{9, 9.1}, "inconclusive", true, "2 of at least 3 launches per arm: undecided"},
-		{"engine.memory_gb.delta <= 2", []float64{10, 14}, []float64{9, 9.1}, "inconclusive", false, "2 launches per arm: undecided"},
+		{
+			"engine.memory_gb.delta <= 2",
+			[]float64{10, 10.5, 10.2},
+			[]float64{9, 9.1, 9.2},
+			"pass", false,
+			"upper bound 1.5 GB over all pairs of launches, 3 launches per arm",
+		},
+		{
+			"engine.memory_gb.delta < 1.5",
+			[]float64{10, 10.5, 10.2},
+			[]float64{9, 9.1, 9.2},
+			"inconclusive", false,
+			"bounds 0.8 GB to 1.5 GB over all pairs of launches, 3 launches per arm: undecided",
+		},
+		{
+			"engine.memory_gb.delta <= 0.5",
+			[]float64{10, 10.5, 10.2},
+			[]float64{9, 9.1, 9.2},
+			"fail", false,
+			"lower bound 0.8 GB at best, 3 launches per arm",
+		},
+		{
+			"engine.memory_gb.delta <= 2",
+			[]float64{10, 10.5},
+			[]float64{9, 9.1},
+			"inconclusive", true,
+			"2 of at least 3 launches per arm: undecided",
+		},
+		{
+			"engine.memory_gb.delta <= 2",
+			[]float64{10, 14},
+			[]float64{9, 9.1},
+			"inconclusive", false,
+			"2 launches per arm: undecided",
+		},
 		{"engine.memory_gb.delta <= 0.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1}, "inconclusive", true, ""},
-		{"engine.memory_gb.change <= 0.2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "upper bound +16.7% over all pairs of launches"},
-		{"engine.memory_gb.gain >= 0", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "fail", false, "upper bound -8.7% at best"},
-		{"engine.memory_gb.delta <= 0.1", []float64{1.1, 1.1, 1.1}, []float64{1, 1, 1}, "pass", false, "upper bound 0.1 GB over all pairs of launches"},
-		{"engine.memory_gb.delta < 0.1", []float64{1.1, 1.1, 1.1}, []float64{1, 1, 1}, "fail", false, "lower bound 0.1 GB at best"},
-		{"engine.memory_gb <= 1.05 * engine.memory_gb.base", []float64{21, 21, 21}, []float64{20, 20, 20}, "pass", false, "upper bound +5.0% over all pairs of launches"},
-		{"engine.memory_gb <= 10.5", []float64{10, 10.5, 10.2}, []float64{9}, "pass", false, "upper bound 10.5 GB over all launches, 3 launches"},
+		{
+			"engine.memory_gb.change <= 0.2",
+			[]float64{10, 10.5, 10.2},
+			[]float64{9, 9.1, 9.2},
+			"pass", false,
+			"upper bound +16.7% over all pairs of launches",
+		},
+		{
+			"engine.memory_gb.gain >= 0",
+			[]float64{10, 10.5, 10.2},
+			[]float64{9, 9.1, 9.2},
+			"fail", false,
+			"upper bound -8.7% at best",
+		},
+		{
+			"engine.memory_gb.delta <= 0.1",
+			[]float64{1.1, 1.1, 1.1},
+			[]float64{1, 1, 1},
+			"pass", false,
+			"upper bound 0.1 GB over all pairs of launches",
+		},
+		{
+			"engine.memory_gb.delta < 0.1",
+			[]float64{1.1, 1.1, 1.1},
+			[]float64{1, 1, 1},
+			"fail", false,
+			"lower bound 0.1 GB at best",
+		},
+		{
+			"engine.memory_gb <= 1.05 * engine.memory_gb.base",
+			[]float64{21, 21, 21},
+			[]float64{20, 20, 20},
+			"pass",
+			false, "upper bound +5.0% over all pairs of launches",
+		},
+		{
+			"engine.memory_gb <= 10.5",
+			[]float64{10, 10.5, 10.2},
+			[]float64{9},
+			"pass", false,
+			"upper bound 10.5 GB over all launches, 3 launches",
+		},
 		{"engine.memory_gb <= 9", []float64{10, 10.5, 10.2}, []float64{9}, "fail", false, "lower bound 10 GB at best"},
 	} {
 		ev := with(func(f *Feature) {
@@ -112,7 +220,8 @@ func TestWholeRanges(t *testing.T) {
 			}
 		})
 		got := decided(compiled(t, c.rule), ev)
-		if got.Verdict != c.want || !strings.Contains(got.Reasons[0].String(), c.says) || (len(got.Open) > 0) != c.open {
+		if got.Verdict != c.want || !strings.Contains(got.Reasons[0].String(), c.says) ||
+			(len(got.Open) > 0) != c.open {
 			t.Errorf("%s: %s, open %v: %s", c.rule, got.Verdict, got.Open, got.Reasons[0].String())
 		}
 	}
@@ -144,7 +253,8 @@ func TestDriftUndecides(t *testing.T) {
 		if got.Verdict != c.want || len(got.Open) > 0 {
 			t.Errorf("%s: %s, open %v: %q", c.rule, got.Verdict, got.Open, verdict.Lines(got.Reasons))
 		}
-		if test := got.Comparisons[0].Test; (!test.Note.IsZero()) != (c.want == "inconclusive") || c.want == "inconclusive" && !strings.Contains(got.Reasons[0].String(), "drift") {
+		if test := got.Comparisons[0].Test; (!test.Note.IsZero()) != (c.want == "inconclusive") ||
+			c.want == "inconclusive" && !strings.Contains(got.Reasons[0].String(), "drift") {
 			t.Errorf("%s: %q, %q", c.rule, test.Note.String(), verdict.Lines(got.Reasons))
 		}
 	}
@@ -158,7 +268,8 @@ func TestRangesOfFewLaunches(t *testing.T) {
 		f.Candidate.Launches, f.Parent.Launches = f.Candidate.Launches[:2], f.Parent.Launches[:2]
 	})
 	got := Decide(compileAll(t, "engine.memory_gb.delta <= 2"), ev, s)[0]
-	if got.Verdict != verdict.Inconclusive || len(got.Open) > 0 || !strings.HasSuffix(got.Reasons[0].String(), "2 launches per arm: a verdict needs 3)") {
+	if got.Verdict != verdict.Inconclusive || len(got.Open) > 0 ||
+		!strings.HasSuffix(got.Reasons[0].String(), "2 launches per arm: a verdict needs 3)") {
 		t.Errorf("%s, open %v: %q", got.Verdict, got.Open, verdict.Lines(got.Reasons))
 	}
 }
@@ -190,7 +301,8 @@ func TestResolution(t *testing.T) {
 // those with 3.125, not as a count.
 func TestAverageThatIsWhole(t *testing.T) {
 	for _, length := range []float64{3, 3.125} {
-		if got := decided(compiled(t, "chat.accept_length.gain >= -0.1"), giving("chat.accept_length", always(length, "tokens"))); got.Verdict != verdict.Pass {
+		if got := decided(compiled(t, "chat.accept_length.gain >= -0.1"),
+			giving("chat.accept_length", always(length, "tokens"))); got.Verdict != verdict.Pass {
 			t.Errorf("%v: %s, %s", length, got.Verdict, verdict.Semicolons(got.Reasons))
 		}
 	}
@@ -241,7 +353,8 @@ func TestPrintedTies(t *testing.T) {
 		ev := with(func(f *Feature) {
 			f.Candidate, f.Parent = medians("f", make([]float64, 8)...), medians("baseline", make([]float64, 8)...)
 			for i := range f.Candidate.Launches {
-				f.Candidate.Launches[i].Metrics["command.tg"], f.Parent.Launches[i].Metrics["command.tg"] = launchSummary(c.own, "tok/s"), launchSummary(c.base, "tok/s")
+				f.Candidate.Launches[i].Metrics["command.tg"], f.Parent.Launches[i].Metrics["command.tg"] =
+					launchSummary(c.own, "tok/s"), launchSummary(c.base, "tok/s")
 			}
 		})
 		if got := decided(ofCommand(compiled(t, "chat.tg.gain >= 0.03")), ev); got.Verdict != c.want {
@@ -277,7 +390,8 @@ func TestNoLaterLaunchChangesALook(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 50))
 	var rules []*plans.Rule
 	for _, text := range []string{
-		"chat.tg.gain >= 0.03", "chat.tg >= 21", "chat.tg.delta >= 0.5", "chat.tg.change <= 0.5", "chat.ttft.change <= 0.02", "chat.tg.max >= 40",
+		"chat.tg.gain >= 0.03", "chat.tg >= 21", "chat.tg.delta >= 0.5", "chat.tg.change <= 0.5",
+		"chat.ttft.change <= 0.02", "chat.tg.max >= 40",
 	} {
 		for _, cell := range []string{"chat", "command"} {
 			rule := compiled(t, text)
@@ -336,8 +450,10 @@ func TestNoLaterLaunchChangesALook(t *testing.T) {
 			stopped[whole.Stop]++
 			for n := 1; n < most; n++ {
 				part := at(n)
-				if len(part.Looks) > len(whole.Looks) || !slices.EqualFunc(part.Looks, whole.Looks[:len(part.Looks)], func(a, b stats.Look) bool { return reflect.DeepEqual(a, b) }) {
-					t.Fatalf("%s of %v against %v on %v: at %d\n%+v, at all\n%+v", rule.Name, own, base, on, n, part.Looks, whole.Looks)
+				if len(part.Looks) > len(whole.Looks) || !slices.EqualFunc(part.Looks, whole.Looks[:len(part.Looks)],
+					func(a, b stats.Look) bool { return reflect.DeepEqual(a, b) }) {
+					t.Fatalf("%s of %v against %v on %v: at %d\n%+v, at all\n%+v", rule.Name, own, base, on, n,
+						part.Looks, whole.Looks)
 				}
 				if part.Stop != stats.Open && part.Stop != whole.Stop {
 					t.Fatalf("%s of %v against %v: %s at %d, %s at all", rule.Name, own, base, part.Stop, n, whole.Stop)
@@ -380,36 +496,129 @@ func TestCountsHoldInEveryLaunch(t *testing.T) {
 		want      verdict.Verdict
 		says      string
 	}{
-		{"engine.crashes < 1", []float64{0, 0, 1, 0}, none, "fail", "engine.crashes 1 in launch 3 of 4 (required < 1 in every launch, 1 of 5 starts crashed)"},
-		{"not (engine.crashes >= 1)", []float64{0, 0, 1, 0}, none, "fail", "engine.crashes 1 in launch 3 of 4 (required < 1 in every launch, 1 of 5 starts crashed)"},
-		{"engine.crashes < 1", none, none, "pass", "engine.crashes 0 (required < 1, 4 launches, crash rate below 53% with 95% confidence)"},
-		{"engine.crashes <= 2", []float64{0, 2, 1, 0}, none, "pass", "engine.crashes 0 to 2 (required ≤ 2 in every launch, 4 launches, crash rate below 77% with 95% confidence)"},
-		{"engine.crashes <= 2", []float64{5, 3, 9, 0}, none, "fail", "engine.crashes 9 in launch 3 of 4 (required ≤ 2 in every launch, 17 of 21 starts crashed)"},
-		{"engine.crashes == 1", []float64{1, 1, 1, 2}, none, "fail", "engine.crashes 2 in launch 4 of 4 (required 1 in every launch, 5 of 9 starts crashed)"},
+		{
+			"engine.crashes < 1",
+			[]float64{0, 0, 1, 0},
+			none, "fail",
+			"engine.crashes 1 in launch 3 of 4 (required < 1 in every launch, 1 of 5 starts crashed)",
+		},
+		{
+			"not (engine.crashes >= 1)",
+			[]float64{0, 0, 1, 0},
+			none, "fail",
+			"engine.crashes 1 in launch 3 of 4 (required < 1 in every launch, 1 of 5 starts crashed)",
+		},
+		{
+			"engine.crashes < 1", none, none, "pass",
+			"engine.crashes 0 (required < 1, 4 launches, crash rate below 53% with 95% confidence)",
+		},
+		{
+			"engine.crashes <= 2",
+			[]float64{0, 2, 1, 0},
+			none, "pass",
+			"engine.crashes 0 to 2 (required ≤ 2 in every launch, 4 launches, crash rate below 77% with 95% " +
+				"confidence)",
+		},
+		{
+			"engine.crashes <= 2",
+			[]float64{5, 3, 9, 0},
+			none, "fail",
+			"engine.crashes 9 in launch 3 of 4 (required ≤ 2 in every launch, 17 of 21 starts crashed)",
+		},
+		{
+			"engine.crashes == 1",
+			[]float64{1, 1, 1, 2},
+			none, "fail",
+			"engine.crashes 2 in launch 4 of 4 (required 1 in every launch, 5 of 9 starts crashed)",
+		},
 		{"engine.crashes in [0, 2]", []float64{0, 2, 0}, none, "pass", "0 to 2 (required one of 0, 2 in every launch"},
-		{"engine.crashes not in [1]", []float64{0, 2, 1}, none, "fail", "1 in launch 3 of 3 (required none of 1 in every launch"},
+		{
+			"engine.crashes not in [1]",
+			[]float64{0, 2, 1},
+			none, "fail",
+			"1 in launch 3 of 3 (required none of 1 in every launch",
+		},
 		{"not (engine.crashes in [1])", []float64{0, 2}, none, "pass", "0 to 2 (required none of 1 in every launch"},
-		{"engine.crashes.base == 0", none, []float64{0, 1, 0, 0}, "fail", "engine.crashes.base 1 in launch 2 of 4 (required 0 in every launch"},
-		{"chat.output_tokens <= 105", []float64{0, 0, 1, 0}, none, "fail", "chat.output_tokens 110 tokens in launch 3 of 4 (required ≤ 105 tokens in every launch"},
+		{
+			"engine.crashes.base == 0", none,
+			[]float64{0, 1, 0, 0},
+			"fail",
+			"engine.crashes.base 1 in launch 2 of 4 (required 0 in every launch",
+		},
+		{
+			"chat.output_tokens <= 105",
+			[]float64{0, 0, 1, 0},
+			none, "fail",
+			"chat.output_tokens 110 tokens in launch 3 of 4 (required ≤ 105 tokens in every launch",
+		},
 
-		{"engine.crashes.delta <= 0", none, []float64{0, 1, 0, 0}, "pass", "engine.crashes.delta -1 to 0 (required ≤ 0 for every pair of launches, 4 against 4 launches"},
-		{"engine.crashes.delta <= 0", []float64{2, 3, 2, 2}, []float64{0, 1, 0, 0}, "fail", "engine.crashes.delta 1 to 3 (required ≤ 0 for every pair of launches"},
-		{"engine.crashes.delta <= 0", []float64{0, 1, 0, 0}, none, "inconclusive", "engine.crashes.delta 0 to 1 (required ≤ 0 for every pair of launches, 4 against 4 launches, undecided: true for some launches, false for others)"},
-		{"engine.crashes <= engine.crashes.base", []float64{0, 1, 0, 0}, []float64{1, 1, 2, 1}, "pass", "engine.crashes 0 to 1 (required ≤ engine.crashes.base = 1 to 2 for every pair of launches"},
-		{"engine.crashes <= engine.crashes.base", []float64{0, 1, 0, 0}, []float64{0, 1, 2, 1}, "inconclusive", "undecided: true for some launches"},
-		{"chat.output_tokens.change <= 0.1", []float64{1, 1, 0, 0}, none, "pass", "chat.output_tokens.change +0.0% to +10.0%"},
-		{"chat.output_tokens <= 1.1 * chat.output_tokens.base", []float64{0, 0, 1}, []float64{0, 0, 1}, "pass", "chat.output_tokens 100 to 110 tokens (required ≤ 1.1 * chat.output_tokens.base = 110 to 121 tokens for every pair of launches"},
-		{"2 * chat.output_tokens.delta <= 19", []float64{0, 0, 1}, []float64{0, 0, 1}, "inconclusive", "-20 to 20 tokens (required ≤ 19 tokens for every pair of launches"},
+		{
+			"engine.crashes.delta <= 0", none,
+			[]float64{0, 1, 0, 0},
+			"pass",
+			"engine.crashes.delta -1 to 0 (required ≤ 0 for every pair of launches, 4 against 4 launches",
+		},
+		{
+			"engine.crashes.delta <= 0",
+			[]float64{2, 3, 2, 2},
+			[]float64{0, 1, 0, 0},
+			"fail",
+			"engine.crashes.delta 1 to 3 (required ≤ 0 for every pair of launches",
+		},
+		{
+			"engine.crashes.delta <= 0",
+			[]float64{0, 1, 0, 0},
+			none, "inconclusive",
+			"engine.crashes.delta 0 to 1 (required ≤ 0 for every pair of launches, 4 against 4 launches, undecided: " +
+				"true for some launches, false for others)",
+		},
+		{
+			"engine.crashes <= engine.crashes.base",
+			[]float64{0, 1, 0, 0},
+			[]float64{1, 1, 2, 1},
+			"pass",
+			"engine.crashes 0 to 1 (required ≤ engine.crashes.base = 1 to 2 for every pair of launches",
+		},
+		{
+			"engine.crashes <= engine.crashes.base",
+			[]float64{0, 1, 0, 0},
+			[]float64{0, 1, 2, 1},
+			"inconclusive",
+			"undecided: true for some launches",
+		},
+		{
+			"chat.output_tokens.change <= 0.1",
+			[]float64{1, 1, 0, 0},
+			none, "pass",
+			"chat.output_tokens.change +0.0% to +10.0%",
+		},
+		{
+			"chat.output_tokens <= 1.1 * chat.output_tokens.base",
+			[]float64{0, 0, 1},
+			[]float64{0, 0, 1},
+			"pass",
+			"chat.output_tokens 100 to 110 tokens (required ≤ 1.1 * chat.output_tokens.base = 110 to 121 tokens for " +
+				"every pair of launches",
+		},
+		{
+			"2 * chat.output_tokens.delta <= 19",
+			[]float64{0, 0, 1},
+			[]float64{0, 0, 1},
+			"inconclusive",
+			"-20 to 20 tokens (required ≤ 19 tokens for every pair of launches",
+		},
 	} {
 		got := decided(compiled(t, c.rule), counted(c.own, c.base))
 		if got.Verdict != c.want || !strings.Contains(got.Reasons[0].String(), c.says) {
-			t.Errorf("%s of %v against %v is %s: %q, wanted %s: %s", c.rule, c.own, c.base, got.Verdict, verdict.Lines(got.Reasons), c.want, c.says)
+			t.Errorf("%s of %v against %v is %s: %q, wanted %s: %s", c.rule, c.own, c.base, got.Verdict,
+				verdict.Lines(got.Reasons), c.want, c.says)
 		}
 		if len(got.Open) > 0 {
 			t.Errorf("%s of %v waits for launches that change nothing", c.rule, c.own)
 		}
 		negated := strings.Contains(c.rule, "not ")
-		if holds := got.Comparisons[0].Holds != negated; got.Verdict != verdict.Inconclusive && holds != (got.Verdict == verdict.Pass) {
+		if holds := got.Comparisons[0].Holds != negated; got.Verdict != verdict.Inconclusive &&
+			holds != (got.Verdict == verdict.Pass) {
 			t.Errorf("%s is %s, and holds %v", c.rule, got.Verdict, holds)
 		}
 	}

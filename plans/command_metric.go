@@ -25,7 +25,8 @@ func CommandMetricOf(b *Block) (CommandMetric, *AttrError) {
 // NewCommandMetric is CommandMetricOf, given the content of the block.
 func NewCommandMetric(name, as, unit, better string) (CommandMetric, *AttrError) {
 	p := CommandMetric{As: as, Metric: measure.Metric{
-		Name: name, Unit: unit, Scope: measure.PerRequest, Evidence: "output of the command", Definition: "extracted by the plan's jq expression",
+		Name: name, Unit: unit, Scope: measure.PerRequest, Evidence: "output of the command",
+		Definition: "extracted by the plan's jq expression",
 	}}
 	if b := measure.Better(better); b == measure.Higher || b == measure.Lower {
 		p.Better = b
@@ -40,10 +41,19 @@ func (p *CommandMetric) fromCatalogue(unit, better string) *AttrError {
 	}
 	m, ok := measure.LookupIn(p.As, measure.PerRequest, measure.PerCell)
 	if !ok {
-		return &AttrError{Attr: "as", Code: "unknown-metric", Summary: "Unknown metric", Detail: fmt.Sprintf("A workload has no metric %q. Name one that docs/measuring.md lists, such as tg, pp or ttft, or remove as and write unit and better.", p.As)}
+		return &AttrError{
+			Attr: "as", Code: "unknown-metric", Summary: "Unknown metric",
+			Detail: fmt.Sprintf("A workload has no metric %q. Name one that docs/measuring.md lists, such as tg, pp "+
+				"or ttft, or remove as and write unit and better.", p.As),
+		}
 	}
-	if unit != "" && unit != m.Unit || better != "" && measure.Better(better) != m.Better && (better != "neither" || m.Better != measure.Neither) {
-		return &AttrError{Attr: "as", Code: "invalid-value", Summary: "Another metric", Detail: fmt.Sprintf("%s is in %s, but this is declared in %s, better: %s. Remove unit and better; if the script prints another unit, convert it in jq, as in .seconds * 1000.", p.As, m.Unit, unit, better)}
+	if unit != "" && unit != m.Unit || better != "" && measure.Better(better) != m.Better &&
+		(better != "neither" || m.Better != measure.Neither) {
+		return &AttrError{
+			Attr: "as", Code: "invalid-value", Summary: "Another metric",
+			Detail: fmt.Sprintf("%s is in %s, but this is declared in %s, better: %s. Remove unit and better; if the "+
+				"script prints another unit, convert it in jq, as in .seconds * 1000.", p.As, m.Unit, unit, better),
+		}
 	}
 	p.Unit, p.Better = m.Unit, m.Better
 	return nil

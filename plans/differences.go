@@ -74,9 +74,12 @@ func (p *Plan) Differences(was *Plan) (all []Difference) {
 // blockNames are the plan's names for the model's lists of blocks; those with an empty
 // name are listed directly under their block.
 var blockNames = map[string]string{
-	"engines": "engine", "knobs": "knob", "workloads": "workload", "suites": "suite", "protocols": "protocol", "targets": "target",
-	"phases": "phase", "features": "feature", "criteria": "criterion", "rules": "rule", "values": "value", "levels": "level",
-	"steps": "step", "alternatives": "alternative", "variables": "variable", "attrs": "", "parts": "", "summary": "summary",
+	"engines": "engine", "knobs": "knob", "workloads": "workload", "suites": "suite", "protocols": "protocol",
+	"targets": "target",
+	"phases":  "phase", "features": "feature", "criteria": "criterion", "rules": "rule", "values": "value",
+	"levels": "level",
+	"steps":  "step", "alternatives": "alternative", "variables": "variable", "attrs": "", "parts": "",
+	"summary": "summary",
 }
 
 // lister walks a plan; with blocks it lists each of them before what is in it.

@@ -105,7 +105,10 @@ type Hypothesis struct {
 // Digest is the SHA-256 of what is claimed and why, in hex: a claim with another
 // digest is another claim. White space around its parts does not count.
 func (h *Hypothesis) Digest() string {
-	claim := []any{"mxflow hypothesis v1", strings.TrimSpace(h.Metric), strings.TrimSpace(h.Expect), strings.TrimSpace(h.Because)}
+	claim := []any{
+		"mxflow hypothesis v1", strings.TrimSpace(h.Metric), strings.TrimSpace(h.Expect),
+		strings.TrimSpace(h.Because),
+	}
 	if len(h.Kernels) > 0 {
 		claim = append(claim, h.Kernels)
 	}

@@ -155,27 +155,33 @@ func (p *Plan) CheckMatrix(b *Block) (wrong []AttrError) {
 	}
 	m := &Matrix{}
 	if err := b.Decode(m); err != nil {
-		fail("", "wrong-type", "Not a matrix", "knobs takes lists of values by knob, such as ‹{ moe_kernel = [\"marlin\", \"gemm\"] }›; exclude and include take lists of combinations, such as ‹[{ moe_kernel = \"gemm\", activation = \"mxfp8\" }]›.")
+		fail("", "wrong-type", "Not a matrix",
+			"knobs takes lists of values by knob, such as ‹{ moe_kernel = [\"marlin\", \"gemm\"] }›; exclude and "+
+				"include take lists of combinations, such as ‹[{ moe_kernel = \"gemm\", activation = \"mxfp8\" }]›.")
 		return wrong
 	}
 	if p.Baseline == nil {
-		fail("", "missing-block", "Missing baseline", "Cells are the baseline with other knob values, but the plan has no baseline.")
+		fail("", "missing-block", "Missing baseline",
+			"Cells are the baseline with other knob values, but the plan has no baseline.")
 		return wrong
 	}
 	names := Names(p.Knobs, func(k *Knob) string { return k.Name })
 	for _, name := range slices.Sorted(maps.Keys(m.Knobs)) {
 		k := Find(p.Knobs, func(k *Knob) bool { return k.Name == name })
 		if k == nil {
-			fail("knobs", "unknown-reference", "Unknown knob", "There is no knob %q; the plan has %s.", name, strings.Join(names, ", "))
+			fail("knobs", "unknown-reference", "Unknown knob", "There is no knob %q; the plan has %s.", name,
+				strings.Join(names, ", "))
 			continue
 		}
 		if len(m.Knobs[name]) == 0 {
-			fail("knobs", "empty-value", "Empty list", "Knob %q has no values here. List those to try, out of %s.", name, strings.Join(k.ValueNames(), ", "))
+			fail("knobs", "empty-value", "Empty list", "Knob %q has no values here. List those to try, out of %s.",
+				name, strings.Join(k.ValueNames(), ", "))
 		}
 		for i, v := range m.Knobs[name] {
 			switch {
 			case k.Value(v) == nil:
-				fail("knobs", "unknown-reference", "Unknown value", "Knob %q has no value %q; it has %s.", name, v, strings.Join(k.ValueNames(), ", "))
+				fail("knobs", "unknown-reference", "Unknown value", "Knob %q has no value %q; it has %s.", name, v,
+					strings.Join(k.ValueNames(), ", "))
 			case slices.Contains(m.Knobs[name][:i], v):
 				fail("knobs", "duplicate-entry", "Duplicate value", "%q is already a value of %s. Remove one.", v, name)
 			}
@@ -187,9 +193,11 @@ func (p *Plan) CheckMatrix(b *Block) (wrong []AttrError) {
 			for _, name := range slices.Sorted(maps.Keys(set)) {
 				switch values, ok := m.Knobs[name]; {
 				case !ok:
-					fail(attr, "unknown-reference", "Unknown knob", "The matrix does not vary %q; it varies %s.", name, strings.Join(slices.Sorted(maps.Keys(m.Knobs)), ", "))
+					fail(attr, "unknown-reference", "Unknown knob", "The matrix does not vary %q; it varies %s.", name,
+						strings.Join(slices.Sorted(maps.Keys(m.Knobs)), ", "))
 				case !slices.Contains(values, set[name]):
-					fail(attr, "unknown-reference", "Unknown value", "The matrix does not try %s=%s; it tries %s.", name, set[name], strings.Join(values, ", "))
+					fail(attr, "unknown-reference", "Unknown value", "The matrix does not try %s=%s; it tries %s.",
+						name, set[name], strings.Join(values, ", "))
 				}
 			}
 		}
@@ -199,9 +207,11 @@ func (p *Plan) CheckMatrix(b *Block) (wrong []AttrError) {
 	}
 	switch cells, err := p.MatrixCells(m); {
 	case err != nil:
-		fail("design", "too-many-cells", "Too many cells", "The matrix has %v. Set ‹design = %q›, list fewer values, or exclude some.", err, OneAtATime)
+		fail("design", "too-many-cells", "Too many cells",
+			"The matrix has %v. Set ‹design = %q›, list fewer values, or exclude some.", err, OneAtATime)
 	case len(cells) == 0:
-		fail("knobs", "matrix", "Nothing to combine", "No cell differs from the baseline. List other values, or exclude fewer.")
+		fail("knobs", "matrix", "Nothing to combine",
+			"No cell differs from the baseline. List other values, or exclude fewer.")
 	}
 	return wrong
 }

@@ -212,8 +212,10 @@ const (
 // FingerprintEntries are the entries of a launch's environment fingerprint, besides
 // repo.<name> for each source tree that the plan names.
 var FingerprintEntries = []string{
-	"application_clock", "application_memory_clock", "arch", "arch_level", "cores", "cpu", "cpu_limit", "cuda", "cudnn", "driver",
-	"ecc", "engine_version", "gpu", "host", "image", "kernel", "max_clock", "mem_gib", "mig", "model_revision", "nccl", "nvcc", "os",
+	"application_clock", "application_memory_clock", "arch", "arch_level", "cores", "cpu", "cpu_limit", "cuda",
+	"cudnn", "driver",
+	"ecc", "engine_version", "gpu", "host", "image", "kernel", "max_clock", "mem_gib", "mig", "model_revision",
+	"nccl", "nvcc", "os",
 	"packages", "persistence", "power_limit", "priority", "python", "tokenizer", "torch", "weights",
 }
 

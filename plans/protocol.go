@@ -67,7 +67,8 @@ func (r *Regression) Criteria() (rules []*Rule) {
 				bound = &Bound{Address: metric + against.Suffix() + ".delta", Op: "<=", Limit: r.MaxMemoryIncrease}
 			}
 			rules = append(rules, &Rule{
-				Name: RegressionLevel + " " + metric + against.Suffix(), Expr: fmt.Sprintf("%s %s %v", bound.Address, bound.Op, bound.Limit),
+				Name:  RegressionLevel + " " + metric + against.Suffix(),
+				Expr:  fmt.Sprintf("%s %s %v", bound.Address, bound.Op, bound.Limit),
 				Bound: bound, Range: r.At, ExprRange: r.At,
 			})
 		}

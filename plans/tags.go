@@ -103,7 +103,8 @@ var quoted = regexp.MustCompile(`(^|[^\pL\pN])'([^']+)'`)
 func attrOf(f reflect.StructField) Attr {
 	tag := f.Tag.Get
 	a := Attr{
-		Type: AttrType(tag("type")), Unit: tag("unit"), Ref: tag("ref"), Program: tag("program") == "true", Note: tag("note") == "true", Needs: tag("needs"),
+		Type: AttrType(tag("type")), Unit: tag("unit"), Ref: tag("ref"), Program: tag("program") == "true",
+		Note: tag("note") == "true", Needs: tag("needs"),
 		Doc: quoted.ReplaceAllString(tag("doc"), "$1`$2`"),
 	}
 	a.Filled, a.Unique = tag("filled") == "true", tag("unique") == "true"

@@ -170,7 +170,8 @@ func (w *Workload) Cells() []Cell {
 						c = max(1, c)
 					}
 					for _, r := range orOne(w.Rate) {
-						cells = append(cells, w.cell(measure.Dimensions{Prompt: p, Output: o, Depth: d, Concurrency: c, Rate: r}))
+						cells = append(cells,
+							w.cell(measure.Dimensions{Prompt: p, Output: o, Depth: d, Concurrency: c, Rate: r}))
 					}
 				}
 			}
@@ -200,7 +201,8 @@ func (w *Workload) cell(d measure.Dimensions) Cell {
 	element(w.ConcurrencyList && !w.Open(), "c", strconv.Itoa(d.Concurrency))
 	element(w.RateList, "r", strings.ReplaceAll(strconv.FormatFloat(d.Rate, 'f', -1, 64), ".", "_"))
 	return Cell{
-		Workload: w.Name, Dimensions: d, Requests: w.requestsOf(d.Concurrency, d.Rate), Warmup: w.warmupOf(d.Concurrency),
+		Workload: w.Name, Dimensions: d, Requests: w.requestsOf(d.Concurrency, d.Rate),
+		Warmup:  w.warmupOf(d.Concurrency),
 		Address: address, Label: w.label(d),
 	}
 }

@@ -71,8 +71,10 @@ func TestGraphsOfFeatures(t *testing.T) {
 // TestSiblingsMakeNoCycle: what waits for its siblings never waits for itself, whoever builds on whom.
 func TestSiblingsMakeNoCycle(t *testing.T) {
 	p := planOf(
-		feature("a"), feature("b", on("a")), feature("c", on("a"), at(3)), feature("d", onAccepted, at(1), choosing("1", "2")),
-		feature("e", on("d"), at(2)), feature("f", on("d")), feature("g", at(9), choosing("1", "2"), confirmedOn("big")),
+		feature("a"), feature("b", on("a")), feature("c", on("a"), at(3)),
+		feature("d", onAccepted, at(1), choosing("1", "2")),
+		feature("e", on("d"), at(2)), feature("f", on("d")),
+		feature("g", at(9), choosing("1", "2"), confirmedOn("big")),
 		feature("h", on("g")), feature("i", onAccepted, at(10)), feature("j", at(11)),
 	)
 	must.Get(NewGraph(p))(t)
@@ -84,7 +86,9 @@ func TestTheBaselineWaitsForWhatAllFeaturesWaitFor(t *testing.T) {
 		return &plans.Phase{Name: name, After: after, Steps: steps}
 	}
 	with := func(ph *plans.Phase, feature string) *plans.Phase {
-		ph.Features = []*plans.Feature{{Name: feature, Phase: ph.Name, BuildsOn: plans.BuildsOn{Kind: plans.OnBaseline}}}
+		ph.Features = []*plans.Feature{
+			{Name: feature, Phase: ph.Name, BuildsOn: plans.BuildsOn{Kind: plans.OnBaseline}},
+		}
 		return ph
 	}
 	gated := phase("gated")
@@ -95,12 +99,27 @@ func TestTheBaselineWaitsForWhatAllFeaturesWaitFor(t *testing.T) {
 		phases []*plans.Phase
 		want   []string
 	}{
-		"a phase before":            {[]*plans.Phase{phase("image"), with(phase("a", "image"), "one")}, []string{"phase.image"}},
-		"a chain before":            {[]*plans.Phase{phase("git"), phase("image", "git"), with(phase("a", "image"), "one"), with(phase("b", "a"), "two")}, []string{"phase.git", "phase.image"}},
-		"before one of two":         {[]*plans.Phase{phase("image"), with(phase("a", "image"), "one"), with(phase("b"), "two")}, nil},
-		"merely decided for one":    {[]*plans.Phase{phase("image"), with(phase("a", "image"), "one"), decided}, nil},
-		"with features of its own":  {[]*plans.Phase{with(phase("a"), "one"), phase("image", "a"), with(phase("b", "image"), "two")}, nil},
-		"after a gate, which may":   {[]*plans.Phase{gated, phase("image", "gated"), with(phase("a", "image"), "one")}, nil},
+		"a phase before": {
+			[]*plans.Phase{phase("image"), with(phase("a", "image"), "one")},
+			[]string{"phase.image"},
+		},
+		"a chain before": {[]*plans.Phase{
+			phase("git"), phase("image", "git"),
+			with(phase("a", "image"), "one"), with(phase("b", "a"), "two"),
+		}, []string{"phase.git", "phase.image"}},
+		"before one of two": {[]*plans.Phase{
+			phase("image"), with(phase("a", "image"), "one"),
+			with(phase("b"), "two"),
+		}, nil},
+		"merely decided for one": {[]*plans.Phase{phase("image"), with(phase("a", "image"), "one"), decided}, nil},
+		"with features of its own": {[]*plans.Phase{
+			with(phase("a"), "one"), phase("image", "a"),
+			with(phase("b", "image"), "two"),
+		}, nil},
+		"after a gate, which may": {
+			[]*plans.Phase{gated, phase("image", "gated"), with(phase("a", "image"), "one")},
+			nil,
+		},
 		"steps of the phase itself": {[]*plans.Phase{with(phase("a"), "one")}, nil},
 	}
 	for name, tc := range tests {
@@ -200,8 +219,14 @@ func TestSiblings(t *testing.T) {
 		"another protocol":    {[]*plans.Feature{feature("x"), feature("y", by("slow")), feature("z")}, "x z|y"},
 		"one parent by name":  {[]*plans.Feature{feature("x"), feature("y", on("x")), feature("z", on("x"))}, "x|y z"},
 		"on what is accepted": {[]*plans.Feature{feature("x", onAccepted), feature("y", onAccepted)}, "x|y"},
-		"alternatives of one": {[]*plans.Feature{feature("x", onAccepted, choosing("1", "2")), feature("y", onAccepted)}, "x[1] x[2]|y"},
-		"confirmations":       {[]*plans.Feature{feature("x", confirmedOn("big")), feature("y", confirmedOn("big"))}, "x y"},
+		"alternatives of one": {[]*plans.Feature{
+			feature("x", onAccepted, choosing("1", "2")),
+			feature("y", onAccepted),
+		}, "x[1] x[2]|y"},
+		"confirmations": {
+			[]*plans.Feature{feature("x", confirmedOn("big")), feature("y", confirmedOn("big"))},
+			"x y",
+		},
 		"more than a session": {many, "f0 f1[a] f1[b] f1[c] f2 f3 f4 f5|f6 f7 f8 f9 f10"},
 	} {
 		p := planOf(c.features...)
@@ -238,7 +263,9 @@ func TestSiblings(t *testing.T) {
 }
 
 // checkNames compares which nodes names stand for, and that what stands for none is unknown.
-func checkNames(t *testing.T, g *Graph, nodes func(*Graph, []string) (func(*Node) bool, []string), wants map[string][]string) {
+func checkNames(t *testing.T, g *Graph, nodes func(*Graph, []string) (func(*Node) bool, []string),
+	wants map[string][]string,
+) {
 	t.Helper()
 	for name, want := range wants {
 		is, unknown := nodes(g, []string{name})
@@ -281,7 +308,8 @@ func TestTargetNodes(t *testing.T) {
 // TestTarget: what is left out is not run, keeps what is recorded of it, and a gate that is left out is no pass.
 func TestTarget(t *testing.T) {
 	g := graphOf(t,
-		node(BaselineID, KindQualify), node("a", KindBenchmark, Need{BaselineID, Passed}), node("b", KindBenchmark, Need{BaselineID, Passed}),
+		node(BaselineID, KindQualify), node("a", KindBenchmark, Need{BaselineID, Passed}),
+		node("b", KindBenchmark, Need{BaselineID, Passed}),
 		node("gate", KindGate, Need{"a", Settled}, Need{"b", Settled}),
 	)
 	named := func(name string) func(*Node) bool {
@@ -309,13 +337,15 @@ func TestTarget(t *testing.T) {
 		var left []string
 		for i, n := range g.Nodes {
 			if res.Locked[n.ID].Kind != preview[i].Locked.Kind {
-				t.Errorf("--target %s: %s is %q, and the preview said %q", step.target, n.ID, res.Locked[n.ID].Kind, preview[i].Locked.Kind)
+				t.Errorf("--target %s: %s is %q, and the preview said %q", step.target, n.ID, res.Locked[n.ID].Kind,
+					preview[i].Locked.Kind)
 			}
 			if res.Locked[n.ID].Kind == code.NotTargeted.Kind {
 				left = append(left, n.ID)
 			}
 		}
-		if got := Summarise(res.Result).Verdict; got != step.want || !slices.Equal(steps.started, step.started) || !slices.Equal(left, step.left) {
+		if got := Summarise(res.Result).Verdict; got != step.want || !slices.Equal(steps.started, step.started) ||
+			!slices.Equal(left, step.left) {
 			t.Errorf("--target %s: %s, ran %q, left out %q, want %+v", step.target, got, steps.started, left, step)
 		}
 	}

@@ -23,7 +23,10 @@ func inPhase(phase string, n *Node) *Node {
 // waiverOf is a waiver of the newest decision about a gate, for an hour.
 func waiverOf(m *memory, gate string) *ledger.Waiver {
 	d := m.Latest(gate)
-	return &ledger.Waiver{Node: gate, Attempt: d.Attempt, Verdict: d.Verdict, Reason: "known", By: "kim", Expires: noon.Add(time.Hour)}
+	return &ledger.Waiver{
+		Node: gate, Attempt: d.Attempt, Verdict: d.Verdict, Reason: "known", By: "kim",
+		Expires: noon.Add(time.Hour),
+	}
 }
 
 // TestWaiverUnlocks: a waiver of the decision as it stands unlocks what comes
@@ -42,13 +45,17 @@ func TestWaiverUnlocks(t *testing.T) {
 		overall  verdict.Verdict
 		overrule code.Kind
 	}{
-		"fail":          {verdict.Fail, nil, noon, true, verdict.Waived, "waiver.covers"},
-		"inconclusive":  {verdict.Inconclusive, nil, noon, true, verdict.Waived, "waiver.covers"},
-		"invalid":       {verdict.Invalid, nil, noon, true, verdict.Waived, "waiver.covers"},
-		"expired":       {verdict.Fail, nil, noon.Add(time.Hour), false, verdict.Fail, "waiver.expired"},
-		"revoked":       {verdict.Fail, func(w *ledger.Waiver) { w.Revoked = true }, noon, false, verdict.Fail, "waiver.revoked"},
-		"other attempt": {verdict.Fail, func(w *ledger.Waiver) { w.Attempt = 7 }, noon, false, verdict.Fail, "waiver.of_earlier"},
-		"pass":          {verdict.Pass, nil, noon, true, verdict.Pass, ""},
+		"fail":         {verdict.Fail, nil, noon, true, verdict.Waived, "waiver.covers"},
+		"inconclusive": {verdict.Inconclusive, nil, noon, true, verdict.Waived, "waiver.covers"},
+		"invalid":      {verdict.Invalid, nil, noon, true, verdict.Waived, "waiver.covers"},
+		"expired":      {verdict.Fail, nil, noon.Add(time.Hour), false, verdict.Fail, "waiver.expired"},
+		"revoked": {verdict.Fail, func(w *ledger.Waiver) {
+			w.Revoked = true
+		}, noon, false, verdict.Fail, "waiver.revoked"},
+		"other attempt": {verdict.Fail, func(w *ledger.Waiver) {
+			w.Attempt = 7
+		}, noon, false, verdict.Fail, "waiver.of_earlier"},
+		"pass": {verdict.Pass, nil, noon, true, verdict.Pass, ""},
 	} {
 		v := &verdicts{of: map[string]verdict.Verdict{"phase.a": c.verdict}}
 		m := newMemory()
@@ -81,11 +88,14 @@ func TestWaiverUnlocks(t *testing.T) {
 		if got := preview[1].Locked; !got.Equal(locked) {
 			t.Errorf("%s: the preview locks phase.b because %+v, the run because %+v", name, got, locked)
 		}
-		if overruled.Kind != c.overrule || c.overrule != "" && overruled.Values["by"].Text != "kim" || !overruled.Equal(preview[0].Overruled) {
-			t.Errorf("%s: said is %+v, want %q; the preview says %+v", name, overruled, c.overrule, preview[0].Overruled)
+		if overruled.Kind != c.overrule || c.overrule != "" && overruled.Values["by"].Text != "kim" ||
+			!overruled.Equal(preview[0].Overruled) {
+			t.Errorf("%s: said is %+v, want %q; the preview says %+v", name, overruled, c.overrule,
+				preview[0].Overruled)
 		}
 		s := Summarise(res.Result)
-		if s.Verdict != c.overall || s.Rows[0].Decision.Verdict != c.verdict || (s.Rows[0].Waiver != nil) != (c.overall == verdict.Waived) {
+		if s.Verdict != c.overall || s.Rows[0].Decision.Verdict != c.verdict ||
+			(s.Rows[0].Waiver != nil) != (c.overall == verdict.Waived) {
 			t.Errorf("%s: the run is %s, the row %+v", name, s.Verdict, s.Rows[0])
 		}
 	}
@@ -115,7 +125,10 @@ func TestWaivedIsNotTriedAgain(t *testing.T) {
 		inPhase("b", node("other", KindStep)),
 		inPhase("a", node("phase.a", KindPhase, Need{"step", Settled}, Need{"bench", Settled})),
 	)
-	v := &verdicts{of: map[string]verdict.Verdict{"step": verdict.Fail, "bench": verdict.Invalid, "other": verdict.Fail, "phase.a": verdict.Invalid}}
+	v := &verdicts{of: map[string]verdict.Verdict{
+		"step": verdict.Fail, "bench": verdict.Invalid, "other": verdict.Fail,
+		"phase.a": verdict.Invalid,
+	}}
 	m := newMemory()
 	r := runnerOf(g, m, v.step)
 	now := noon

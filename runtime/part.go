@@ -14,7 +14,10 @@ type Part struct {
 
 // StepPart and FeaturePart name the parts of a phase.
 func StepPart(b *plans.Block) Part {
-	return Part{b.Kind + " " + b.Name, code.Step, code.Of("step.alone", "step {subject} {verdict:did}"), code.StepNotRun}
+	return Part{
+		b.Kind + " " + b.Name, code.Step, code.Of("step.alone", "step {subject} {verdict:did}"),
+		code.StepNotRun,
+	}
 }
 
 func FeaturePart(f *plans.Feature) Part {

@@ -90,7 +90,8 @@ func (r *Runner) Reconcile() ([]*State, error) {
 		}
 		w.open[n.ID] = true
 		w.outcomes[n.ID] = &ledger.Decision{
-			Node: n.ID, Kind: string(n.Kind), Phase: n.Phase, Feature: n.Feature, Verdict: verdict.Pass, Variant: s.variant,
+			Node: n.ID, Kind: string(n.Kind), Phase: n.Phase, Feature: n.Feature, Verdict: verdict.Pass,
+			Variant:  s.variant,
 			Accepted: n.Kind == KindFeature && (n.FeatureBlock == nil || !n.FeatureBlock.Trial),
 		}
 	}
@@ -227,7 +228,10 @@ func (w *walk) derive(n *Node) (*State, Step, *Scope, error) {
 			st.Why = verdict.Say("evidence_changed", "evidence changed")
 		}
 		if w.invalid(n) {
-			st.Decision = &ledger.Decision{Node: n.ID, Kind: string(n.Kind), Verdict: verdict.Invalid, Variant: w.variant(n)}
+			st.Decision = &ledger.Decision{
+				Node: n.ID, Kind: string(n.Kind), Verdict: verdict.Invalid,
+				Variant: w.variant(n),
+			}
 			w.outcomes[n.ID] = st.Decision
 		}
 		s.variant = w.variant(n)
@@ -314,7 +318,10 @@ func (w *walk) decide(n *Node) (*State, error) {
 	} else {
 		began := w.now()
 		if st.Decision == nil {
-			w.emit(Event{Type: "node_started", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Action: Measure, Why: st.Why})
+			w.emit(Event{
+				Type: "node_started", Node: n.ID, Phase: n.Phase, Feature: n.Feature,
+				Action: Measure, Why: st.Why,
+			})
 			d, err := w.do(step, s)
 			if w.ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 				return nil, nil
@@ -389,7 +396,8 @@ func (w *walk) basis(n *Node) string {
 			parts = append(parts, need.On, w.locked[need.On].Key())
 		case DecidesAlone(Kind(d.Kind)) || Kind(d.Kind) == KindBenchmark:
 			parts = append(parts, need.On, d.MeasureKey, d.Verdict, d.Accepted, d.Session, d.Launches, d.Statistics)
-			for _, r := range d.Rules { // by other rules it is another decision, and no waiver of what rests on it stays
+			for _, r := range d.Rules {
+				// by other rules it is another decision, and no waiver of what rests on it stays
 				parts = append(parts, r.Name, r.Expr)
 				for _, c := range r.Comparisons {
 					parts = append(parts, c.Op, c.Right)
@@ -449,7 +457,9 @@ func (w *walk) invalid(n *Node) bool {
 	case KindGate:
 		return slices.ContainsFunc(reads(n), never)
 	case KindPhase:
-		return slices.ContainsFunc(n.PhaseBlock.Features, func(f *plans.Feature) bool { return never(FeatureID(f.Name)) })
+		return slices.ContainsFunc(n.PhaseBlock.Features, func(f *plans.Feature) bool {
+			return never(FeatureID(f.Name))
+		})
 	}
 	return false
 }
@@ -492,7 +502,9 @@ type Summary struct {
 func Summarise(r *Result) Summary {
 	s := Summary{Rows: r.States}
 	var vs []verdict.Verdict
-	leftOut := slices.ContainsFunc(r.States, func(st *State) bool { return Waivable(st.Node.Kind) && st.Locked.Kind == code.NotTargeted.Kind })
+	leftOut := slices.ContainsFunc(r.States, func(st *State) bool {
+		return Waivable(st.Node.Kind) && st.Locked.Kind == code.NotTargeted.Kind
+	})
 	if leftOut {
 		// Nothing shows that these gates pass.
 		vs = append(vs, verdict.Inconclusive)

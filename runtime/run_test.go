@@ -39,7 +39,8 @@ func TestUnlocking(t *testing.T) {
 		{verdict.Error, Settled, true},
 	} {
 		v := &verdicts{of: map[string]verdict.Verdict{"a": c.verdict}}
-		g := graphOf(t, node("a", KindStep), node("b", KindStep, Need{"a", c.mode}), node("c", KindStep, Need{"b", Passed}))
+		g := graphOf(t, node("a", KindStep), node("b", KindStep, Need{"a", c.mode}),
+			node("c", KindStep, Need{"b", Passed}))
 		res := execute(t, runnerOf(g, newMemory(), v.step))
 		must.Equal(t, fmt.Sprint(c.verdict, " ", c.mode), res.Outcomes["b"] != nil, c.runs)
 		if locked := verdict.New(code.Outcome).On("a").Is(c.verdict); !c.runs && !res.Locked["c"].Equal(locked) {
@@ -52,7 +53,8 @@ func TestUnlocking(t *testing.T) {
 func TestLockedSettles(t *testing.T) {
 	v := &verdicts{of: map[string]verdict.Verdict{"a": verdict.Fail}}
 	var why verdict.Reason
-	g := graphOf(t, node("a", KindStep), node("b", KindStep, Need{"a", Passed}), node("c", KindStep, Need{"b", Settled}))
+	g := graphOf(t, node("a", KindStep), node("b", KindStep, Need{"a", Passed}),
+		node("c", KindStep, Need{"b", Settled}))
 	r := runnerOf(g, newMemory(), func(n *Node) (Step, error) {
 		if n.ID != "c" {
 			return v.step(n)
@@ -74,9 +76,11 @@ func TestLockedSettles(t *testing.T) {
 // TestUnknownOutcome: no verdict, an unknown word, an error and a panic are all the verdict error.
 func TestUnknownOutcome(t *testing.T) {
 	for name, run := range map[string]func(context.Context, *Scope) (*ledger.Decision, error){
-		"nil":     func(context.Context, *Scope) (*ledger.Decision, error) { return nil, nil },
-		"empty":   func(context.Context, *Scope) (*ledger.Decision, error) { return &ledger.Decision{}, nil },
-		"unknown": func(context.Context, *Scope) (*ledger.Decision, error) { return &ledger.Decision{Verdict: "ok"}, nil },
+		"nil":   func(context.Context, *Scope) (*ledger.Decision, error) { return nil, nil },
+		"empty": func(context.Context, *Scope) (*ledger.Decision, error) { return &ledger.Decision{}, nil },
+		"unknown": func(context.Context, *Scope) (*ledger.Decision, error) {
+			return &ledger.Decision{Verdict: "ok"}, nil
+		},
 		"error": func(context.Context, *Scope) (*ledger.Decision, error) {
 			return &ledger.Decision{Verdict: verdict.Pass}, errors.New("broke")
 		},
@@ -143,7 +147,10 @@ func TestInterrupt(t *testing.T) {
 // TestRandomGraphs: whatever the graph and the verdicts, every node ends or is locked, one at a time and in the plan's
 // order, none before what it needs, and a second run starts nothing that was decided.
 func TestRandomGraphs(t *testing.T) {
-	words := []verdict.Verdict{verdict.Pass, verdict.Pass, verdict.Pass, verdict.Fail, verdict.Inconclusive, verdict.Invalid, verdict.Error}
+	words := []verdict.Verdict{
+		verdict.Pass, verdict.Pass, verdict.Pass, verdict.Fail, verdict.Inconclusive,
+		verdict.Invalid, verdict.Error,
+	}
 	for seed := range uint64(120) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		nodes := chainOf(2+rng.IntN(30), KindBenchmark)
@@ -237,11 +244,13 @@ func TestPrepare(t *testing.T) {
 		cancel()
 		return ctx.Err()
 	}
-	if res := execute(ctx); !res.Interrupted || res.Outcomes["a"] != nil || ran != 1 || journal.Latest("a").Attempt != 2 {
+	if res := execute(ctx); !res.Interrupted || res.Outcomes["a"] != nil || ran != 1 ||
+		journal.Latest("a").Attempt != 2 {
 		t.Errorf("cancelled: %+v, ran %d times", res, ran)
 	}
 	prepare = func(context.Context) error { return nil }
-	if res := execute(t.Context()); res.Outcomes["a"].Verdict != verdict.Pass || !res.Outcomes["a"].Because.Equal(verdict.New(code.RetryAfter).Is(verdict.Error)) || ran != 2 {
+	if res := execute(t.Context()); res.Outcomes["a"].Verdict != verdict.Pass ||
+		!res.Outcomes["a"].Because.Equal(verdict.New(code.RetryAfter).Is(verdict.Error)) || ran != 2 {
 		t.Errorf("mended: %+v, ran %d times", res.Outcomes["a"], ran)
 	}
 }
@@ -279,19 +288,28 @@ func TestRecorded(t *testing.T) {
 		counts   bool
 		why      code.Kind
 	}{
-		"never done":           {kind: KindBenchmark, key: "m", why: "first"},
-		"a pass":               {kind: KindBenchmark, previous: was(verdict.Pass), key: "m", counts: true},
-		"a fail":               {kind: KindBenchmark, previous: was(verdict.Fail), key: "m", counts: true},
-		"inconclusive":         {kind: KindBenchmark, previous: was(verdict.Inconclusive), key: "m", counts: true},
-		"disturbed":            {kind: KindBenchmark, previous: disturbed, key: "m", why: "retry_after"},
-		"an error":             {kind: KindBenchmark, previous: was(verdict.Error), key: "m", why: "retry_after"},
-		"invalid":              {kind: KindBenchmark, previous: was(verdict.Invalid), key: "m", why: "retry_after"},
-		"no work was done":     {kind: KindBenchmark, previous: derived, key: "m", why: "measurement_changed"},
-		"of something else":    {kind: KindBenchmark, previous: was(verdict.Pass), key: "n", why: "measurement_changed"},
-		"asked for":            {kind: KindBenchmark, previous: was(verdict.Pass), key: "m", forced: true, why: "rerun"},
+		"never done":       {kind: KindBenchmark, key: "m", why: "first"},
+		"a pass":           {kind: KindBenchmark, previous: was(verdict.Pass), key: "m", counts: true},
+		"a fail":           {kind: KindBenchmark, previous: was(verdict.Fail), key: "m", counts: true},
+		"inconclusive":     {kind: KindBenchmark, previous: was(verdict.Inconclusive), key: "m", counts: true},
+		"disturbed":        {kind: KindBenchmark, previous: disturbed, key: "m", why: "retry_after"},
+		"an error":         {kind: KindBenchmark, previous: was(verdict.Error), key: "m", why: "retry_after"},
+		"invalid":          {kind: KindBenchmark, previous: was(verdict.Invalid), key: "m", why: "retry_after"},
+		"no work was done": {kind: KindBenchmark, previous: derived, key: "m", why: "measurement_changed"},
+		"of something else": {
+			kind: KindBenchmark, previous: was(verdict.Pass), key: "n",
+			why: "measurement_changed",
+		},
+		"asked for": {
+			kind: KindBenchmark, previous: was(verdict.Pass), key: "m",
+			forced: true, why: "rerun",
+		},
 		"a step that failed":   {kind: KindStep, previous: was(verdict.Fail), key: "m", why: "retry_after"},
 		"a matrix that failed": {kind: KindStep, block: matrix, previous: was(verdict.Fail), key: "m", counts: true},
-		"below a waived gate":  {kind: KindStep, previous: was(verdict.Fail), key: "m", waived: true, counts: true, why: "gate_waived"},
+		"below a waived gate": {
+			kind: KindStep, previous: was(verdict.Fail), key: "m", waived: true, counts: true,
+			why: "gate_waived",
+		},
 	} {
 		w := &walk{Runner: &Runner{Journal: newMemory()}, waived: map[string]bool{"p": c.waived}}
 		n := &Node{ID: "n", Kind: c.kind, Phase: "p", StepBlock: c.block}
@@ -302,14 +320,16 @@ func TestRecorded(t *testing.T) {
 	}
 	moved := verdict.Say("moved", "the branch moved")
 	w := &walk{Runner: &Runner{Journal: newMemory()}}
-	if _, why := (&Scope{Node: &Node{Kind: KindStep}, Previous: was(verdict.Pass), w: w}).Recorded("n", moved); len(why.Causes) != 1 || !why.Causes[0].Equal(moved) {
+	if _, why := (&Scope{Node: &Node{Kind: KindStep}, Previous: was(verdict.Pass), w: w}).Recorded("n",
+		moved); len(why.Causes) != 1 || !why.Causes[0].Equal(moved) {
 		t.Errorf("what changed is lost: %+v", why)
 	}
 }
 
 // TestPart: a phase names its steps and features by what they are, whatever words people named them by.
 func TestPart(t *testing.T) {
-	step, feature := StepPart(&plans.Block{Kind: "exec", Name: "build: pass"}), FeaturePart(&plans.Feature{Name: "gemm"})
+	step, feature := StepPart(&plans.Block{Kind: "exec", Name: "build: pass"}),
+		FeaturePart(&plans.Feature{Name: "gemm"})
 	below := verdict.New(code.Outcome).On("gemm").Is(verdict.Invalid)
 	for _, c := range []struct {
 		got     verdict.Reason
@@ -325,7 +345,8 @@ func TestPart(t *testing.T) {
 		{feature.AloneOutcome(verdict.Error), "feature.alone", "gemm", verdict.Error, nil},
 		{feature.NotRun(below), code.FeatureNotRun.Kind, "gemm", "", []verdict.Reason{below}},
 	} {
-		if c.got.Kind != c.code || c.got.Subject != c.subject || c.got.Verdict != c.verdict || !reflect.DeepEqual(c.got.Causes, c.causes) {
+		if c.got.Kind != c.code || c.got.Subject != c.subject || c.got.Verdict != c.verdict ||
+			!reflect.DeepEqual(c.got.Causes, c.causes) {
 			t.Errorf("%+v, want %+v", c.got, c)
 		}
 	}
@@ -338,13 +359,24 @@ func TestEventsCarryReasons(t *testing.T) {
 		"{error}",
 		verdict.Text("error", "312 of 400 are wrong"))}}
 	in := verdict.Input{Path: "gemm.tg.gain", Missing: kernels.Reason()}
-	slow := verdict.Rule{Name: "slow", Role: verdict.RoleCriterion, Verdict: verdict.Invalid, Inputs: []verdict.Input{in}, Reasons: []verdict.Reason{in.Absence()}}
-	decisions := map[string]ledger.Decision{
-		"other":  {Verdict: verdict.Invalid, Levels: []ledger.Level{kernels}, Rules: []verdict.Rule{slow}, Reasons: []verdict.Reason{kernels.WithoutCauses()}},
-		"joined": {Verdict: verdict.Invalid, Reasons: []verdict.Reason{verdict.New(code.NotConfirmed).On("vllm.prod").Is(verdict.Invalid).From(slow.Reason())}},
-		"plain":  {Verdict: verdict.Pass},
+	slow := verdict.Rule{
+		Name: "slow", Role: verdict.RoleCriterion, Verdict: verdict.Invalid,
+		Inputs: []verdict.Input{in}, Reasons: []verdict.Reason{in.Absence()},
 	}
-	g := graphOf(t, node("other", KindCriteria), node("joined", KindFeature, Need{"other", Settled}), node("plain", KindStep))
+	decisions := map[string]ledger.Decision{
+		"other": {
+			Verdict: verdict.Invalid, Levels: []ledger.Level{kernels}, Rules: []verdict.Rule{slow},
+			Reasons: []verdict.Reason{kernels.WithoutCauses()},
+		},
+		"joined": {
+			Verdict: verdict.Invalid,
+			Reasons: []verdict.Reason{verdict.New(code.NotConfirmed).On("vllm.prod").Is(verdict.Invalid).
+				From(slow.Reason())},
+		},
+		"plain": {Verdict: verdict.Pass},
+	}
+	g := graphOf(t, node("other", KindCriteria), node("joined", KindFeature, Need{"other", Settled}),
+		node("plain", KindStep))
 	var mu sync.Mutex
 	got := map[string][]verdict.Reason{}
 	r := runnerOf(g, newMemory(), func(n *Node) (Step, error) {
@@ -442,7 +474,10 @@ func graphOf(t testing.TB, nodes ...*Node) *Graph {
 }
 
 func node(id string, kind Kind, needs ...Need) *Node {
-	return &Node{ID: id, Kind: kind, Needs: needs, PhaseBlock: &plans.Phase{Gate: &plans.Gate{}}, FeatureBlock: &plans.Feature{}}
+	return &Node{
+		ID: id, Kind: kind, Needs: needs, PhaseBlock: &plans.Phase{Gate: &plans.Gate{}},
+		FeatureBlock: &plans.Feature{},
+	}
 }
 
 // verdicts gives each node the verdict that the map names, pass where it names none, and notes the order of starts.
@@ -483,7 +518,14 @@ type executed struct {
 }
 
 func byNode(res *Result) *executed {
-	out := &executed{res, map[string]*ledger.Decision{}, map[string]bool{}, map[string]verdict.Reason{}, map[string]*ledger.Waiver{}, map[string]verdict.Reason{}}
+	out := &executed{
+		res,
+		map[string]*ledger.Decision{},
+		map[string]bool{},
+		map[string]verdict.Reason{},
+		map[string]*ledger.Waiver{},
+		map[string]verdict.Reason{},
+	}
 	for _, st := range res.States {
 		id := st.Node.ID
 		if st.Decision != nil {

@@ -31,7 +31,8 @@ func TargetNodes(g *Graph, names []string) (func(*Node) bool, []string) {
 // onlyAfter reports whether n waits for another node without resting on it: a benchmark
 // waits for its siblings' qualifications, to know which share its session.
 func (n *Node) onlyAfter(other *Node) bool {
-	return n.Kind == KindBenchmark && other.Kind == KindQualify && other.ID != BaselineID && other.FeatureBlock.Name != n.FeatureBlock.Name
+	return n.Kind == KindBenchmark && other.Kind == KindQualify && other.ID != BaselineID &&
+		other.FeatureBlock.Name != n.FeatureBlock.Name
 }
 
 // excludedBy is the reason that a node is not run because a person named others; no fact if

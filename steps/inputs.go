@@ -105,7 +105,8 @@ func FilesOf(loaded *load.Result) map[string]string {
 func secretFile(name string) bool {
 	base := path.Base(name)
 	words := strings.NewReplacer("-", "_", ".", "_", " ", "_")
-	return redact.SecretName(words.Replace(base)) || redact.SecretName(words.Replace(strings.TrimSuffix(base, path.Ext(base))))
+	return redact.SecretName(words.Replace(base)) ||
+		redact.SecretName(words.Replace(strings.TrimSuffix(base, path.Ext(base))))
 }
 
 // sharesWith reports whether a text has something of a secret in it: all of it, the
@@ -122,7 +123,8 @@ func sharesWith(text string, secrets []string) bool {
 		if s = strings.TrimSpace(s); s == "" {
 			continue
 		}
-		if s == text || whole.Text(s) != s || slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) }) {
+		if s == text || whole.Text(s) != s ||
+			slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) }) {
 			return true
 		}
 	}

@@ -31,16 +31,22 @@ engine "embedded" "tiny" {
 }
 `
 	env := map[string]string{
-		"MXFLOW_VAR_key": "correct horse", "MXFLOW_VAR_hf_token": "abcdef", "MXFLOW_VAR_hub": "ghijkl", "MXFLOW_VAR_part": "correct",
+		"MXFLOW_VAR_key": "correct horse", "MXFLOW_VAR_hf_token": "abcdef", "MXFLOW_VAR_hub": "ghijkl",
+		"MXFLOW_VAR_part":  "correct",
 		"MXFLOW_VAR_whole": "x correct horse x", "MXFLOW_VAR_threads": "8", "HOST": "node7", "MY_SECRET": "mnopqr",
 	}
-	loaded := load.Bytes("plan.hcl", []byte(src), Registry(), load.Options{Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }})
+	loaded := load.Bytes("plan.hcl", []byte(src), Registry(), load.Options{Env: func(name string) (string, bool) {
+		v, ok := env[name]
+		return v, ok
+	}})
 	in, err := InputsOf(loaded, func(text string) (string, error) { return "mark of " + runtime.Digest(text), nil })
 	must.Do(t, err)
-	if got := strings.Join(slices.Sorted(maps.Keys(in.Sealed)), " "); got != "env.MY_SECRET var.hf_token var.hub var.key var.part var.whole" {
+	if got := strings.Join(slices.Sorted(maps.Keys(in.Sealed)),
+		" "); got != "env.MY_SECRET var.hf_token var.hub var.key var.part var.whole" {
 		t.Errorf("sealed are %s", got)
 	}
-	if !maps.Equal(in.Variables, map[string]string{"threads": `"8"`}) || !maps.Equal(in.Env, map[string]string{"HOST": "node7"}) {
+	if !maps.Equal(in.Variables, map[string]string{"threads": `"8"`}) ||
+		!maps.Equal(in.Env, map[string]string{"HOST": "node7"}) {
 		t.Errorf("%v, %v", in.Variables, in.Env)
 	}
 	if in.Sealed["var.key"] == in.Sealed["var.part"] {
@@ -52,9 +58,11 @@ engine "embedded" "tiny" {
 // plan takes it out of the file.
 func TestFilesOfHaveNoSecrets(t *testing.T) {
 	files := map[string]string{
-		"a.txt": "hf_of_the_hub\n", "b.json": `{"user": "kim", "pass": "pass-of-the-store"}`, "c.txt": "colon-of-kim", "d.env": "HOST=here\nWORD=word-of-many\n",
-		"e.txt": "of_th", "f.txt": "abc\n", "g.txt": "given \"sensitive\" one", "hf-token.txt": "by its name", "server.key": "by its ending",
-		"unit.txt": "tok/s\n", "keys.txt": "no secret at all", "empty.txt": "",
+		"a.txt": "hf_of_the_hub\n", "b.json": `{"user": "kim", "pass": "pass-of-the-store"}`, "c.txt": "colon-of-kim",
+		"d.env": "HOST=here\nWORD=word-of-many\n",
+		"e.txt": "of_th", "f.txt": "abc\n", "g.txt": "given \"sensitive\" one", "hf-token.txt": "by its name",
+		"server.key": "by its ending",
+		"unit.txt":   "tok/s\n", "keys.txt": "no secret at all", "empty.txt": "",
 	}
 	const src = `plan "s" {}
 locals { plain = [file("e.txt"), file("hf-token.txt"), file("server.key"), file("unit.txt"), file("keys.txt"), file("empty.txt")] }
@@ -93,7 +101,8 @@ engine "embedded" "tiny" {
 func TestDatasetsAndSuitesOfRealLevels(t *testing.T) {
 	dir := t.TempDir()
 	must.Write(t, filepath.Join(dir, "bad.jsonl"), "{\"prompt\": \"a\"}\n{\"promt\": \"b\"}\n")
-	const head = "plan \"p\" {}\nworkload \"chat\" {\n  prompt_tokens = 8\n  output_tokens = 8\n}\nsuite \"all\" {\n  workloads = [workload.chat]\n}\n"
+	const head = "plan \"p\" {}\nworkload \"chat\" {\n  prompt_tokens = 8\n  output_tokens = 8\n}\nsuite \"all\" {\n " +
+		" workloads = [workload.chat]\n}\n"
 	level := func(body string) string {
 		return head + "protocol \"standard\" {\n  level \"benchmark\" {\n" + body + "\n  }\n}\n"
 	}
@@ -105,7 +114,10 @@ func TestDatasetsAndSuitesOfRealLevels(t *testing.T) {
 		level("suite = workload.chat"):                          "Wrong kind of reference",
 		level("launches = 3"):                                   "Missing workloads",
 		head + "workload \"d\" {\n  output_tokens = 4\n  dataset {\n    file = \"bad.jsonl\"\n  }\n}\n": "bad.jsonl:2",
-		level("suite = suite.all") + "engine \"command\" \"c\" {\n  process {\n    command = [\"true\"]\n  }\n  metric \"s\" {\n    jq = \".s\"\n    unit = \"s\"\n    better = \"lower\"\n  }\n}\nbaseline {\n  engine = engine.command.c\n  protocol = protocol.standard\n}\n": "Workloads for a command",
+		level("suite = suite.all") +
+			"engine \"command\" \"c\" {\n  process {\n    command = [\"true\"]\n  }\n  metric \"s\" {\n    jq = " +
+			"\".s\"\n    unit = \"s\"\n    better = \"lower\"\n  }\n}\nbaseline {\n  engine = engine.command.c\n " +
+			" protocol = protocol.standard\n}\n": "Workloads for a command",
 	} {
 		res := load.Bytes(filepath.Join(dir, "plan.hcl"), []byte(src), Registry(), load.Options{})
 		errs := res.Diagnostics.Errs()
@@ -177,7 +189,9 @@ func TestKnobCommand(t *testing.T) {
 
 // A server that somebody else runs has no command to replace.
 func TestKnobCommandCannotReachAnEndpoint(t *testing.T) {
-	text := strings.Replace(commandPlan, "  args = [\"--all\"]\n  process {\n    command = [\"./old\", \"--port\", \"{port}\"]\n    port    = 8123\n  }", "  endpoint {\n    url = \"http://localhost:8000\"\n  }", 1)
+	text := strings.Replace(commandPlan,
+		"  args = [\"--all\"]\n  process {\n    command = [\"./old\", \"--port\", \"{port}\"]\n    port    = 8123\n  }",
+		"  endpoint {\n    url = \"http://localhost:8000\"\n  }", 1)
 	res := load.Bytes("plan.hcl", []byte(text), Registry(), load.Options{})
 	if res.OK() || !strings.Contains(res.Diagnostics.Error(), "args and command of value") {
 		t.Errorf("a command for an endpoint: %v", res.Diagnostics.Error())

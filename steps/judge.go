@@ -25,7 +25,9 @@ func NewJudge(st *store.Store) *Judge {
 }
 
 // ProgramNumbers are the numbers that a step's program printed; false of a step that reads none.
-func (j *Judge) ProgramNumbers(b *plans.Block, l *ledger.Launch) (found map[string]measure.Summary, reads bool, err error) {
+func (j *Judge) ProgramNumbers(b *plans.Block, l *ledger.Launch) (found map[string]measure.Summary,
+	reads bool, err error,
+) {
 	if kind, known := work.Kinds[b.Kind]; !known || kind.Schema.Finds == nil || l.Output == "" {
 		return nil, false, nil
 	}

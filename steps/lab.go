@@ -46,7 +46,10 @@ func (l *Lab) Step(n *runtime.Node) (runtime.Step, error) {
 		return l.Sessions.Step(n)
 	}
 	if kind, ok := work.Kinds[n.StepBlock.Kind]; ok {
-		site := &work.Site{Plan: l.Variants.Plan, Store: l.Launches.Store, Owner: l.Launches.Owner, RunDir: l.Launches.RunDir, Redact: l.Launches.Redact, Seal: l.Variants.Seal}
+		site := &work.Site{
+			Plan: l.Variants.Plan, Store: l.Launches.Store, Owner: l.Launches.Owner,
+			RunDir: l.Launches.RunDir, Redact: l.Launches.Redact, Seal: l.Variants.Seal,
+		}
 		return building{kind.Make(site, n.StepBlock), l.Variants.Retake}, nil
 	}
 	if n.StepBlock.Kind == plans.CompareStep || n.StepBlock.Kind == plans.MatrixStep {

@@ -53,7 +53,8 @@ func TestAA(t *testing.T) {
 			t.Error("what was measured did not count, which shows nothing")
 		}
 	}
-	must.Equal(t, "applies that fail or are inconclusive", ended[verdict.ExitFail]+ended[verdict.ExitInconclusive], times)
+	must.Equal(t, "applies that fail or are inconclusive", ended[verdict.ExitFail]+ended[verdict.ExitInconclusive],
+		times)
 	t.Logf("of %d applies that change nothing: %v by exit status", times, ended)
 }
 
@@ -107,5 +108,6 @@ func TestQuickstartBesideOthers(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d applies: %v by exit status; %d launches, and %d that the machine disturbed", times, ended, launches, replaced)
+	t.Logf("%d applies: %v by exit status; %d launches, and %d that the machine disturbed", times, ended,
+		launches, replaced)
 }

@@ -65,7 +65,8 @@ Exit status: 0 pass, 1 refused before anything started, 2 fail or invalid,
 			}
 			switch {
 			case len(args) > 1:
-				return fmt.Errorf("%q is one argument too many: name one plan, and the arguments of servers after --", args[1])
+				return fmt.Errorf("%q is one argument too many: name one plan, and the arguments of servers after --",
+					args[1])
 			case len(q.Server) > 0 && (len(q.Images) == 0 || len(args) > 0):
 				return errors.New("arguments after -- are for the servers of two images without a plan")
 			case c.Flags().Changed("launches") && q.Launches == 0:
@@ -73,7 +74,8 @@ Exit status: 0 pass, 1 refused before anything started, 2 fail or invalid,
 			case len(args) == 1:
 				return askOfPlan(c, a, &q, args[0], load.Options{Inputs: vars, Suite: suite}, rerun, reuse, dryRun)
 			case len(vars) > 0 || suite != "" || q.Source != "":
-				return errors.New("--var, --suite and --repo are of a plan: name it, as in mxflow ab plan.hcl --ref main --ref my-branch")
+				return errors.New("--var, --suite and --repo are of a plan: name it, as in mxflow ab plan.hcl --ref " +
+					"main --ref my-branch")
 			}
 			q.CommandLine, q.Again = abLines(c.Flags(), "", q.Server)
 			q.Named = c.Flags().Changed("gpus")
@@ -95,7 +97,8 @@ Exit status: 0 pass, 1 refused before anything started, 2 fail or invalid,
 	f.StringArrayVar(&q.Refs, "ref", nil, "`REF` of A, then of B: commit, branch or tag (with a plan)")
 	f.StringArrayVar(&q.Pins, "pins", nil, "`FILE` of package pins of A, then of B (with a plan)")
 	f.StringVar(&q.Source, "repo", "", repoUsage)
-	f.StringVar(&q.GPUs, "gpus", "", "`GPUS` for containers: all, amd, a number, device=0,1 (default: all that there are)")
+	f.StringVar(&q.GPUs, "gpus", "",
+		"`GPUS` for containers: all, amd, a number, device=0,1 (default: all that there are)")
 	varFlag(c, &vars)
 	suiteFlag(c, &suite)
 	f.StringVar(&q.URL, "url", "", "`URL` that both listen on, for commands with a fixed port")
@@ -108,7 +111,8 @@ Exit status: 0 pass, 1 refused before anything started, 2 fail or invalid,
 	f.IntVar(&q.Concurrency, "concurrency", 1, concurrencyUsage)
 	f.IntVar(&q.Requests, "requests", 0, requestsUsage)
 	f.IntVar(&q.Warmup, "warmup", 0, warmupUsage)
-	f.StringVar(&q.Metric, "metric", "tg", "`METRIC` that is compared: tg, pp, ttft, tpot, itl, e2e, tg_total or pp_total")
+	f.StringVar(&q.Metric, "metric", "tg",
+		"`METRIC` that is compared: tg, pp, ttft, tpot, itl, e2e, tg_total or pp_total")
 	f.StringVar(&q.Claimed, "claim", "",
 		"`CHANGE` that B must show: +10% is at least 10% better, -3% at most 3% worse (default -3%)")
 	f.IntVar(&q.Launches, "launches", 0, fmt.Sprintf("maximum launches of each (default: %d)", ab.UsualLaunches))
@@ -123,11 +127,13 @@ Exit status: 0 pass, 1 refused before anything started, 2 fail or invalid,
 	f.StringSliceVar(&q.Accept, "accept", nil,
 		"`NAMES` of what may differ between the launches: repo.vllm, packages, …")
 	f.StringVar(&q.Answers, "answers", "checked",
-		"`HOW` answers are judged: checked: B must answer as A does; a share such as 0.9, where B changes answers on purpose; or unchecked")
+		"`HOW` answers are judged: checked: B must answer as A does; a share such as 0.9, where B changes answers on "+
+			"purpose; or unchecked")
 	f.StringVar(&q.Eval, "eval", "",
 		"`FILE` of questions with answers (JSON lines): B may lose at most 2 points of accuracy")
 	f.StringVar(&q.Caches, "caches", "own",
-		"compiler `CACHES`: own (kept between the launches of a command), pinned (with what it timed and chose) or cold")
+		"compiler `CACHES`: own (kept between the launches of a command), pinned (with what it timed and chose) or "+
+			"cold")
 	f.DurationVar(&q.MaxLag, "max-lag", 0, maxLagUsage)
 	f.BoolVar(&rerun, "rerun", false, "measure everything again")
 	reuseFlag(c, &reuse)
@@ -145,7 +151,9 @@ Exit status: 0 pass, 1 refused before anything started, 2 fail or invalid,
 }
 
 // askOfPlan compares two versions of a plan's engine.
-func askOfPlan(c *cobra.Command, a *app, q *ab.Question, path string, of load.Options, rerun, reuse, dryRun bool) (err error) {
+func askOfPlan(c *cobra.Command, a *app, q *ab.Question, path string, of load.Options,
+	rerun, reuse, dryRun bool,
+) (err error) {
 	c.Flags().Visit(func(f *pflag.Flag) {
 		own := slices.Contains([]string{"Servers", "Workload", "Evidence"}, strings.Join(f.Annotations[flagGroup], ""))
 		if err == nil && own && f.Name != "accept" {
@@ -165,7 +173,8 @@ func askOfPlan(c *cobra.Command, a *app, q *ab.Question, path string, of load.Op
 	own := filepath.Join(loaded.Plan.Dir, store.DirName)
 	if plans.SameFile(own, a.state) ||
 		filepath.Base(a.state) == store.DirName && plans.SameFile(filepath.Join(a.state, ".."), loaded.Plan.Dir) {
-		return fmt.Errorf("--state: %s is for what the plan itself decides: leave --state out, and the comparison gets a folder of its own", a.state)
+		return fmt.Errorf("--state: %s is for what the plan itself decides: leave --state out, and the comparison "+
+			"gets a folder of its own", a.state)
 	}
 	if st, err := store.OpenReadOnly(own); err == nil { // only a hint depends on it
 		q.Noise = decide.OnRecord(loaded.Plan, st.Records(), q.Cell+"."+q.Claim.Metric.Name, q.Most())
@@ -219,7 +228,10 @@ func runAB(ctx context.Context, a *app, q *ab.Question, rerun, reuse, dryRun boo
 func applyAB(ctx context.Context, a *app, q *ab.Question, at ab.Place, of load.Options, rerun, reuse bool) error {
 	// The plan is mxflow's own, so its warnings would point to a file that the user did
 	// not write.
-	run := applying{path: at.Plan, load: of, reuse: reuse, state: at.State, watch: newProgress(a, false), report: a.errorsOnly}
+	run := applying{
+		path: at.Plan, load: of, reuse: reuse, state: at.State, watch: newProgress(a, false),
+		report: a.errorsOnly,
+	}
 	if rerun {
 		run.rerun = []string{"all"}
 	}

@@ -45,7 +45,9 @@ func (a *app) load(path string, opts load.Options) (*load.Result, *runtime.Graph
 }
 
 // loadReporting is load with another way to report what is wrong with a plan.
-func (a *app) loadReporting(path string, opts load.Options, report func(*lang.Findings)) (*load.Result, *runtime.Graph, error) {
+func (a *app) loadReporting(path string, opts load.Options, report func(*lang.Findings)) (*load.Result,
+	*runtime.Graph, error,
+) {
 	res := a.loadSilently(path, opts)
 	if len(res.Diagnostics) > 0 {
 		report(&res.Findings)
@@ -111,7 +113,8 @@ func (a *app) planOf(args []string) (string, error) {
 	case 0:
 		return "", errors.New("no plan given, and none in this folder: give its file, or create one with mxflow init")
 	}
-	return "", fmt.Errorf("no plan is named and this folder has several (%s): name one of them", strings.Join(found, ", "))
+	return "",
+		fmt.Errorf("no plan is named and this folder has several (%s): name one of them", strings.Join(found, ", "))
 }
 
 // planBlock identifies a file as a plan rather than a part of one.
@@ -153,14 +156,16 @@ func (a *app) reader(args []string) (*store.Store, error) {
 	case a.state != "":
 		what = "Check the path in --state, or"
 	case len(args) == 0:
-		return nil, fmt.Errorf("nothing was applied here: %s has no ledger. Name the plan, or the directory with --state", dir)
+		return nil,
+			fmt.Errorf("nothing was applied here: %s has no ledger. Name the plan, or the directory with --state", dir)
 	}
 	return nil, fmt.Errorf("nothing was applied here: %s has no ledger. %s %w", dir, what, store.ErrApplyFirst)
 }
 
 // errLedgerGone is the error for a state directory that lost its ledger, unlike one where
 // nothing was applied.
-var errLedgerGone = errors.New("its checkpoint shows that there was one; restore it from a copy, or start a new state directory")
+var errLedgerGone = errors.New(
+	"its checkpoint shows that there was one; restore it from a copy, or start a new state directory")
 
 func ledgerGone(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "ledger.checkpoint")); err != nil {

@@ -175,7 +175,9 @@ func applyPlan(ctx context.Context, a *app, q applying) (*apply.Result, error) {
 }
 
 // run applies what was loaded until soft ends, or a seal's budget is used up.
-func (q applying) run(soft, hard context.Context, a *app, loaded *load.Result, g *runtime.Graph) (*apply.Result, error) {
+func (q applying) run(soft, hard context.Context, a *app, loaded *load.Result, g *runtime.Graph) (*apply.Result,
+	error,
+) {
 	if q.budget != nil {
 		limited, watch, done := q.budget.Watch(soft, q.watch)
 		defer done()

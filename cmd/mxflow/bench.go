@@ -66,7 +66,8 @@ invalid (exit status 2; 3 if only this machine is the cause).`,
 	f.StringVar(&b.API, "api", "completions", apiUsage)
 	f.StringVar(&b.KeyEnv, "api-key-env", "", "environment `VARIABLE` that holds the API key")
 	f.StringToStringVar(&b.SLO, "slo", nil, "limits, `METRIC=TIME,…`, of a good request, such as ttft=300ms,tpot=50ms")
-	f.StringVar(&b.Coherence, "coherence", "absolute", "`CHECK` of answers: absolute: they must read as text; off: random weights")
+	f.StringVar(&b.Coherence, "coherence", "absolute",
+		"`CHECK` of answers: absolute: they must read as text; off: random weights")
 	f.DurationVar(&b.MaxLag, "max-lag", 0, maxLagUsage)
 	markdownFlag(c, &b.Format)
 	a.jsonFlag(c)

@@ -90,11 +90,14 @@ func TestBenchHints(t *testing.T) {
 		case r.URL.Path != "/v1/completions":
 			http.NotFound(w, r)
 		case strings.Contains(string(body), "ignore_eos"):
-			http.Error(w, `{"detail":[{"loc":["body","ignore_eos"],"msg":"Extra inputs are not permitted"}]}`, http.StatusUnprocessableEntity)
+			http.Error(w, `{"detail":[{"loc":["body","ignore_eos"],"msg":"Extra inputs are not permitted"}]}`,
+				http.StatusUnprocessableEntity)
 		default:
 			w.Header().Set("Content-Type", "text/event-stream")
 			fmt.Fprint(w, `data: {"choices":[{"index":0,"text":" The river","finish_reason":"stop"}]}`, "\n\n")
-			fmt.Fprintf(w, "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n", 1+len(strings.Fields(string(body))))
+			fmt.Fprintf(w,
+				"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n",
+				1+len(strings.Fields(string(body))))
 		}
 	}))
 	defer server.Close()
@@ -102,7 +105,10 @@ func TestBenchHints(t *testing.T) {
 		{"", "the server does not list its models: "},
 		{"--model m", "--stop-at-eos"},
 	} {
-		args := append([]string{"bench", server.URL + "/v1", "--pp", "16", "--tg", "4", "--requests", "1", "--runs", "1", "--max-lag", "1m"}, strings.Fields(c.args)...)
+		args := append([]string{
+			"bench", server.URL + "/v1", "--pp", "16", "--tg", "4", "--requests", "1", "--runs",
+			"1", "--max-lag", "1m",
+		}, strings.Fields(c.args)...)
 		exit, out := program(t, "", nil, args...)
 		if exit != verdict.ExitBroken || !strings.Contains(out, c.want) || strings.Contains(out, "bench.p16") {
 			t.Errorf("%s: %d\n%s\nwant %q", c.args, exit, out, c.want)

@@ -96,7 +96,8 @@ func (q *bisectFlags) run(ctx context.Context, a *app) error {
 		return err
 	}
 	if cells := loaded.Plan.SentCells(); q.rule == "" && len(cells) != 1 {
-		return fmt.Errorf("say what bad breaks, as the plan sends %d loads: --rule '%s.tg.gain >= -3%%'", len(cells), append(cells, "WORKLOAD")[0])
+		return fmt.Errorf("say what bad breaks, as the plan sends %d loads: --rule '%s.tg.gain >= -3%%'", len(cells),
+			append(cells, "WORKLOAD")[0])
 	} else if q.rule == "" {
 		q.rule = cells[0] + ".tg.gain >= -3%"
 	}
@@ -111,13 +112,14 @@ func (q *bisectFlags) run(ctx context.Context, a *app) error {
 		return err
 	}
 	var wrong error
-	asked, graph, err := a.loadReporting(q.plan, load.Options{Inputs: q.vars, Question: first}, func(res *lang.Findings) {
-		for _, d := range res.Diagnostics { // of the question, as the plan itself has no errors
-			if d.Severity == hcl.DiagError {
-				wrong = cmp.Or(wrong, fmt.Errorf("--rule %q: %s", q.rule, d.Detail))
+	asked, graph, err := a.loadReporting(q.plan, load.Options{Inputs: q.vars, Question: first},
+		func(res *lang.Findings) {
+			for _, d := range res.Diagnostics { // of the question, as the plan itself has no errors
+				if d.Severity == hcl.DiagError {
+					wrong = cmp.Or(wrong, fmt.Errorf("--rule %q: %s", q.rule, d.Detail))
+				}
 			}
-		}
-	})
+		})
 	if err = cmp.Or(wrong, err); err != nil {
 		return err
 	}
@@ -146,7 +148,8 @@ func (q *bisectFlags) run(ctx context.Context, a *app) error {
 	j.Observe = show.Finding
 	j.Apply = func(ctx context.Context, question, feature string, target []string) error {
 		run := applying{
-			path: q.plan, state: state, load: load.Options{Inputs: q.vars, Question: question}, target: target, reuse: q.reuse,
+			path: q.plan, state: state, load: load.Options{Inputs: q.vars, Question: question},
+			target: target, reuse: q.reuse,
 			watch: show.Watch(newProgress(a, true)), report: a.errorsOnly,
 		}
 		if q.rerun {
@@ -181,7 +184,9 @@ func (q *bisectFlags) run(ctx context.Context, a *app) error {
 func (q *bisectFlags) candidates(ctx context.Context, p *plans.Plan, folder string) ([]bisect.Candidate, error) {
 	switch {
 	case p.Baseline == nil:
-		return nil, fmt.Errorf("%s has no baseline, which is what is measured at each candidate: add a baseline with engine and protocol", q.plan)
+		return nil,
+			fmt.Errorf("%s has no baseline, which is what is measured at each candidate: add a baseline with engine "+
+				"and protocol", q.plan)
 	case q.images != "" && q.source != "":
 		return nil, errors.New("--images is a list of candidates: remove --repo")
 	case q.images != "":
@@ -223,7 +228,10 @@ func (q *bisectFlags) ask(a *app, show *view.Bisect, loaded *load.Result, g *run
 		return err
 	}
 	// What is on record is left out: the count is of a whole search.
-	runner := &runtime.Runner{Plan: loaded.Plan, Graph: g, Journal: runtime.EmptyJournal{}, Step: lab.Step, Target: target, Force: context.Background()}
+	runner := &runtime.Runner{
+		Plan: loaded.Plan, Graph: g, Journal: runtime.EmptyJournal{}, Step: lab.Step,
+		Target: target, Force: context.Background(),
+	}
 	states, err := runner.Reconcile()
 	if err != nil {
 		return err

@@ -149,7 +149,10 @@ func (b boundary) add(t *testing.T, arm *gates.Arm, address string, requests int
 	}
 	for i, v := range values {
 		if i == len(arm.Launches) {
-			arm.Launches = append(arm.Launches, gates.Launch{ID: fmt.Sprintf("%s#%d", arm.Name, i+1), Round: i + 1, Metrics: map[string]measure.Summary{}})
+			arm.Launches = append(arm.Launches, gates.Launch{
+				ID: fmt.Sprintf("%s#%d", arm.Name, i+1), Round: i + 1,
+				Metrics: map[string]measure.Summary{},
+			})
 		}
 		switch {
 		case v == nil:

@@ -69,7 +69,8 @@ func TestCheats(t *testing.T) {
 				return
 			}
 			t.Log(got.Verdict, verdict.Lines(got.Why()))
-			if c.why != "" && !verdict.Holds(got.Why(), c.why) && !slices.ContainsFunc(got.Levels, func(l ledger.Level) bool { return verdict.Holds(l.Reasons, c.why) }) {
+			if c.why != "" && !verdict.Holds(got.Why(), c.why) &&
+				!slices.ContainsFunc(got.Levels, func(l ledger.Level) bool { return verdict.Holds(l.Reasons, c.why) }) {
 				t.Errorf("it is not %s\n%s", c.why, out)
 			}
 			if !all || c.want == "" {
@@ -252,7 +253,10 @@ var cheats = []cheat{
 	{mode: "kills_guard", rule: "chat.tg.gain > 0.05", want: verdict.Error, why: code.Unstopped.Kind},
 	{mode: "faster", want: verdict.Pass, under: []string{"taskset", "-c", "0", "nice", "-n", "5"}},
 	{mode: "requested_only", see: "*moe backend*CUTLASS*", rule: "chat.tg.gain > -0.5", want: verdict.Invalid},
-	{mode: "named_once", see: "*moe backend*CUTLASS*", rule: "chat.tg.gain > -0.5", want: verdict.Invalid, why: code.NotSeen.Kind},
+	{
+		mode: "named_once", see: "*moe backend*CUTLASS*", rule: "chat.tg.gain > -0.5", want: verdict.Invalid,
+		why: code.NotSeen.Kind,
+	},
 	{mode: "really", see: "*moe backend*CUTLASS*", want: verdict.Pass},
 
 	{mode: "one_short", want: verdict.Pass},
@@ -269,7 +273,10 @@ var cheats = []cheat{
 	{mode: "opens_faster", parent: "opens", rule: within, vars: good, honest: true},
 	{mode: "ends_early", rule: "chat.e2e.gain > 0.2", vars: free, want: verdict.Inconclusive, why: "finding.shorter"},
 	{mode: "faster", rule: "chat.e2e.gain > 0.05", vars: free, want: verdict.Pass},
-	{mode: "same", parent: "reasons_first", rule: answer, vars: chat, want: verdict.Inconclusive, why: "finding.promise_broken"},
+	{
+		mode: "same", parent: "reasons_first", rule: answer, vars: chat, want: verdict.Inconclusive,
+		why: "finding.promise_broken",
+	},
 	{mode: "drops_slow", parent: "stutters", rule: "chat.e2e.max.gain > 0.2", vars: many},
 	{mode: "stalls_unsaid", parent: "stalls_some", rule: "chat.itl.p99.gain > 0.2", vars: many},
 	{mode: "stalls_hidden", parent: "stalls", rule: "chat.itl.p99.gain > 0.2"},
@@ -415,7 +422,8 @@ func (e *honestEnd) add(o honestEnd) {
 }
 
 func (e honestEnd) String() string {
-	return fmt.Sprintf("%d launches in %d applies, %d disturbed, %d accused; %v", e.launches, e.applies, e.disturbed, e.accused, e.verdicts)
+	return fmt.Sprintf("%d launches in %d applies, %d disturbed, %d accused; %v", e.launches, e.applies, e.disturbed,
+		e.accused, e.verdicts)
 }
 
 // apply measures a port, and fails the test where anything is held against it.

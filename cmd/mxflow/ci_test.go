@@ -237,7 +237,8 @@ func TestAction(t *testing.T) {
 	if !regexp.MustCompile(`<testsuites[^>]* tests="[1-9]\d*" failures="0" errors="0"`).MatchString(junit) {
 		t.Error(junit)
 	}
-	if page := must.Read(t, filepath.Join(p.outputs["report"], "page.html")); !strings.HasPrefix(page, "<!doctype html>") {
+	if page := must.Read(t, filepath.Join(p.outputs["report"], "page.html")); !strings.HasPrefix(page,
+		"<!doctype html>") {
 		t.Errorf("page %.80q", page)
 	}
 	measured := launches()

@@ -25,7 +25,8 @@ func values(p *plans.Plan, nodes []string, runs []ledger.RunInfo) map[string][]s
 	ids := plans.Names(runs, func(r ledger.RunInfo) string { return r.ID })
 	all := map[string][]string{
 		"NODE": slices.Concat([]string{"baseline"}, features, phases, nodes), "FEATURE": features, "GATE": phases,
-		"A": slices.Concat([]string{"baseline"}, features, ids), "B": slices.Concat(features, ids), "RUN": append([]string{"latest"}, ids...),
+		"A": slices.Concat([]string{"baseline"}, features, ids), "B": slices.Concat(features, ids),
+		"RUN":  append([]string{"latest"}, ids...),
 		"KIND": scaffold.Kinds(), "FORM": {"md"}, "API": {"completions", "chat"}, "CACHES": {"own", "pinned", "cold"},
 		"METRIC":     plans.Names(ab.Metrics(), func(m measure.Metric) string { return m.Name }),
 		"ENGINE":     plans.Names(p.Engines, func(e *plans.Engine) string { return e.Kind + "." + e.Name }),
@@ -63,14 +64,17 @@ func addCompletions(a *app, c *cobra.Command) {
 		if f.Name == "rerun" {
 			takes += "|ALL"
 		}
-		_ = c.RegisterFlagCompletionFunc(f.Name, func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-			return a.complete(c, args, takes, begun)
-		})
+		_ = c.RegisterFlagCompletionFunc(f.Name,
+			func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+				return a.complete(c, args, takes, begun)
+			})
 	})
 }
 
 // complete is what can stand for a placeholder, or for one of several.
-func (a *app) complete(c *cobra.Command, args []string, takes, begun string) (found []string, then cobra.ShellCompDirective) {
+func (a *app) complete(c *cobra.Command, args []string, takes, begun string) (found []string,
+	then cobra.ShellCompDirective,
+) {
 	switch takes {
 	case "PLAN":
 		return []string{"hcl", "yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
@@ -106,5 +110,7 @@ func (a *app) complete(c *cobra.Command, args []string, takes, begun string) (fo
 	if strings.HasSuffix(found[0], "=") { // its value follows
 		then |= cobra.ShellCompDirectiveNoSpace
 	}
-	return slices.DeleteFunc(slices.Compact(found), func(value string) bool { return !strings.HasPrefix(value, begun) }), then
+	return slices.DeleteFunc(slices.Compact(found), func(value string) bool {
+		return !strings.HasPrefix(value, begun)
+	}), then
 }

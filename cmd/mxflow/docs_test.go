@@ -111,11 +111,13 @@ func TestPagesStateLimits(t *testing.T) {
 	for page, sentences := range map[string][]string{
 		"statistics.md": {percentiles},
 		"rules.md": {
-			percentiles, fmt.Sprintf("false_pass = %v ", usual.FalsePass), fmt.Sprintf("false_fail = %v ", usual.FalseFail),
+			percentiles, fmt.Sprintf("false_pass = %v ", usual.FalsePass),
+			fmt.Sprintf("false_fail = %v ", usual.FalseFail),
 			fmt.Sprintf("{ min = %d, max = %d } # of each arm; max up to %d", usual.Min, usual.Max, stats.MostLaunches),
 			fmt.Sprintf("(%d while no launch noise is on record)", plans.FirstLook),
 		},
-		"protocol.md":    {fmt.Sprintf("Too few questions for `max_drop` (%d for %d points)", questions, quality.UsualDrop)},
+		"protocol.md": {fmt.Sprintf("Too few questions for `max_drop` (%d for %d points)", questions,
+			quality.UsualDrop)},
 		"ab.md":          {fmt.Sprintf("(%d; from 4 to %d)", usual.Max, stats.MostLaunches)},
 		"executors.md":   {fmt.Sprintf("`the worker went silent` (for %.0f s)", remote.Silence.Seconds())},
 		"your-server.md": {fmt.Sprintf("more than %.0f minutes to load", openai.DefaultReadyTimeout.Minutes())},
@@ -137,7 +139,8 @@ func TestPagesStateLimits(t *testing.T) {
 
 // TestReadmePlan: the plan that the README shows is a whole one.
 func TestReadmePlan(t *testing.T) {
-	if res := load.Bytes("README.md", []byte(blocks(t, "../README.md", "hcl")[0]), steps.Registry(), load.Options{}); !res.OK() {
+	if res := load.Bytes("README.md", []byte(blocks(t, "../README.md", "hcl")[0]), steps.Registry(),
+		load.Options{}); !res.OK() {
 		t.Error(res.Diagnostics)
 	}
 }
@@ -177,7 +180,8 @@ func blocksPart() string {
 
 // functionsPart names the functions of expressions.
 func functionsPart() string {
-	return fmt.Sprintf("`%s`\n\n`file(path)` reads UTF-8 text of at most %d MiB below the plan's folder; what it reads is part of the plan's digest.\n",
+	return fmt.Sprintf("`%s`\n\n`file(path)` reads UTF-8 text of at most %d MiB below the plan's folder; what it "+
+		"reads is part of the plan's digest.\n",
 		strings.Join(inOrder(eval.NewScope("").Functions()), "`, `"), eval.MaxFile>>20)
 }
 
@@ -190,10 +194,13 @@ func repetition(b *strings.Builder, doc *lang.BlockDoc) {
 			words, attrs = append(words, "`"+d.Type+"`"), d.RepeatAttrs()
 		}
 	})
-	fmt.Fprintf(b, "### Repeated blocks\n\nBlocks of type %s also have these attributes ([rules](#for_each-and-dynamic)):\n\n", strings.Join(words, ", "))
+	fmt.Fprintf(b,
+		"### Repeated blocks\n\nBlocks of type %s also have these attributes ([rules](#for_each-and-dynamic)):\n\n",
+		strings.Join(words, ", "))
 	attrList(b, "", attrs, map[string]string{})
 	fmt.Fprintf(b, "```hcl\n%s\n```\n\n", eachExample)
-	b.WriteString("Blocks within another one are made by `dynamic`; its content has the element under\nthe name of the block's type:\n\n")
+	b.WriteString("Blocks within another one are made by `dynamic`; its content has the element under\nthe name of " +
+		"the block's type:\n\n")
 	fmt.Fprintf(b, "```hcl\n%s\n```\n", dynamicExample)
 }
 
@@ -389,7 +396,8 @@ func TestDocsNameCommands(t *testing.T) {
 				n++
 				for _, word := range rest {
 					name, is := strings.CutPrefix(strings.TrimRight(word, ",.;:)"), "--")
-					if name, _, _ = strings.Cut(name, "="); is && name != "" && name != "help" && name != "version" && c.Flag(name) == nil {
+					if name, _, _ = strings.Cut(name, "="); is && name != "" && name != "help" && name != "version" &&
+						c.Flag(name) == nil {
 						t.Errorf("%s: %s has no flag --%s", page, c.CommandPath(), name)
 					}
 				}
@@ -466,7 +474,8 @@ func TestTutorials(t *testing.T) {
 }
 
 // inBoth is a block in HCL of the tutorial, with what follows it.
-var inBoth = regexp.MustCompile("(?s)```hcl\n(.*?)```\n(\n<details><summary>In YAML</summary>\n\n```yaml\n.*?```\n\n</details>\n)?")
+var inBoth = regexp.MustCompile(
+	"(?s)```hcl\n(.*?)```\n(\n<details><summary>In YAML</summary>\n\n```yaml\n.*?```\n\n</details>\n)?")
 
 // TestTutorialInYAML: each block of the tutorial is there in both syntaxes, and those in YAML
 // are the same plan. -update writes them.
@@ -477,7 +486,8 @@ func TestTutorialInYAML(t *testing.T) {
 		hcl := inBoth.FindStringSubmatch(block)[1]
 		text, err := yamlbody.FromHCL([]byte(hcl), func(attr string) bool { return names[attr] })
 		must.Do(t, err)
-		return "```hcl\n" + hcl + "```\n\n<details><summary>In YAML</summary>\n\n```yaml\n" + string(text) + "```\n\n</details>\n"
+		return "```hcl\n" + hcl + "```\n\n<details><summary>In YAML</summary>\n\n```yaml\n" + string(text) +
+			"```\n\n</details>\n"
 	})
 	if page != want && *update {
 		must.Write(t, path, want)
@@ -498,7 +508,8 @@ func TestTutorialInYAML(t *testing.T) {
 // TestLinks: every relative link of a page leads to a file, and to a heading in it where
 // it names one.
 func TestLinks(t *testing.T) {
-	pages := globbed("../../*.md", "../../docs/*.md", "../../docs/*/*.md", "../../docs/*/*/*.md", "../../examples/*/*.md")
+	pages := globbed("../../*.md", "../../docs/*.md", "../../docs/*/*.md", "../../docs/*/*/*.md",
+		"../../examples/*/*.md")
 	if len(pages) < 20 {
 		t.Fatalf("only %d pages were found: the search is wrong", len(pages))
 	}
@@ -668,7 +679,8 @@ func TestReportsPage(t *testing.T) {
 	follow := func(block string) {
 		for _, part := range strings.Split(block, "$ mxflow ")[1:] {
 			command, want, _ := strings.Cut(part, "\n")
-			if _, out := mxflow(strings.Fields(command)...); session.ReplaceAllString(out, "S") != session.ReplaceAllString(want, "S") {
+			if _, out := mxflow(strings.Fields(command)...); session.ReplaceAllString(out,
+				"S") != session.ReplaceAllString(want, "S") {
 				t.Errorf("mxflow %s prints\n%sand docs/reports.md has\n%s", command, out, want)
 			}
 		}
@@ -677,7 +689,9 @@ func TestReportsPage(t *testing.T) {
 	if len(consoles) != 1 || len(features) != 2 || len(regions) != 1 {
 		t.Fatalf("%d, %d and %d examples", len(consoles), len(features), len(regions))
 	}
-	if res := load.Bytes("plan.hcl", []byte(inPlan("", strings.Replace(features[0], "levels.correctness.kl", "levels.kernels", 1))), steps.Registry(), load.Options{}); !res.OK() {
+	if res := load.Bytes("plan.hcl",
+		[]byte(inPlan("", strings.Replace(features[0], "levels.correctness.kl", "levels.kernels", 1))),
+		steps.Registry(), load.Options{}); !res.OK() {
 		t.Errorf("the columns of the page are refused: %s", explained(&res.Findings))
 	}
 	follow(consoles[0])
@@ -722,7 +736,8 @@ phase "tiles" {
   }
 `
 	whole := plan + around + strings.ReplaceAll(features[1], "…", criterion) + "}\n"
-	if res := load.Bytes("reports.md", []byte(whole), steps.Registry(), load.Options{Inputs: []load.Given{}}); !res.OK() {
+	if res := load.Bytes("reports.md", []byte(whole), steps.Registry(),
+		load.Options{Inputs: []load.Given{}}); !res.OK() {
 		t.Error(res.Diagnostics)
 	}
 }

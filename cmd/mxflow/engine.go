@@ -52,7 +52,8 @@ OpenAI-like HTTP API. It is what the examples measure. It reads these
 environment variables:
 
 ` + env.String(),
-		Example:            "  mxflow engine serve --port 8000\n  MXFLOW_EMBEDDED_KV_CACHE=off mxflow engine serve --port 8000",
+		Example: "  mxflow engine serve --port 8000\n  MXFLOW_EMBEDDED_KV_CACHE=off mxflow engine serve " +
+			"--port 8000",
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			for _, arg := range args {
@@ -112,7 +113,8 @@ or could not be started, 130 interrupted.`,
 		},
 	}
 	varFlag(c, &q.vars)
-	c.Flags().StringArrayVar(&q.sets, "set", nil, "start the variant with this knob value, as `KNOB=VALUE` (repeatable)")
+	c.Flags().StringArrayVar(&q.sets, "set", nil,
+		"start the variant with this knob value, as `KNOB=VALUE` (repeatable)")
 	c.Flags().BoolVar(&q.keepLog, "keep-log", false, "keep the engine's log and print its path")
 	a.jsonFlag(c)
 	return c
@@ -141,7 +143,10 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 	}
 	// Whatever is started carries the mark of the plan's state directory, so the next
 	// apply finds and stops it if its guard was killed as well.
-	lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Owner: apply.Owner(a.stateDir(path)), RunDir: dir, Note: a.note})
+	lab, err := apply.NewLab(apply.Wiring{
+		Plan: p, Graph: g, Owner: apply.Owner(a.stateDir(path)),
+		RunDir: dir, Note: a.note,
+	})
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,8 @@ import (
 var (
 	applyArgs   = regexp.MustCompile(`(?m)^# apply: (.+)$`)
 	exitStatus  = regexp.MustCompile(`(?m)^# exit status: ([0-9]+)$`)
-	nodeVerdict = regexp.MustCompile(`(?m)^# ((?:baseline|feature|phase)\S*): (pass|inconclusive|fail|invalid|error|locked)$`)
+	nodeVerdict = regexp.MustCompile(
+		`(?m)^# ((?:baseline|feature|phase)\S*): (pass|inconclusive|fail|invalid|error|locked)$`)
 )
 
 // What patient looks for in a plan.
@@ -89,7 +90,8 @@ func TestExamples(t *testing.T) {
 			}
 			ended := e.apply(t)
 			if !ended.asWanted || e.differs(t, ended) != "" {
-				t.Logf("%s ended with %s beside others, want %s%s, and is applied again alone:\n%s", file, ended.exit, e.wanted, ended.others(), ended.out)
+				t.Logf("%s ended with %s beside others, want %s%s, and is applied again alone:\n%s", file, ended.exit,
+					e.wanted, ended.others(), ended.out)
 				disturbed.Add(e)
 				return
 			}
@@ -142,7 +144,8 @@ func TestExampleAgent(t *testing.T) {
 			t.Errorf("%s is %s", port, got)
 		}
 	}
-	if want := map[string]int{"honest": 1, "useless": 1, "lucky": 3, "lying": 1, "broken": 1}; !maps.Equal(tries, want) {
+	if want := map[string]int{"honest": 1, "useless": 1, "lucky": 3, "lying": 1, "broken": 1}; !maps.Equal(tries,
+		want) {
 		t.Errorf("it tried %v, want %v", tries, want)
 	}
 }
@@ -176,7 +179,8 @@ func (e *examplePlan) read(t *testing.T) {
 		e.verdicts[m[1]] = verdict.Verdict(m[2])
 	}
 	if e.args != nil && len(e.verdicts) == 0 {
-		t.Fatalf("%s stands for a plan of the field and lists no verdicts: add lines such as \"# feature.x: fail\"", e.file)
+		t.Fatalf("%s stands for a plan of the field and lists no verdicts: add lines such as \"# feature.x: fail\"",
+			e.file)
 	}
 }
 
@@ -217,7 +221,8 @@ type applied struct {
 func (e examplePlan) apply(t *testing.T) applied {
 	t.Helper()
 	ended := applied{plan: patient(t, e.file, e.text), state: t.TempDir()}
-	cmd := exec.Command(scenario.Program, slices.Concat([]string{"apply", "--state", ended.state}, e.args, []string{ended.plan})...)
+	cmd := exec.Command(scenario.Program,
+		slices.Concat([]string{"apply", "--state", ended.state}, e.args, []string{ended.plan})...)
 	if err := cmd.Run(); cmd.ProcessState == nil {
 		t.Fatal(err)
 	}
@@ -274,9 +279,10 @@ func (a applied) byNoise() bool {
 			return false
 		}
 	}
-	return (a.exit == "3" || len(a.other) > 0) && len(a.open) > 0 && !slices.ContainsFunc(a.open, func(c code.Kind) bool {
-		return c != "test.could_not_tell" && c != "test.futile" && c != "range.straddles"
-	})
+	return (a.exit == "3" || len(a.other) > 0) && len(a.open) > 0 &&
+		!slices.ContainsFunc(a.open, func(c code.Kind) bool {
+			return c != "test.could_not_tell" && c != "test.futile" && c != "range.straddles"
+		})
 }
 
 // others says which nodes ended otherwise than the example lists.
@@ -336,7 +342,8 @@ func (e examplePlan) again(t *testing.T) {
 	case !ended.asWanted && ended.byNoise():
 		t.Logf("%s is inconclusive twice, by noise alone:\n%s", e.file, ended.out)
 	case !ended.asWanted || differ != "":
-		t.Errorf("%s ended with %s when it was applied alone, as it was beside others, want %s%s:\n%s\n%s", e.file, ended.exit, e.wanted, ended.others(), differ, ended.out)
+		t.Errorf("%s ended with %s when it was applied alone, as it was beside others, want %s%s:\n%s\n%s", e.file,
+			ended.exit, e.wanted, ended.others(), differ, ended.out)
 	}
 }
 
@@ -344,7 +351,8 @@ func (e examplePlan) again(t *testing.T) {
 func TestExamplesAreExcusedForNoiseOnly(t *testing.T) {
 	rule := func(r verdict.Reason) []verdict.Reason {
 		passed := verdict.New(code.Rule).Is(verdict.Pass).From(verdict.Say("value.seen", "{value}"))
-		return []verdict.Reason{passed, verdict.New(code.Rule).Is(verdict.Inconclusive).From(verdict.New(code.NotAsWanted).Is(verdict.Inconclusive).From(r))}
+		return []verdict.Reason{passed, verdict.New(code.Rule).Is(verdict.Inconclusive).
+			From(verdict.New(code.NotAsWanted).Is(verdict.Inconclusive).From(r))}
 	}
 	spread := leaves(rule(verdict.Say("test.could_not_tell", "undecided")))
 	absent := leaves(rule(verdict.New(code.Missing)))
@@ -366,7 +374,11 @@ func TestExamplesAreExcusedForNoiseOnly(t *testing.T) {
 		{"a fail", applied{exit: "2", open: spread}, false},
 		{"no reasons", applied{exit: "3"}, false},
 		{"noise that locks", applied{exit: "2", other: of(verdict.Inconclusive, locked), open: spread}, true},
-		{"a verdict beside noise", applied{exit: "2", other: of(verdict.Inconclusive, verdict.Pass), open: spread}, false},
+		{
+			"a verdict beside noise",
+			applied{exit: "2", other: of(verdict.Inconclusive, verdict.Pass), open: spread},
+			false,
+		},
 		{"a node that is not there", applied{exit: "2", other: of(""), open: spread}, false},
 		{"locked without noise", applied{exit: "2", other: of(locked)}, false},
 	} {
@@ -407,7 +419,8 @@ func TestExamplesInYAML(t *testing.T) {
 		for _, o := range options {
 			in, out := load.Path(e.file, steps.Registry(), o), load.Path(path, steps.Registry(), o)
 			if len(in.Diagnostics)+len(out.Diagnostics) > 0 || in.Plan.Digest() != out.Plan.Digest() {
-				t.Errorf("%s is another plan than plan.hcl (go test ./cmd/mxflow -run TestExamplesInYAML -update writes it): %v",
+				t.Errorf("%s is another plan than plan.hcl (go test ./cmd/mxflow -run TestExamplesInYAML -update "+
+					"writes it): %v",
 					path, out.Diagnostics)
 			}
 		}

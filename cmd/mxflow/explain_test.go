@@ -62,7 +62,8 @@ func TestExplain(t *testing.T) {
 		},
 		{
 			name: "several", base: steadyBase[:4], gain: clearGain[:4],
-			rule: "chat.tg.gain >= 0.10 and levels.kernels == 'pass' and chat.tg >= 30 and not (chat.ttft.gain < -0.05)",
+			rule: "chat.tg.gain >= 0.10 and levels.kernels == 'pass' and chat.tg >= 30 and not (chat.ttft.gain < " +
+				"-0.05)",
 		},
 		{
 			name: "noise and a second measurement", node: "routed",
@@ -156,7 +157,8 @@ func TestExplain(t *testing.T) {
 			if exit != 0 {
 				t.Fatal(exit, errs)
 			}
-			golden(t, "testdata/explain/"+strings.ReplaceAll(tt.name, " ", "_")+".txt", strings.ReplaceAll(out, s.dir, "STATE"))
+			golden(t, "testdata/explain/"+strings.ReplaceAll(tt.name, " ", "_")+".txt",
+				strings.ReplaceAll(out, s.dir, "STATE"))
 		})
 	}
 }
@@ -167,21 +169,36 @@ func beside(d *ledger.Decision) {
 		return
 	}
 	d.Confirmations = []ledger.Confirmation{
-		{Engine: "vllm.production", Node: "feature.routed@production", Verdict: verdict.Pass, Reason: verdict.New(code.Confirmed).On("vllm.production")},
-		{Engine: "vllm.other", Node: "feature.routed@other", Reason: verdict.New(code.NotTried, verdict.Text("without", "inconclusive")).On("vllm.other")},
+		{
+			Engine: "vllm.production", Node: "feature.routed@production", Verdict: verdict.Pass,
+			Reason: verdict.New(code.Confirmed).On("vllm.production"),
+		},
+		{
+			Engine: "vllm.other", Node: "feature.routed@other",
+			Reason: verdict.New(code.NotTried, verdict.Text("without", "inconclusive")).On("vllm.other"),
+		},
 	}
 	open := d.Rules[0]
 	open.Comparisons = slices.Clone(open.Comparisons)
 	t := *open.Comparisons[0].Test
 	t.Stop = stats.Open
 	open.Comparisons[0].Test = &t
-	d.Hypothesis = &ledger.Hypothesis{Metric: "chat.tg", Expect: "+10%", Because: "fewer experts", Outcome: "open", Test: &open}
+	d.Hypothesis = &ledger.Hypothesis{
+		Metric: "chat.tg", Expect: "+10%", Because: "fewer experts",
+		Outcome: "open", Test: &open,
+	}
 	other := d.Rules[0]
 	other.Name = "of the other"
 	says := []verdict.Reason{fact("it is not enough")}
 	d.Alternatives = []ledger.Alternative{
-		{Name: "spec[short]", Set: map[string]string{"moe": "routed"}, Verdict: d.Rules[0].Verdict, Reasons: says, Rules: d.Rules},
-		{Name: "spec[long]", Set: map[string]string{"moe": "routed"}, Verdict: d.Rules[0].Verdict, Reasons: says, Rules: []verdict.Rule{other}},
+		{
+			Name: "spec[short]", Set: map[string]string{"moe": "routed"}, Verdict: d.Rules[0].Verdict, Reasons: says,
+			Rules: d.Rules,
+		},
+		{
+			Name: "spec[long]", Set: map[string]string{"moe": "routed"}, Verdict: d.Rules[0].Verdict, Reasons: says,
+			Rules: []verdict.Rule{other},
+		},
 	}
 }
 

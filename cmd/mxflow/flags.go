@@ -22,7 +22,8 @@ func suiteFlag(c *cobra.Command, into *string) {
 // nodeFlags choose what an apply measures.
 func nodeFlags(c *cobra.Command, rerun, target *[]string) {
 	c.Flags().StringArrayVar(rerun, "rerun", nil, "measure a feature, phase, `NODE` or all again (repeatable)")
-	c.Flags().StringArrayVar(target, "target", nil, "run only a feature, phase or `NODE` and what it needs (repeatable)")
+	c.Flags().StringArrayVar(target, "target", nil,
+		"run only a feature, phase or `NODE` and what it needs (repeatable)")
 }
 
 func reuseFlag(c *cobra.Command, reuse *bool) {

@@ -85,7 +85,8 @@ func foreignEngines() []foreignEngine {
 		{
 			part: "ollama", program: os.Getenv("MXFLOW_TEST_OLLAMA"), kind: "ollama", prepare: createInOllama,
 			observed: []string{
-				"attention", "quantization", "kv_capacity_tokens", "kv_cache_dtype", "weights_gb", "version", "llama_cpp", "slots", "keep_alive", "model_loads",
+				"attention", "quantization", "kv_capacity_tokens", "kv_cache_dtype", "weights_gb", "version",
+				"llama_cpp", "slots", "keep_alive", "model_loads",
 			},
 			roughly: true,
 		},
@@ -102,7 +103,8 @@ func createInOllama(t *testing.T, program, dir, gguf string) {
 	defer release()
 	ollama := func(args ...string) *exec.Cmd {
 		cmd := exec.Command(program, args...)
-		cmd.Env = append(os.Environ(), "HOME="+dir, "OLLAMA_MODELS="+filepath.Join(dir, "models"), fmt.Sprintf("OLLAMA_HOST=127.0.0.1:%d", port))
+		cmd.Env = append(os.Environ(), "HOME="+dir, "OLLAMA_MODELS="+filepath.Join(dir, "models"),
+			fmt.Sprintf("OLLAMA_HOST=127.0.0.1:%d", port))
 		return cmd
 	}
 	server := ollama("serve")
@@ -151,7 +153,8 @@ func (f foreignEngine) run(t *testing.T) {
 	must.Do(t, os.CopyFS(dir, os.DirFS("testdata/plans")))
 	must.Do(t, os.Rename(filepath.Join(dir, "foreign_"+f.kind+".hcl"), plan))
 	exit, out := program(t, "", []string{"HOME=" + dir}, "apply", plan,
-		"--var", "server="+f.program, "--var", "model="+served, "--var", "dir="+dir, "--var", "answer="+tinymodel.Answer(10))
+		"--var", "server="+f.program, "--var", "model="+served, "--var", "dir="+dir, "--var",
+		"answer="+tinymodel.Answer(10))
 	if t.Log(out); exit != 0 {
 		t.Fatalf("apply: %d", exit)
 	}
@@ -200,7 +203,10 @@ func (f foreignEngine) check(t *testing.T, dir string) {
 			continue // a qualification sends no workload
 		}
 		measured++
-		for cell, tokens := range map[string]float64{"busy.d0.c1": 40, "busy.d0.c2": 40, "busy.d64.c1": 104, "busy.d64.c2": 104} {
+		for cell, tokens := range map[string]float64{
+			"busy.d0.c1": 40, "busy.d0.c2": 40, "busy.d64.c1": 104,
+			"busy.d64.c2": 104,
+		} {
 			f.cell(t, l, cell, tokens)
 		}
 	}
@@ -306,7 +312,8 @@ func (s foreignStack) serves(script string, has ...string) {
 	body := fmt.Sprintf(`{"prompt": %q, "max_tokens": 10, "temperature": 0}`, "The capital of France is")
 	var said struct{ Choices []struct{ Text string } }
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		resp, err := http.Post(fmt.Sprintf("http://127.0.0.1:%d/v1/completions", port), "application/json", strings.NewReader(body))
+		resp, err := http.Post(fmt.Sprintf("http://127.0.0.1:%d/v1/completions", port), "application/json",
+			strings.NewReader(body))
 		if err != nil {
 			continue // it does not listen yet
 		}
@@ -332,7 +339,10 @@ func TestForeignStack(t *testing.T) {
 	dir := t.TempDir()
 	gguf := filepath.Join(dir, "tiny.gguf")
 	must.Do(t, tinymodel.New(1).WriteGGUF(gguf))
-	s := foreignStack{t: t, dir: dir, vars: map[string]string{"server": server, "model": gguf, "answer": tinymodel.Answer(10)}}
+	s := foreignStack{
+		t: t, dir: dir,
+		vars: map[string]string{"server": server, "model": gguf, "answer": tinymodel.Answer(10)},
+	}
 	must.Write(t, filepath.Join(s.dir, "plan.hcl"), must.Read(t, "testdata/plans/foreign_stack.hcl"))
 	s.mxflow(0, "apply")
 	s.stack("drafts", "flash")
@@ -395,7 +405,10 @@ func embeddedConforms(t *testing.T, launcher engine.Launcher, s engine.Spec) {
 	enginetest.Run(t, launcher, spec(""),
 		enginetest.Fault{Is: enginetest.DiesEarly, Spec: spec("oom"), Status: 1, Says: "OutOfMemoryError"},
 		enginetest.Fault{Is: enginetest.NeverReady, Spec: spec("never_ready")},
-		enginetest.Fault{Is: enginetest.DiesLater, Spec: spec("crash_after:2"), Status: 1, Says: "fatal error", Trigger: ask},
+		enginetest.Fault{
+			Is: enginetest.DiesLater, Spec: spec("crash_after:2"), Status: 1,
+			Says: "fatal error", Trigger: ask,
+		},
 	)
 }
 

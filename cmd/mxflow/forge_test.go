@@ -192,7 +192,9 @@ func TestForgedLevels(t *testing.T) {
 	}
 	replace := func(was, is string) func(*forgery, *ledger.Launch, string) {
 		return func(f *forgery, l *ledger.Launch, path string) {
-			l.Left[path] = f.edit(l.Left[path], func(text []byte) []byte { return bytes.ReplaceAll(text, []byte(was), []byte(is)) })
+			l.Left[path] = f.edit(l.Left[path], func(text []byte) []byte {
+				return bytes.ReplaceAll(text, []byte(was), []byte(is))
+			})
 		}
 	}
 	drop := func(_ *forgery, l *ledger.Launch, path string) { delete(l.Left, path) }
@@ -212,8 +214,14 @@ func TestForgedLevels(t *testing.T) {
 		{"a level that a feature reads", func(f *forgery) {
 			f.decision("feature.cached").Evidence[0].Levels["smoke"] = verdict.Fail
 		}, 2, "levels of cached smoke fail pass"},
-		{"a number", func(f *forgery) { own(f).Metrics["levels.accuracy.score"].Stats["median"] = 0.9 }, 2, "levels.accuracy.score.stats.median 0.9 0.75"},
-		{"a number of answers", func(f *forgery) { own(f).Metrics["levels.correctness.kl"].Stats["median"] = 0.9 }, 2, "levels.correctness.kl.stats.median 0.9"},
+		{"a number", func(f *forgery) {
+			own(f).Metrics["levels.accuracy.score"].Stats["median"] = 0.9
+		}, 2, "levels.accuracy.score.stats.median 0.9 0.75"},
+		{
+			"a number of answers", func(f *forgery) { own(f).Metrics["levels.correctness.kl"].Stats["median"] = 0.9 },
+			2,
+			"levels.correctness.kl.stats.median 0.9",
+		},
 		{"an output", left("accuracy/output", replace("12", "14")), 2, "levels.accuracy.score.stats.median 0.75 0.875"},
 		{"an answer", left("smoke/artifact.json", replace("Paris", "Lyons")), 2, "level smoke verdict pass fail"},
 		{"logs exchanged", func(f *forgery) {
@@ -225,10 +233,16 @@ func TestForgedLevels(t *testing.T) {
 				return bytes.ReplaceAll(log, []byte("decode_attention_kvcache"), []byte("decode"))
 			})
 		}, 2, "level kernels verdict pass fail"},
-		{"answers exchanged", left("correctness/answers.json", swap), 4, "the correctness/answers.json named by launch"},
+		{
+			"answers exchanged", left("correctness/answers.json", swap), 4,
+			"the correctness/answers.json named by launch",
+		},
 		{"an answer exchanged", left("smoke/artifact.json", swap), 4, "the smoke/artifact.json named by launch"},
 		{"an answer dropped", left("smoke/artifact.json", drop), 4, "the evidence of level smoke was not kept"},
-		{"answers dropped", left("correctness/answers.json", drop), 4, "the evidence of level correctness was not kept"},
+		{
+			"answers dropped", left("correctness/answers.json", drop), 4,
+			"the evidence of level correctness was not kept",
+		},
 		{"another launch", func(f *forgery) {
 			f.level(cached, "smoke").Launch = f.launches(ledger.ForQualification, "baseline")[0].ID
 		}, 2, "level kernels verdict absent"},
@@ -258,7 +272,10 @@ func TestForgedSessions(t *testing.T) {
 		{"nothing", func(*forgery) {}, 0, "Everything agrees"},
 		{"launches that count do not", judged(benchmark, verdict.Invalid), 2, "decision verdict invalid pass"},
 		{"launches of garbage count", judged(wrong, verdict.Pass), 2, "decision verdict pass invalid"},
-		{"launches of garbage were disturbed", judged(wrong, verdict.Inconclusive), 2, "decision verdict inconclusive invalid"},
+		{
+			"launches of garbage were disturbed", judged(wrong, verdict.Inconclusive), 2,
+			"decision verdict inconclusive invalid",
+		},
 		{"another cause", func(f *forgery) {
 			f.decision(wrong).Reasons = []verdict.Reason{verdict.New(code.EnvironmentChanged).On("wrong")}
 		}, 2, "decision reason"},
@@ -274,22 +291,31 @@ func TestForgedSessions(t *testing.T) {
 				l.Incoherent = nil
 			}
 		}, 2, "incoherent"},
-		{"another environment", func(f *forgery) { own(f).Fingerprint["cpu"] = "another" }, 2, "decision verdict pass invalid"},
+		{"another environment", func(f *forgery) {
+			own(f).Fingerprint["cpu"] = "another"
+		}, 2, "decision verdict pass invalid"},
 		{"knobs of a measured launch unproved", func(f *forgery) {
 			l := own(f)
 			l.Log = f.edit(l.Log, func(log []byte) []byte {
 				return bytes.ReplaceAll(log, []byte("decode_attention_kvcache"), []byte("decode"))
 			})
 		}, 2, "decision verdict pass invalid"},
-		{"a row", func(f *forgery) { f.decision(compared).Rows[1].Verdict = verdict.Fail }, 2, "rows [2].verdict fail pass"},
-		{"a speed-up", func(f *forgery) { f.decision(compared).Rows[1].Cells[0].Mean *= 2 }, 2, "rows [2].cells[1].mean"},
-		{"a comparison", func(f *forgery) { f.decision(compared).Verdict = verdict.Fail }, 2, "decision verdict fail pass"},
+		{"a row", func(f *forgery) {
+			f.decision(compared).Rows[1].Verdict = verdict.Fail
+		}, 2, "rows [2].verdict fail pass"},
+		{"a speed-up", func(f *forgery) {
+			f.decision(compared).Rows[1].Cells[0].Mean *= 2
+		}, 2, "rows [2].cells[1].mean"},
+		{"a comparison", func(f *forgery) {
+			f.decision(compared).Verdict = verdict.Fail
+		}, 2, "decision verdict fail pass"},
 		{"a launch of a row", func(f *forgery) {
 			d := f.decision(compared)
 			d.Launches = d.Launches[:len(d.Launches)-1]
 		}, 2, "decision launches"},
 		{"samples of rows exchanged", func(f *forgery) {
-			exchange(&f.launches(ledger.ForBenchmark, tiny)[0].Samples, &f.launches(ledger.ForBenchmark, deep)[0].Samples)
+			exchange(&f.launches(ledger.ForBenchmark, tiny)[0].Samples,
+				&f.launches(ledger.ForBenchmark, deep)[0].Samples)
 		}, 4, "are of another launch"},
 		{"a sample's times, and metrics with them", func(f *forgery) {
 			f.rewrite(own(f), func(r *measure.Recording) {
@@ -324,7 +350,9 @@ func TestForgedSessions(t *testing.T) {
 		{"a launch dropped", func(f *forgery) {
 			id := own(f).ID
 			is := func(other string) bool { return other == id }
-			f.records = slices.DeleteFunc(f.records, func(r *ledger.Record) bool { return r.Launch != nil && is(r.Launch.ID) })
+			f.records = slices.DeleteFunc(f.records, func(r *ledger.Record) bool {
+				return r.Launch != nil && is(r.Launch.ID)
+			})
 			f.everywhere(id, func(ids []string) []string { return slices.DeleteFunc(slices.Clone(ids), is) })
 		}, 2, "did not come out as recorded"},
 		{"a launch inserted", func(f *forgery) {
@@ -337,10 +365,13 @@ func TestForgedSessions(t *testing.T) {
 			f.records = slices.Insert(f.records, at+1, &r)
 			f.everywhere(of.ID, func(ids []string) []string { return append(slices.Clone(ids), l.ID) })
 		}, 4, "are of another launch"},
-		{"a launch duplicated", func(f *forgery) { f.insert(ledger.Record{Type: "launch", Launch: own(f)}) }, refused, ""},
+		{"a launch duplicated", func(f *forgery) {
+			f.insert(ledger.Record{Type: "launch", Launch: own(f)})
+		}, refused, ""},
 		{"a waiver of what passed", func(f *forgery) {
 			f.insert(ledger.Record{Type: "waiver", Waiver: &ledger.Waiver{
-				Node: "phase.port", Attempt: 1, Verdict: verdict.Pass, By: "kim", Reason: "because", Expires: time.Now().Add(time.Hour).UTC(),
+				Node: "phase.port", Attempt: 1, Verdict: verdict.Pass, By: "kim", Reason: "because",
+				Expires: time.Now().Add(time.Hour).UTC(),
 			}})
 		}, refused, ""},
 		{"the arms' roles exchanged", func(f *forgery) {
@@ -359,7 +390,9 @@ func TestForgedSessions(t *testing.T) {
 		}, 2, "levels.score.score.stats.median 0.9 0.75"},
 		{"what a step printed", func(f *forgery) {
 			l := f.launches(ledger.ForStep, "score")[0]
-			l.Output = f.edit(l.Output, func(text []byte) []byte { return bytes.ReplaceAll(text, []byte("12"), []byte("14")) })
+			l.Output = f.edit(l.Output, func(text []byte) []byte {
+				return bytes.ReplaceAll(text, []byte("12"), []byte("14"))
+			})
 		}, 2, "levels.score.score.stats.median 0.75 0.875"},
 	})
 }
@@ -518,22 +551,32 @@ func (f *tail) apply(env ...string) (exit int, says string) {
 func (f *tail) verified(unsigned string) {
 	f.t.Helper()
 	exit, out, errs := mxflow("audit", "verify", "--state", f.dir)
-	if unsigned == "" && (exit != 0 || !strings.Contains(out, "Everything is intact.")) || unsigned != "" && (exit != verdict.ExitFail || !strings.Contains(errs, unsigned)) {
+	if unsigned == "" && (exit != 0 || !strings.Contains(out, "Everything is intact.")) || unsigned != "" &&
+		(exit != verdict.ExitFail || !strings.Contains(errs, unsigned)) {
 		f.t.Errorf("audit verify, want %q: %d\n%s%s", unsigned, exit, out, errs)
 	}
 }
 
 // passes is a forged decision that the phase passed, which unlocks the next.
 func passes(run string) *ledger.Record {
-	return &ledger.Record{Type: "decision", Run: run, Decision: &ledger.Decision{Node: "phase.one", Kind: ledger.KindPhase, Phase: "one", Attempt: 9, Verdict: verdict.Pass}}
+	return &ledger.Record{Type: "decision", Run: run, Decision: &ledger.Decision{
+		Node: "phase.one",
+		Kind: ledger.KindPhase, Phase: "one", Attempt: 9, Verdict: verdict.Pass,
+	}}
 }
 
 func ends(run string) *ledger.Record {
-	return &ledger.Record{Type: "end", Run: run, End: &ledger.End{Verdict: verdict.Pass, Reason: verdict.New(code.Finished)}}
+	return &ledger.Record{
+		Type: "end", Run: run,
+		End: &ledger.End{Verdict: verdict.Pass, Reason: verdict.New(code.Finished)},
+	}
 }
 
 func starts(run string) *ledger.Record {
-	return &ledger.Record{Type: "run", Run: run, RunStart: &ledger.RunStart{Plan: "tail", Tool: "forged", Environment: map[string]string{}}}
+	return &ledger.Record{
+		Type: "run", Run: run,
+		RunStart: &ledger.RunStart{Plan: "tail", Tool: "forged", Environment: map[string]string{}},
+	}
 }
 
 // TestTails: what somebody without the key appends is never signed. Behind the end of a
@@ -542,7 +585,9 @@ func starts(run string) *ledger.Record {
 func TestTails(t *testing.T) {
 	t.Parallel()
 	whole := newTail(t)
-	gate := slices.IndexFunc(whole.records(), func(r *ledger.Record) bool { return r.Decision != nil && r.Decision.Node == "phase.one" })
+	gate := slices.IndexFunc(whole.records(), func(r *ledger.Record) bool {
+		return r.Decision != nil && r.Decision.Node == "phase.one"
+	})
 	if gate < 0 {
 		t.Fatal("no decision about phase.one")
 	}
@@ -553,14 +598,31 @@ func TestTails(t *testing.T) {
 		tail    []*ledger.Record
 		refused string // what apply says
 	}{
-		{"a gate behind the end", 0, []*ledger.Record{passes(run)}, "a decision about phase.one (pass) of run " + run + " was added without the key"},
-		{"a launch behind the end", 0, []*ledger.Record{{Type: "launch", Run: run, Launch: &ledger.Launch{ID: "l", Purpose: ledger.ForStep}}}, "a record of type launch of run"},
-		{"a waiver behind the end", 0, []*ledger.Record{waives(whole.records()[gate])}, "a record of type waiver of run"},
-		{"a whole run behind the end", 0, []*ledger.Record{starts("r2"), passes("r2"), ends("r2")}, "a record of type run of run r2 was added without the key"},
+		{"a gate behind the end", 0, []*ledger.Record{passes(run)}, "a decision about phase.one (pass) of run " + run +
+			" was added without the key"},
+		{
+			"a launch behind the end", 0,
+			[]*ledger.Record{{Type: "launch", Run: run, Launch: &ledger.Launch{ID: "l", Purpose: ledger.ForStep}}},
+			"a record of type launch of run",
+		},
+		{
+			"a waiver behind the end", 0,
+			[]*ledger.Record{waives(whole.records()[gate])},
+			"a record of type waiver of run",
+		},
+		{
+			"a whole run behind the end", 0,
+			[]*ledger.Record{starts("r2"), passes("r2"), ends("r2")},
+			"a record of type run of run r2 was added without the key",
+		},
 		{"the start of a run behind the end", 0, []*ledger.Record{starts("r2")}, ""},
 		{"a gate of a killed run", gate, []*ledger.Record{passes(run)}, ""},
 		{"the end of a killed run", gate, []*ledger.Record{passes(run), ends(run)}, ""},
-		{"more than the end of a killed run", gate, []*ledger.Record{ends(run), starts("r2"), passes("r2")}, "a record of type run of run r2 was added without the key"},
+		{
+			"more than the end of a killed run", gate,
+			[]*ledger.Record{ends(run), starts("r2"), passes("r2")},
+			"a record of type run of run r2 was added without the key",
+		},
 		{"another run's gate", gate, []*ledger.Record{passes("r2")}, "a decision about phase.one (pass) of run r2"},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
@@ -579,13 +641,17 @@ func TestTails(t *testing.T) {
 			}
 			exit, says := f.apply()
 			if c.refused != "" {
-				if exit != verdict.ExitUsage || !strings.Contains(says, c.refused) || !strings.Contains(says, "cut the file off behind the signed lines (truncate -s ") {
+				if exit != verdict.ExitUsage || !strings.Contains(says, c.refused) ||
+					!strings.Contains(says, "cut the file off behind the signed lines (truncate -s ") {
 					t.Errorf("apply: %d\n%s", exit, says)
 				}
-				if !bytes.Equal(f.read(f.ledger), forged) || !bytes.Equal(f.read(f.ledger+".checkpoint"), f.checkpoint) {
+				if !bytes.Equal(f.read(f.ledger), forged) ||
+					!bytes.Equal(f.read(f.ledger+".checkpoint"), f.checkpoint) {
 					t.Error("the ledger was changed")
 				}
-				if exit, _, errs := mxflow("waive", "phase.one", "--state", f.dir, "--by", "kim", "--reason", "r", "--expires", "1d", f.plan); exit != verdict.ExitUsage || !strings.Contains(errs, "without the key") {
+				if exit, _, errs := mxflow("waive", "phase.one", "--state", f.dir, "--by", "kim", "--reason", "r",
+					"--expires", "1d", f.plan); exit != verdict.ExitUsage ||
+					!strings.Contains(errs, "without the key") {
 					t.Errorf("waive: %d\n%s", exit, errs)
 				}
 				must.Do(t, os.Truncate(f.ledger, int64(len(signed)))) // as it says
@@ -595,7 +661,8 @@ func TestTails(t *testing.T) {
 			if exit != verdict.ExitFail || !strings.Contains(says, "they were moved to "+f.ledger+".torn-1") {
 				t.Errorf("apply: %d\n%s", exit, says)
 			}
-			if !bytes.Equal(f.read(f.ledger+".torn-1"), forged[len(signed):]) || !bytes.HasPrefix(f.read(f.ledger), signed) {
+			if !bytes.Equal(f.read(f.ledger+".torn-1"), forged[len(signed):]) ||
+				!bytes.HasPrefix(f.read(f.ledger), signed) {
 				t.Error("what was set aside is not what was not signed")
 			}
 			for _, r := range f.records() {
@@ -638,7 +705,8 @@ func TestKilledAnywhere(t *testing.T) {
 		if _, err := userKey(t).Verify(checkpoint); err != nil {
 			t.Fatalf("killed after %d lines: %v", lines, err)
 		}
-		if exit, says := f.apply("MXFLOW_SIGNING_KEY=none"); exit != verdict.ExitUsage || !strings.Contains(says, "is signed, and without a key nothing can be added to it") {
+		if exit, says := f.apply("MXFLOW_SIGNING_KEY=none"); exit != verdict.ExitUsage ||
+			!strings.Contains(says, "is signed, and without a key nothing can be added to it") {
 			t.Fatalf("killed after %d lines, then without a key: %d\n%s", lines, exit, says)
 		}
 		if !bytes.Equal(f.read(f.ledger), before) || !bytes.Equal(f.read(f.ledger+".checkpoint"), checkpoint) {
@@ -713,7 +781,8 @@ func mustNotHold(t *testing.T, where string, data []byte, secret string) {
 	} {
 		if at := bytes.Index(data, []byte(form)); at >= 0 && len(form) >= 4 {
 			// A short number may be part of a time.
-			if secret == "1234" && form == secret && !bytes.Contains(data, []byte("token="+form)) && !bytes.Contains(data, []byte("Bearer "+form)) {
+			if secret == "1234" && form == secret && !bytes.Contains(data, []byte("token="+form)) &&
+				!bytes.Contains(data, []byte("Bearer "+form)) {
 				continue
 			}
 			t.Errorf("%s holds %q: …%q…", where, form, data[max(0, at-60):min(len(data), at+len(form)+60)])

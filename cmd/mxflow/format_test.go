@@ -31,7 +31,8 @@ func folder(t *testing.T, files map[string]string) string {
 func TestFormatWritesWhatChanges(t *testing.T) {
 	dir := folder(t, map[string]string{
 		"a.hcl": crooked, "b.hcl": straight, "vars.mxvars": "x=1\nlonger = 2\n",
-		"plan.yaml": "plan: {p: {summary: s}}\n", "more.yml": "phase:\n    # why\n    a: {}\nengine:\n    b: {c: {}}\n", "compose.yaml": "services:   {}\n", "notes.txt": "x=1",
+		"plan.yaml": "plan: {p: {summary: s}}\n", "more.yml": "phase:\n    # why\n    a: {}\nengine:\n    b: {c: {}}\n",
+		"compose.yaml": "services:   {}\n", "notes.txt": "x=1",
 		"below/c.hcl": crooked, ".mxflow/d.hcl": crooked,
 	})
 	must.Do(t, os.Chmod(filepath.Join(dir, "a.hcl"), 0o640))
@@ -46,11 +47,13 @@ func TestFormatWritesWhatChanges(t *testing.T) {
 	if code != 0 || errs != "" {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	if !strings.Contains(out, "a.hcl\n") || strings.Contains(out, "b.hcl") || strings.Contains(out, "c.hcl") || strings.Contains(out, "yaml") || !strings.Contains(out, "more.yml\n") {
+	if !strings.Contains(out, "a.hcl\n") || strings.Contains(out, "b.hcl") || strings.Contains(out, "c.hcl") ||
+		strings.Contains(out, "yaml") || !strings.Contains(out, "more.yml\n") {
 		t.Errorf("printed\n%s", out)
 	}
 	must.Equal(t, "a.hcl", must.Read(t, filepath.Join(dir, "a.hcl")), straight)
-	if got := must.Read(t, filepath.Join(dir, "more.yml")); got != "engine:\n  b: {c: {}}\n\nphase:\n  # why\n  a: {}\n" {
+	if got := must.Read(t, filepath.Join(dir, "more.yml")); got !=
+		"engine:\n  b: {c: {}}\n\nphase:\n  # why\n  a: {}\n" {
 		t.Errorf("more.yml is %q", got)
 	}
 	must.Equal(t, "vars.mxvars", must.Read(t, filepath.Join(dir, "vars.mxvars")), "x      = 1\nlonger = 2\n")
@@ -70,7 +73,8 @@ func TestFormatWritesWhatChanges(t *testing.T) {
 
 func TestFormatRefusesWhatItCannotRead(t *testing.T) {
 	dir := folder(t, map[string]string{
-		"a.hcl": crooked, "broken.hcl": "plan \"p\" {\n", "deep.hcl": strings.Repeat("a {\n", 200_000), "yaml.hcl": "plan: {p: {}}\n",
+		"a.hcl": crooked, "broken.hcl": "plan \"p\" {\n", "deep.hcl": strings.Repeat("a {\n", 200_000),
+		"yaml.hcl": "plan: {p: {}}\n",
 		"odd.yaml": "plan:\n  ? p\n  : {}\n",
 	})
 	t.Chdir(dir)
@@ -159,7 +163,8 @@ func TestScaffoldsAreValidAndFormatted(t *testing.T) {
 		if code, out, errs = mxflow("fmt", "--check", path); code != 0 {
 			t.Errorf("%s: fmt --check exits %d\n%s%s", kind, code, out, errs)
 		}
-		if written := must.Read(t, path); strings.Contains(written, "\n\n\n") || strings.Contains(written, "<no value>") {
+		if written := must.Read(t, path); strings.Contains(written, "\n\n\n") ||
+			strings.Contains(written, "<no value>") {
 			t.Errorf("%s:\n%s", kind, written)
 		}
 	}
@@ -171,7 +176,8 @@ func TestInitOverwritesNothing(t *testing.T) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	must.Equal(t, "the plan", must.Read(t, filepath.Join(dir, "plan.hcl")), "mine")
-	if code, _, errs := mxflow("init", "--kind", "vlm", dir); code != 1 || !strings.Contains(errs, `Did you mean "vllm"?`) {
+	if code, _, errs := mxflow("init", "--kind", "vlm", dir); code != 1 ||
+		!strings.Contains(errs, `Did you mean "vllm"?`) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }

@@ -70,7 +70,8 @@ func addHelp(root *cobra.Command, a *app) {
 		return err
 	})
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
-		fmt.Fprintf(c.OutOrStdout(), "%s\n%s", flow(cmp.Or(c.Long, c.Short), min(a.width(), helpColumns)), c.UsageString())
+		fmt.Fprintf(c.OutOrStdout(), "%s\n%s", flow(cmp.Or(c.Long, c.Short), min(a.width(), helpColumns)),
+			c.UsageString())
 	})
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nTry: %s --help", explainFlag(c, err), c.CommandPath())
@@ -176,7 +177,8 @@ func flagUsage(c *cobra.Command, width int) string {
 	var b strings.Builder
 	for _, t := range append(titles, "") {
 		if len(rows[t]) > 0 {
-			b.WriteString("\n" + cmp.Or(t, map[bool]string{true: "Flags", false: "Other flags"}[len(titles) == 0]) + ":\n")
+			b.WriteString("\n" + cmp.Or(t, map[bool]string{true: "Flags", false: "Other flags"}[len(titles) == 0]) +
+				":\n")
 		}
 		for _, row := range rows[t] {
 			gap := strings.Repeat(" ", names-lipgloss.Width(row[0])+3)
@@ -194,8 +196,9 @@ func ofRecord(c *cobra.Command) bool { return !c.HasParent() || strings.Contains
 // of its own.
 var flagTypes = map[string]struct{ placeholder, takes string }{
 	"int": {"N", "a whole number"}, "float64": {"N", "a number"},
-	"intSlice": {"N,…", "whole numbers with commas between them"}, "float64Slice": {"N,…", "numbers with commas between them"},
-	"duration": {"TIME", "a time such as 30s or 5m"}, "bool": {"", "true or false"},
+	"intSlice":     {"N,…", "whole numbers with commas between them"},
+	"float64Slice": {"N,…", "numbers with commas between them"},
+	"duration":     {"TIME", "a time such as 30s or 5m"}, "bool": {"", "true or false"},
 	"stringToString": {"", "of the form NAME=VALUE"},
 }
 
@@ -220,7 +223,8 @@ func explainFlag(c *cobra.Command, err error) error {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 		near := lang.Nearest(name, names)
-		return fmt.Errorf("unknown flag: %s%s", name, verdict.Behind(". Did you mean ", near)+map[bool]string{true: "?"}[near != ""])
+		return fmt.Errorf("unknown flag: %s%s", name,
+			verdict.Behind(". Did you mean ", near)+map[bool]string{true: "?"}[near != ""])
 	}
 	if bare, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		takes, _ := placeholder(bare.GetFlag())

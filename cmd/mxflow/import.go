@@ -72,7 +72,8 @@ func printImported(a *app, path, jq string, f *imported.File) {
 	title := []string{path + ": a result of " + f.Tool, f.Version, f.Model, f.Date}
 	title = slices.DeleteFunc(title, func(s string) bool { return s == "" })
 	fmt.Fprintf(a.stdout, "%s\n\n", foreign.Line(strings.Join(title, ", ")))
-	name := blockName.ReplaceAllString(strings.ToLower(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))), "_")
+	name := blockName.ReplaceAllString(strings.ToLower(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))),
+		"_")
 	if name[0] < 'a' { // no word begins so
 		name = "r" + name
 	}
@@ -86,7 +87,8 @@ func printImported(a *app, path, jq string, f *imported.File) {
 				}
 				address := fmt.Sprintf("imported.%s.%s.%s.%s", name, c.Name, m.Name, stat)
 				differs := foreign.Line(strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(c.Differs), "map["), "]"))
-				rows = append(rows, []string{address, strconv.FormatFloat(m.Stats[stat], 'g', 6, 64), m.Unit, better, differs})
+				rows = append(rows,
+					[]string{address, strconv.FormatFloat(m.Stats[stat], 'g', 6, 64), m.Unit, better, differs})
 			}
 		}
 	}

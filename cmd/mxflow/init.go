@@ -41,7 +41,8 @@ Kinds: ` + strings.Join(scaffold.Kinds(), " ") + ".",
 				if err == nil {
 					plan := filepath.Join(dir, "plan.hcl")
 					fmt.Fprintf(a.stdout, "Wrote %s. Next:\n\n  %s\n  %s\n", strings.Join(names, " and "),
-						shell.Line("mxflow", "seal", "--knob", "KNOB", "--features", "3", plan), shell.Line("mxflow", "mcp", plan))
+						shell.Line("mxflow", "seal", "--knob", "KNOB", "--features", "3", plan),
+						shell.Line("mxflow", "mcp", plan))
 				}
 				return err
 			}
@@ -55,7 +56,8 @@ Kinds: ` + strings.Join(scaffold.Kinds(), " ") + ".",
 				{shell.Line("mxflow", "apply", path), "start the engine, measure, decide"},
 			}
 			if !scaffold.RunsAsIs(kind) {
-				next = slices.Insert(next, 0, [2]string{"edit " + shell.Quote(path), "the model, the knob and its evidence are examples"})
+				next = slices.Insert(next, 0,
+					[2]string{"edit " + shell.Quote(path), "the model, the knob and its evidence are examples"})
 			}
 			if yaml {
 				to := shell.Quote(filepath.Join(dir, "mxflow.schema.json"))

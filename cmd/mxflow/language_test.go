@@ -36,7 +36,8 @@ func manualFolder(t *testing.T) string {
 	}
 	const imported = "../../engine/measure/imported/testdata/"
 	for name, text := range map[string]string{
-		"job.yaml":                  "apiVersion: batch/v1\nkind: Job\nspec: {template: {spec: {containers: [{name: engine, image: vllm}]}}}\n",
+		"job.yaml": "apiVersion: batch/v1\nkind: Job\nspec: {template: {spec: {containers: [{name: " +
+			"engine, image: vllm}]}}}\n",
 		"gsm8k.jsonl":               questions,
 		"prompts.jsonl":             "{\"prompt\": \"a\"}\n{\"prompt\": \"b\"}\n",
 		"results/runs.json":         `{"runs": [{"name": "short", "tok_s": 41.5}, {"name": "long", "tok_s": 20}]}`,
@@ -139,7 +140,8 @@ func TestDescriptionAgreesWithDecoders(t *testing.T) {
 			try := func(v cty.Value) *load.Result { return loadOf(edited(t, d.Example, a.Name, v)) }
 			absent := try(cty.NilVal)
 			if need := needed(path, a); need == absent.OK() && !elsewhere[path+"."+a.Name] {
-				t.Errorf("%s.%s: needed is %v, but without it the plan is valid: %v\n%s", path, a.Name, need, absent.OK(), explained(&absent.Findings))
+				t.Errorf("%s.%s: needed is %v, but without it the plan is valid: %v\n%s", path, a.Name, need,
+					absent.OK(), explained(&absent.Findings))
 			}
 			for _, term := range slices.Concat(a.Excludes, a.Requires, a.Unless) {
 				name, _, _ := strings.Cut(term, "=")
@@ -247,46 +249,53 @@ var scaffolding = []string{
 
 // around holds what a block has to stand in, by path; %s is the block.
 var around = map[string]string{
-	"report.table":                "report {\n%s\n}",
-	"engine.process":              "engine \"openai\" \"wrapped\" {\n%s\n}",
-	"engine.ready":                "engine \"embedded\" \"wrapped\" {\n%s\n}",
-	"engine.run":                  wrappedCommand,
-	"engine.output":               wrappedCommand,
-	"engine.metric":               "engine \"command\" \"wrapped\" {\nprocess {\ncommand = [\"true\"]\n}\n%s\n}",
-	"engine.caches":               wrappedServer,
-	"engine.compose":              wrappedServer,
-	"engine.docker":               wrappedServer,
-	"engine.endpoint":             wrappedServer,
-	"engine.exec":                 wrappedServer,
-	"engine.gpu":                  wrappedServer,
-	"engine.metadata":             wrappedServer,
-	"engine.observe":              wrappedServer,
-	"engine.profile":              wrappedServer,
-	"engine.profiler":             wrappedServer,
-	"engine.source":               wrappedServer,
-	"engine.tree":                 wrappedServer,
-	"phase.step.compare":          "engine \"embedded\" \"plain\" {}\nengine \"embedded\" \"cached\" {}\nphase \"wrapped\" {\n%s\n}",
-	"engine.stop":                 "engine \"embedded\" \"wrapped\" {\n%s\n}",
-	"workload.dataset":            "workload \"wrapped\" {\nwarmup = 1\noutput_tokens = 8\n%s\n}",
-	"workload.output_lengths":     "workload \"wrapped\" {\nprompt_tokens = 8\n%s\n}",
-	"workload.prompt_lengths":     "workload \"wrapped\" {\noutput_tokens = 8\n%s\n}",
-	"workload.slo":                "workload \"wrapped\" {\nprompt_tokens = 8\noutput_tokens = 8\n%s\n}",
-	"variable.validation":         "variable \"model\" {\ndefault = \"small\"\n%s\n}",
-	"knob.value":                  "knob \"wrapped\" {\ndefault = \"other\"\nvalue \"other\" {\nmust_see { log = [\"*other*\"] }\n}\n%s\n}",
-	"knob.value.source":           "engine \"vllm\" \"built\" {\nmodel = \"m\"\nsource \"vllm\" {\nrepo = \"r\"\nref = \"main\"\n}\n}\nknob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\nmust_see { log = [\"*v*\"] }\n%s\n}\n}",
-	"knob.value.must_see":         "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\n%s\n}\n}",
-	"knob.value.must_see.lines":   "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\nmust_see {\n%s\n}\n}\n}",
-	"knob.value.must_see.kernels": "protocol \"standard\" {\nlevel \"kernels\" {}\nlevel \"profile\" {}\n}\nknob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\nmust_see {\n%s\n}\n}\n}",
-	"knob.value.must_not_see":     "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\n%s\n}\n}",
-	"protocol.level":              "protocol \"wrapped\" {\n%s\n}",
-	"phase.step.matrix":           wrappedKnobs,
-	"phase.step":                  "phase \"wrapped\" {\n%s\n}",
-	"phase.feature":               "phase \"wrapped\" {\n%s\n}",
-	"phase.gate":                  "phase \"wrapped\" {\n" + wrappedFeature + "\n%s\n}",
-	"phase.gate.rule":             "phase \"wrapped\" {\n" + wrappedFeature + "\ngate {\n%s\n}\n}",
-	"phase.feature.hypothesis":    "phase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\ncriterion \"c\" { rule = \"chat.tg.gain >= 0\" }\n%s\n}\n}",
-	"phase.feature.confirm":       "engine \"vllm\" \"production\" {\nmodel = \"openai/gpt-oss-120b\"\n}\nphase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\ncriterion \"decode\" { rule = \"chat.tg.gain >= 0\" }\n%s\n}\n}",
-	"phase.feature.criterion":     "phase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\n%s\n}\n}",
+	"report.table":    "report {\n%s\n}",
+	"engine.process":  "engine \"openai\" \"wrapped\" {\n%s\n}",
+	"engine.ready":    "engine \"embedded\" \"wrapped\" {\n%s\n}",
+	"engine.run":      wrappedCommand,
+	"engine.output":   wrappedCommand,
+	"engine.metric":   "engine \"command\" \"wrapped\" {\nprocess {\ncommand = [\"true\"]\n}\n%s\n}",
+	"engine.caches":   wrappedServer,
+	"engine.compose":  wrappedServer,
+	"engine.docker":   wrappedServer,
+	"engine.endpoint": wrappedServer,
+	"engine.exec":     wrappedServer,
+	"engine.gpu":      wrappedServer,
+	"engine.metadata": wrappedServer,
+	"engine.observe":  wrappedServer,
+	"engine.profile":  wrappedServer,
+	"engine.profiler": wrappedServer,
+	"engine.source":   wrappedServer,
+	"engine.tree":     wrappedServer,
+	"phase.step.compare": "engine \"embedded\" \"plain\" {}\nengine \"embedded\" \"cached\" {}\nphase " +
+		"\"wrapped\" {\n%s\n}",
+	"engine.stop":             "engine \"embedded\" \"wrapped\" {\n%s\n}",
+	"workload.dataset":        "workload \"wrapped\" {\nwarmup = 1\noutput_tokens = 8\n%s\n}",
+	"workload.output_lengths": "workload \"wrapped\" {\nprompt_tokens = 8\n%s\n}",
+	"workload.prompt_lengths": "workload \"wrapped\" {\noutput_tokens = 8\n%s\n}",
+	"workload.slo":            "workload \"wrapped\" {\nprompt_tokens = 8\noutput_tokens = 8\n%s\n}",
+	"variable.validation":     "variable \"model\" {\ndefault = \"small\"\n%s\n}",
+	"knob.value": "knob \"wrapped\" {\ndefault = \"other\"\nvalue \"other\" {\nmust_see { log = " +
+		"[\"*other*\"] }\n}\n%s\n}",
+	"knob.value.source": "engine \"vllm\" \"built\" {\nmodel = \"m\"\nsource \"vllm\" {\nrepo = \"r\"\nref " +
+		"= \"main\"\n}\n}\nknob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\nmust_see { log = [\"*v*\"] }\n%s\n}\n}",
+	"knob.value.must_see":       "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\n%s\n}\n}",
+	"knob.value.must_see.lines": "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\nmust_see {\n%s\n}\n}\n}",
+	"knob.value.must_see.kernels": "protocol \"standard\" {\nlevel \"kernels\" {}\nlevel \"profile\" {}\n}\nknob " +
+		"\"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\nmust_see {\n%s\n}\n}\n}",
+	"knob.value.must_not_see": "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\n%s\n}\n}",
+	"protocol.level":          "protocol \"wrapped\" {\n%s\n}",
+	"phase.step.matrix":       wrappedKnobs,
+	"phase.step":              "phase \"wrapped\" {\n%s\n}",
+	"phase.feature":           "phase \"wrapped\" {\n%s\n}",
+	"phase.gate":              "phase \"wrapped\" {\n" + wrappedFeature + "\n%s\n}",
+	"phase.gate.rule":         "phase \"wrapped\" {\n" + wrappedFeature + "\ngate {\n%s\n}\n}",
+	"phase.feature.hypothesis": "phase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\ncriterion " +
+		"\"c\" { rule = \"chat.tg.gain >= 0\" }\n%s\n}\n}",
+	"phase.feature.confirm": "engine \"vllm\" \"production\" {\nmodel = \"openai/gpt-oss-120b\"\n}\nphase " +
+		"\"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\ncriterion \"decode\" { rule = " +
+		"\"chat.tg.gain >= 0\" }\n%s\n}\n}",
+	"phase.feature.criterion": "phase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\n%s\n}\n}",
 }
 
 // wrappedKnobs are those that the example of a matrix combines.
@@ -346,7 +355,8 @@ func inPlan(path, block string) string {
 	plan := ""
 	header, _, _ := strings.Cut(block, "{")
 	for _, part := range scaffolding {
-		if !strings.HasPrefix(part, header) && !(strings.HasPrefix(header, "plan ") && strings.HasPrefix(part, "plan ")) {
+		if !strings.HasPrefix(part, header) &&
+			!(strings.HasPrefix(header, "plan ") && strings.HasPrefix(part, "plan ")) {
 			plan += part + "\n"
 		}
 	}

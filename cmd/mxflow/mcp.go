@@ -65,7 +65,9 @@ func agentHost(a *app, hard context.Context, path, key string, vars []load.Given
 		Secrets: func() *redact.Redactor { return a.secrets },
 		Seal:    func() (*planseal.Seal, error) { return sealing.Read(path, key) },
 		Chance:  func(s *planseal.Seal) float64 { return s.Chance(sealing.AllTries(s)) },
-		Apply: func(ctx context.Context, is *planseal.Seal, loaded *load.Result, g *runtime.Graph, target []string, watch apply.Observer) error {
+		Apply: func(ctx context.Context, is *planseal.Seal, loaded *load.Result, g *runtime.Graph, target []string,
+			watch apply.Observer,
+		) error {
 			q := applying{path: path, state: state, target: target, watch: watch}
 			holdTo(is, sealing.FileOf(path), &q)
 			_, err := q.run(ctx, hard, a, loaded, g)

@@ -46,7 +46,8 @@ func newAgentOf(t testing.TB, plan string, files map[string]string, sealFlags ..
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: a.command("mcp", plan)}, nil)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, nil).Connect(t.Context(),
+		&mcp.CommandTransport{Command: a.command("mcp", plan)}, nil)
 	must.Do(t, err)
 	t.Cleanup(func() { _ = session.Close() })
 	a.ClientSession = session
@@ -106,13 +107,22 @@ type stacked struct {
 // of that.
 func ported(t *testing.T) (*agent, stacked) {
 	t.Helper()
-	a := newAgent(t, agentPlan(t), "--by", "kim", "--knob", "moe", "--features", "1", "--launches", "40", "--hours", "1")
-	value := answered[agents.ProposedAnswer](a, "propose_value", object{"knob": "moe", "value": "routed", "env": object{"MXFLOW_EMBEDDED_MOE": "routed", "MXFLOW_EMBEDDED_PACE": "2ms"}, "must_see": []string{"*using kernel moe_routed_mxfp4*"}})
-	feature := answered[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "routed", "set": object{"moe": "routed"}, "metric": "chat.tg", "expect": "+5%", "because": "most experts are not needed"})
+	a := newAgent(t, agentPlan(t), "--by", "kim", "--knob", "moe", "--features", "1", "--launches",
+		"40", "--hours", "1")
+	value := answered[agents.ProposedAnswer](a, "propose_value",
+		object{"knob": "moe", "value": "routed", "env": object{
+			"MXFLOW_EMBEDDED_MOE":  "routed",
+			"MXFLOW_EMBEDDED_PACE": "2ms",
+		}, "must_see": []string{"*using kernel moe_routed_mxfp4*"}})
+	feature := answered[agents.ProposedAnswer](a, "propose_feature", object{
+		"phase": "port", "name": "routed",
+		"set": object{"moe": "routed"}, "metric": "chat.tg", "expect": "+5%", "because": "most experts are not needed",
+	})
 	if !value.Written || !feature.Written {
 		t.Fatalf("%+v, %+v", value, feature)
 	}
-	if plan := answered[planned](a, "plan", object{"jq": "{launches, least_launches}"}); plan.Launches == 0 || plan.Least == 0 {
+	if plan := answered[planned](a, "plan", object{"jq": "{launches, least_launches}"}); plan.Launches == 0 ||
+		plan.Least == 0 {
 		t.Errorf("plan: %+v", plan)
 	}
 	done := a.runs("qualify", object{"feature": "routed"})
@@ -125,10 +135,12 @@ func ported(t *testing.T) (*agent, stacked) {
 	if done = a.runs("apply", object{"target": []string{"routed"}}); done.State != "done" || done.Made == 0 {
 		t.Fatalf("apply: %+v", done)
 	}
-	if r := done.Reward; r == nil || !r.Sealed || len(r.Ports) != 1 || pays(r.Ports[0]) != (r.Ports[0].Verdict == verdict.Pass) {
+	if r := done.Reward; r == nil || !r.Sealed || len(r.Ports) != 1 ||
+		pays(r.Ports[0]) != (r.Ports[0].Verdict == verdict.Pass) {
 		t.Errorf("apply pays: %+v", r)
 	}
-	return a, answered[stacked](a, "status", object{"jq": "{stack: [.stack.features[].feature], verdicts: [.decisions[].verdict]}"})
+	return a, answered[stacked](a, "status",
+		object{"jq": "{stack: [.stack.features[].feature], verdicts: [.decisions[].verdict]}"})
 }
 
 func pays(p runtime.Payment) bool { return p.Pays > 0 }
@@ -141,31 +153,42 @@ func TestAgentPorts(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
 	a, status := ported(t)
-	for try := 1; try < 3 && slices.Contains(status.Verdicts, "inconclusive"); try++ { // tests of other packages run beside this one
+	for try := 1; try < 3 && slices.Contains(status.Verdicts, "inconclusive"); try++ {
+		// tests of other packages run beside this one
 		t.Logf("undecided, and tried again: %+v", status)
 		began = time.Now()
 		a, status = ported(t)
 	}
 	limits := answered[agents.LimitsAnswer](a, "limits", object{})
-	if len(status.Stack) != 1 || status.Stack[0] != "routed" || limits.Spent.Launches == 0 || len(limits.Proposed) != 1 {
+	if len(status.Stack) != 1 || status.Stack[0] != "routed" || limits.Spent.Launches == 0 ||
+		len(limits.Proposed) != 1 {
 		t.Errorf("status: %+v %+v", status, limits)
 	}
-	if why := answered[object](a, "explain", object{"of": []string{"routed"}, "jq": "{verdict: .decision.verdict, reasons: (.decision.rules[0].reasons | length)}"}); why["verdict"] != "pass" || why["reasons"] == 0.0 {
+	if why := answered[object](a, "explain",
+		object{
+			"of": []string{"routed"},
+			"jq": "{verdict: .decision.verdict, reasons: (.decision.rules[0].reasons | length)}",
+		}); why["verdict"] !=
+		"pass" || why["reasons"] == 0.0 {
 		t.Errorf("explain: %+v", why)
 	}
 	if took := time.Since(began); took > 2*time.Minute {
 		t.Errorf("took %s", took)
 	}
-	if n := answered[float64](a, "compare", object{"of": []string{"baseline", "routed"}, "jq": "[.pairs[].deltas[]] | length"}); n == 0 {
+	if n := answered[float64](a, "compare",
+		object{"of": []string{"baseline", "routed"}, "jq": "[.pairs[].deltas[]] | length"}); n == 0 {
 		t.Error("compare: no metric")
 	}
-	if got, err := call[object](a, "compare", object{"of": []string{"baseline", "rooted"}}); err == nil || !strings.Contains(err.Error(), "rooted") {
+	if got, err := call[object](a, "compare", object{"of": []string{"baseline", "rooted"}}); err == nil ||
+		!strings.Contains(err.Error(), "rooted") {
 		t.Errorf("compare with what is not on record: %+v, %v", got, err)
 	}
-	if got, err := call[object](a, "show", object{"of": []string{"latest"}}); err == nil || !strings.Contains(err.Error(), "name the part that is wanted with jq; it is .") {
+	if got, err := call[object](a, "show", object{"of": []string{"latest"}}); err == nil ||
+		!strings.Contains(err.Error(), "name the part that is wanted with jq; it is .") {
 		t.Errorf("a whole run: %+v, %v", got, err)
 	}
-	if n := answered[float64](a, "profile", object{"of": []string{"routed"}, "jq": "[.analysis.parts[].kernels[]] | length"}); n == 0 {
+	if n := answered[float64](a, "profile",
+		object{"of": []string{"routed"}, "jq": "[.analysis.parts[].kernels[]] | length"}); n == 0 {
 		t.Error("profile: no kernel")
 	}
 	t.Logf("from proposal to accepted in %s, %d launches", time.Since(began).Round(time.Second), limits.Spent.Launches)
@@ -194,12 +217,20 @@ func TestAgentProposesInFiles(t *testing.T) {
 		value, feature string // the files that they are written into
 	}{
 		{"a folder", ".", map[string]string{"a.hcl": head, "b.hcl": phases}, "a.hcl", "b.hcl"},
-		{"an include", "plan.hcl", map[string]string{"plan.hcl": "include = [\"phases.hcl\"]\n" + head, "phases.hcl": phases}, "plan.hcl", "phases.hcl"},
+		{"an include", "plan.hcl", map[string]string{
+			"plan.hcl":   "include = [\"phases.hcl\"]\n" + head,
+			"phases.hcl": phases,
+		}, "plan.hcl", "phases.hcl"},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			a := newAgentOf(t, c.plan, c.files, "--by", "kim", "--knob", "moe", "--features", "1")
-			value := answered[agents.ProposedAnswer](a, "propose_value", object{"knob": "moe", "value": "routed", "env": object{"MXFLOW_EMBEDDED_MOE": "routed"}, "must_see": []string{"*using kernel moe_routed_mxfp4*"}})
-			feature := answered[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "routed", "set": object{"moe": "routed"}})
+			value := answered[agents.ProposedAnswer](a, "propose_value",
+				object{
+					"knob": "moe", "value": "routed", "env": object{"MXFLOW_EMBEDDED_MOE": "routed"},
+					"must_see": []string{"*using kernel moe_routed_mxfp4*"},
+				})
+			feature := answered[agents.ProposedAnswer](a, "propose_feature",
+				object{"phase": "port", "name": "routed", "set": object{"moe": "routed"}})
 			if !value.Written || value.File != c.value || !feature.Written || feature.File != c.feature {
 				t.Fatalf("%+v, %+v", value, feature)
 			}
@@ -214,14 +245,18 @@ func TestAgentProposesInFiles(t *testing.T) {
 				if n := strings.Count(is, own); n != strings.Count(was, own) {
 					t.Errorf("%s says %d times what is said of another feature:\n%s", name, n, is)
 				}
-				if comment := "# What a coding agent ports into"; strings.Contains(was, comment) && !strings.Contains(is, comment) {
+				if comment := "# What a coding agent ports into"; strings.Contains(was, comment) &&
+					!strings.Contains(is, comment) {
 					t.Errorf("%s has lost its comments:\n%s", name, is)
 				}
 			}
-			if got, err := call[agents.ProposedAnswer](a, "propose_value", object{"knob": "none", "value": "x", "must_see": []string{"*"}}); err == nil || !strings.Contains(err.Error(), `knob "none" is not written in the HCL files of`) {
+			if got, err := call[agents.ProposedAnswer](a, "propose_value",
+				object{"knob": "none", "value": "x", "must_see": []string{"*"}}); err == nil ||
+				!strings.Contains(err.Error(), `knob "none" is not written in the HCL files of`) {
 				t.Errorf("%+v, %v", got, err)
 			}
-			refused := answered[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "more", "set": object{"moe": "routed"}})
+			refused := answered[agents.ProposedAnswer](a, "propose_feature",
+				object{"phase": "port", "name": "more", "set": object{"moe": "routed"}})
 			if refused.Written || len(refused.Refused) == 0 {
 				t.Errorf("beyond the seal: %+v", refused)
 			}
@@ -230,8 +265,11 @@ func TestAgentProposesInFiles(t *testing.T) {
 	// A file that the plan shares with others stays theirs.
 	shared := filepath.Join(t.TempDir(), "phases.hcl")
 	must.Write(t, shared, whole[at:])
-	a := newAgent(t, fmt.Sprintf("include = [%q]\n%s", shared, whole[:at]), "--by", "kim", "--knob", "moe", "--features", "1")
-	if got, err := call[agents.ProposedAnswer](a, "propose_feature", object{"phase": "port", "name": "more", "set": object{"moe": "also_all"}}); err == nil || !strings.Contains(err.Error(), `phase "port" is not written in the HCL files of`) {
+	a := newAgent(t, fmt.Sprintf("include = [%q]\n%s", shared, whole[:at]), "--by", "kim", "--knob", "moe",
+		"--features", "1")
+	if got, err := call[agents.ProposedAnswer](a, "propose_feature",
+		object{"phase": "port", "name": "more", "set": object{"moe": "also_all"}}); err == nil ||
+		!strings.Contains(err.Error(), `phase "port" is not written in the HCL files of`) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	must.Equal(t, "it was written", must.Read(t, shared), whole[at:])
@@ -258,13 +296,32 @@ func TestAgentIsRefused(t *testing.T) {
 		path   string // of what moved; empty where the tool fails
 		begins string // the beginning of its error
 	}{
-		"the default of a knob":   {"propose_value", object{"knob": "moe", "value": "all", "env": object{"MXFLOW_EMBEDDED_MOE": "all", "MXFLOW_EMBEDDED_PACE": "6ms", "SLOW": "1"}, "must_see": []string{"*using kernel moe_all_experts_mxfp4*"}}, "knob.moe.value.all.env.SLOW", ""},
-		"a knob that is not open": {"propose_value", object{"knob": "other", "value": "x", "must_see": []string{"*"}}, "", `knob "other" is not written`},
-		"an expression as a name": {"propose_feature", object{"phase": "port", "name": `x" { }`, "set": object{"moe": "also_all"}}, "", "name "},
-		"a sealed feature's name": {"propose_feature", object{"phase": "port", "name": "control", "set": object{"moe": "also_all"}}, "", "phase port already has a feature"},
-		"rerun":                   {"apply", object{"rerun": []string{"all"}}, "", "validating"},
-		"another plan":            {"validate", object{"plan": "/etc/passwd"}, "", "validating"},
-		"a tool that is none":     {"waive", object{"gate": "port"}, "", "unknown tool"},
+		"the default of a knob": {
+			"propose_value",
+			object{
+				"knob": "moe", "value": "all",
+				"env":      object{"MXFLOW_EMBEDDED_MOE": "all", "MXFLOW_EMBEDDED_PACE": "6ms", "SLOW": "1"},
+				"must_see": []string{"*using kernel moe_all_experts_mxfp4*"},
+			},
+			"knob.moe.value.all.env.SLOW", "",
+		},
+		"a knob that is not open": {
+			"propose_value",
+			object{"knob": "other", "value": "x", "must_see": []string{"*"}},
+			"", `knob "other" is not written`,
+		},
+		"an expression as a name": {
+			"propose_feature",
+			object{"phase": "port", "name": `x" { }`, "set": object{"moe": "also_all"}},
+			"", "name ",
+		},
+		"a sealed feature's name": {"propose_feature", object{
+			"phase": "port", "name": "control",
+			"set": object{"moe": "also_all"},
+		}, "", "phase port already has a feature"},
+		"rerun":               {"apply", object{"rerun": []string{"all"}}, "", "validating"},
+		"another plan":        {"validate", object{"plan": "/etc/passwd"}, "", "validating"},
+		"a tool that is none": {"waive", object{"gate": "port"}, "", "unknown tool"},
 	} {
 		got, err := call[agents.ProposedAnswer](a, c.tool, c.args)
 		switch {
@@ -280,14 +337,18 @@ func TestAgentIsRefused(t *testing.T) {
 	}
 	must.Equal(t, "the plan was changed", must.Read(t, plan), kept)
 	// What is interpolated in a plan is text in a proposal: nothing is read by it.
-	if got := answered[agents.ProposedAnswer](a, "propose_value", object{"knob": "moe", "value": "reads", "env": object{"A": `${file("/etc/hostname")}`}, "must_see": []string{"*x*"}}); !got.Written {
+	if got := answered[agents.ProposedAnswer](a, "propose_value", object{
+		"knob": "moe", "value": "reads",
+		"env": object{"A": `${file("/etc/hostname")}`}, "must_see": []string{"*x*"},
+	}); !got.Written {
 		t.Errorf("%+v", got)
 	}
 	must.Contain(t, "an expression was written", must.Read(t, plan), `$${file(`)
 	// A rule that is changed beside the agent's tools stops the apply.
 	must.Write(t, plan, strings.Replace(kept, ">= 0.2", ">= -0.9", 1))
 	for tool, args := range map[string]object{"apply": {}, "qualify": {"feature": "control"}} {
-		if got := answered[agents.ProposedAnswer](a, tool, args); len(got.Refused) != 1 || got.Refused[0].Path != "phase.port.feature.control.criterion.decode.rule" || got.Refused[0].Line == 0 {
+		if got := answered[agents.ProposedAnswer](a, tool, args); len(got.Refused) != 1 ||
+			got.Refused[0].Path != "phase.port.feature.control.criterion.decode.rule" || got.Refused[0].Line == 0 {
 			t.Errorf("%s: %+v", tool, got)
 		}
 	}
@@ -296,7 +357,8 @@ func TestAgentIsRefused(t *testing.T) {
 	}
 	// Without a seal there is nothing but reading.
 	must.Do(t, os.Remove(filepath.Join(a.dir, "plan.seal")))
-	if got, err := call[agents.JobAnswer](a, "apply", object{}); err == nil || !strings.Contains(err.Error(), "no seal") {
+	if got, err := call[agents.JobAnswer](a, "apply", object{}); err == nil ||
+		!strings.Contains(err.Error(), "no seal") {
 		t.Errorf("%+v, %v", got, err)
 	}
 	answered[object](a, "validate", object{})
@@ -305,7 +367,8 @@ func TestAgentIsRefused(t *testing.T) {
 	}
 	answered[object](a, "schema", object{"jq": ".properties.knob"})
 	for tool, of := range map[string]object{
-		"validate": {"of": []string{"/etc/passwd"}}, "explain": {}, "show": {"of": []string{"--all"}}, "status": {"jq": ".["},
+		"validate": {"of": []string{"/etc/passwd"}}, "explain": {}, "show": {"of": []string{"--all"}},
+		"status": {"jq": ".["},
 	} {
 		if got, err := call[any](a, tool, of); err == nil {
 			t.Errorf("%s %v: %v", tool, of, got)

@@ -76,7 +76,8 @@ counted, 4 the engine failed or could not be started, or mxflow failed,
 			}
 			beginStream(a)
 			res, err := applyPlan(c.Context(), a, applying{
-				path: path, state: a.stateDir(path), load: opts, aside: true, watch: newProgress(a, false), report: a.errorsOnly,
+				path: path, state: a.stateDir(path), load: opts, aside: true, watch: newProgress(a, false),
+				report: a.errorsOnly,
 			})
 			if res != nil && err == nil && res.Exit == verdict.ExitInterrupted {
 				fmt.Fprintln(a.stderr, "interrupted: the same command goes on from here")

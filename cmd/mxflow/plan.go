@@ -63,12 +63,18 @@ A rule that was relaxed after its launches were seen is measured again.`,
 			if err != nil {
 				return err
 			}
-			runner := &runtime.Runner{Plan: p, Graph: g, Journal: journal, Step: lab.Step, Rerun: forced, Target: targets, Force: c.Context()}
+			runner := &runtime.Runner{
+				Plan: p, Graph: g, Journal: journal, Step: lab.Step, Rerun: forced,
+				Target: targets, Force: c.Context(),
+			}
 			shown, err := runner.Reconcile()
 			if err != nil {
 				return err
 			}
-			v := &view.Preview{Plan: p, States: shown, Estimate: apply.EstimateOf(p, apply.LaunchHistoryOf(st), shown), Changes: changesOf(st, p, vars)}
+			v := &view.Preview{
+				Plan: p, States: shown, Estimate: apply.EstimateOf(p, apply.LaunchHistoryOf(st), shown),
+				Changes: changesOf(st, p, vars),
+			}
 			if p.Baseline != nil {
 				v.Baseline, _ = lab.Variants.BaselineSpec() // only shown
 			}
@@ -77,7 +83,9 @@ A rule that was relaxed after its launches were seen is measured again.`,
 			} else {
 				v.Print(a.screen())
 			}
-			if detailed && slices.ContainsFunc(shown, func(st *runtime.State) bool { return st.Locked.IsZero() && !st.Recorded }) {
+			if detailed && slices.ContainsFunc(shown, func(st *runtime.State) bool {
+				return st.Locked.IsZero() && !st.Recorded
+			}) {
 				a.exit = exitChanges
 			}
 			for _, n := range append(apply.MachineChanges(st, p), lab.Variants.Unidentified()...) {

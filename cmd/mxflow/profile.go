@@ -80,7 +80,8 @@ profiler. The last column is each part's share of the change of a step.`,
 			}
 			d := trace.DiffOf(before, after)
 			if len(d.Parts) == 0 {
-				return fmt.Errorf("nothing to compare: %s has %s, %s has %s. Record the same phase and number of requests, or describe a profile without marks with --phase and --batch",
+				return fmt.Errorf("nothing to compare: %s has %s, %s has %s. Record the same phase and number of "+
+					"requests, or describe a profile without marks with --phase and --batch",
 					args[0], profile.Parts(before), args[1], profile.Parts(after))
 			}
 			a.show(d, func() { profile.PrintDiff(a.screen(), d, args[0], args[1], kernels) })

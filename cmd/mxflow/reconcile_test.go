@@ -52,7 +52,8 @@ func (a *planHere) state() string { return filepath.Join(a.dir, ".mxflow") }
 // apply applies it, kills that when so many records are there, and returns the exit status.
 func (a *planHere) apply(killAt int) int {
 	a.t.Helper()
-	cmd := exec.Command(scenario.Program, slices.Concat([]string{"apply", "--state", a.state()}, a.args, []string{a.file})...)
+	cmd := exec.Command(scenario.Program,
+		slices.Concat([]string{"apply", "--state", a.state()}, a.args, []string{a.file})...)
 	must.Do(a.t, cmd.Start())
 	ended := make(chan struct{})
 	go func() {
@@ -61,7 +62,8 @@ func (a *planHere) apply(killAt int) int {
 			case <-ended:
 				return
 			case <-tick:
-				if text, _ := os.ReadFile(filepath.Join(a.state(), "ledger")); bytes.Count(text, []byte("\n")) > killAt { // with its header
+				if text, _ := os.ReadFile(filepath.Join(a.state(), "ledger")); bytes.Count(text, []byte("\n")) >
+					killAt { // with its header
 					_ = cmd.Process.Kill()
 					return
 				}
@@ -270,7 +272,8 @@ func (a *planHere) told(st *store.Store) (whole, keys, sentences []string) {
 	}
 	for _, s := range a.derived(st) {
 		keep(s.Node.ID, s.Decision, s.Recorded, s.Why, s.If, s.Locked, s.Overruled, s.Launches, s.Notes)
-		keys = append(keys, fmt.Sprint(s.Node.ID, s.Recorded, s.HasWork(), s.Locked.Key(), s.Overruled.Key(), len(s.Launches)))
+		keys = append(keys,
+			fmt.Sprint(s.Node.ID, s.Recorded, s.HasWork(), s.Locked.Key(), s.Overruled.Key(), len(s.Launches)))
 		sentences = append(sentences, s.Why.String(), s.Locked.String(), s.Overruled.String())
 	}
 	r := replay.New(st, steps.Registry(), nil)
@@ -287,7 +290,8 @@ func (a *planHere) told(st *store.Store) (whole, keys, sentences []string) {
 func TestWordsBearOnNothing(t *testing.T) {
 	story := func(words string) (keys []string) {
 		a := portedPlan(t, reconcilePlan+port("one", "", 130)+port("two", "after = [phase.one]", 80)+
-			port("three", "after = [phase.two]", 125)+port("four", "after_decided = [phase.one]", 130, "builds_on = accepted"))
+			port("three", "after = [phase.two]", 125)+port("four", "after_decided = [phase.one]", 130,
+			"builds_on = accepted"))
 		for _, args := range [][]string{nil, {"waive", "phase.two", "--expires", "1d"}} {
 			if a.apply(0); args != nil {
 				args = append(args, "--state", a.state(), "--by", "kim", "--reason", words, a.file)
@@ -298,7 +302,9 @@ func TestWordsBearOnNothing(t *testing.T) {
 			st := a.record() // which is read in its own words
 			whole, now, said := a.told(st)
 			keys = append(keys, now...)
-			restore := verdict.Swap(func(c code.Kind, _ string) string { return fmt.Sprintf("%x other words", string(c)) })
+			restore := verdict.Swap(func(c code.Kind, _ string) string {
+				return fmt.Sprintf("%x other words", string(c))
+			})
 			again, _, otherwise := a.told(st)
 			restore()
 			if !slices.Equal(whole, again) {
@@ -310,7 +316,8 @@ func TestWordsBearOnNothing(t *testing.T) {
 		}
 		return keys
 	}
-	if as, otherwise := story("as it was said"), story("otherwise: phase.one is pass; waived by nobody"); !slices.Equal(as, otherwise) {
+	if as, otherwise := story("as it was said"),
+		story("otherwise: phase.one is pass; waived by nobody"); !slices.Equal(as, otherwise) {
 		t.Errorf("where people say it otherwise there is\n%s\nand not\n%s", otherwise, as)
 	}
 }
@@ -399,19 +406,24 @@ func randomPlan(r *rand.Rand) string {
 			case r.IntN(4) == 0:
 				on = "builds_on = accepted"
 			}
-			fmt.Fprintf(&b, "  feature %q {\n    set = { %s = \"on\" }\n    %s\n    criterion \"speed\" { rule = \"command.tg.gain >= %s\" }\n  }\n", f, f, on, pick("0.1", "-0.03"))
+			fmt.Fprintf(&b,
+				"  feature %q {\n    set = { %s = \"on\" }\n    %s\n    criterion \"speed\" { rule = "+
+					"\"command.tg.gain >= %s\" }\n  }\n", f, f, on, pick("0.1", "-0.03"))
 			if own, speeds[f] = append(own, f), pick("80", "97", "104", "125", "nothing"); speeds[f] != "nothing" {
 				sound = append(sound, f)
 			}
 		}
 		if r.IntN(2) == 0 {
-			fmt.Fprintf(&b, "  gate {\n    rule \"decided\" { rule = \"feature['%s'].command.tg.gain >= %s\" }\n  }\n", pick(own...), pick("0.1", "-0.5"))
+			fmt.Fprintf(&b, "  gate {\n    rule \"decided\" { rule = \"feature['%s'].command.tg.gain >= %s\" }\n  }\n",
+				pick(own...), pick("0.1", "-0.5"))
 		}
 		b.WriteString("}\n")
 		phases, features = append(phases, name), append(features, own...)
 	}
 	for _, f := range features {
-		fmt.Fprintf(&b, "\nknob %q {\n  default = \"off\"\n  value \"off\" {}\n  value \"on\" { env = { SPEED = %q, PORT = %[1]q } }\n}\n", f, speeds[f])
+		fmt.Fprintf(&b,
+			"\nknob %q {\n  default = \"off\"\n  value \"off\" {}\n  value \"on\" { env = { SPEED = %q, PORT = %[1]q "+
+				"} }\n}\n", f, speeds[f])
 	}
 	return b.String()
 }

@@ -92,7 +92,10 @@ type recordedState struct {
 
 func newRecordedState(t testing.TB) *recordedState {
 	t.Helper()
-	s := &recordedState{t: t, dir: t.TempDir(), at: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), node: map[string]int{}}
+	s := &recordedState{
+		t: t, dir: t.TempDir(), at: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC),
+		node: map[string]int{},
+	}
 	var err error
 	if s.st, err = store.Open(s.dir); err != nil {
 		t.Fatal(err)
@@ -162,7 +165,8 @@ func (s *recordedState) launch(session, arm string, round, order int, speed floa
 		gap := time.Duration(math.Round(32 / (speed * (1 + 0.001*float64(i-1))) * 1e9))
 		due := time.Duration(i) * 10 * time.Second
 		r.Samples = append(r.Samples, measure.Sample{
-			Workload: "chat", Index: i, Scheduled: due, Due: due, Start: due, PromptTokens: 64, OutputTokens: 33, CachedTokens: -1, TokenSource: measure.SourceContinuousUsage,
+			Workload: "chat", Index: i, Scheduled: due, Due: due, Start: due, PromptTokens: 64, OutputTokens: 33,
+			CachedTokens: -1, TokenSource: measure.SourceContinuousUsage,
 			Events: []measure.Event{
 				{At: first, Kind: measure.KindText, Tokens: 1, Bytes: 3},
 				{At: first + gap/2, Kind: measure.KindText, Tokens: 17, Bytes: 60},
@@ -183,7 +187,9 @@ func (s *recordedState) launch(session, arm string, round, order int, speed floa
 	}
 	l := &ledger.Launch{
 		ID: id, Session: session, Purpose: "benchmark", Node: "feature.routed.benchmark",
-		Variant: arm, VariantKey: arm, Work: "w", Block: s.block, Knobs: map[string]string{"moe": map[string]string{"baseline": "all", "routed": "routed"}[arm]}, Ordinal: round, Order: order, Started: s.at, Seconds: 60, OK: true,
+		Variant: arm, VariantKey: arm, Work: "w", Block: s.block,
+		Knobs: map[string]string{"moe": map[string]string{"baseline": "all", "routed": "routed"}[arm]}, Ordinal: round,
+		Order: order, Started: s.at, Seconds: 60, OK: true,
 		Engine: map[string]string{"kind": "embedded"}, Cells: r.Cells, Metrics: metrics,
 	}
 	must.Do(s.t, s.st.WriteSamples(fmt.Sprintf("run-%d", s.run), l, r.Samples))
@@ -196,8 +202,10 @@ func (s *recordedState) launch(session, arm string, round, order int, speed floa
 // broken records a launch that broke.
 func (s *recordedState) broken(session, arm string, round, order int) {
 	s.append(&ledger.Record{Type: "launch", Launch: &ledger.Launch{
-		ID: fmt.Sprintf("%s.%s.%d.broken", session, arm, round), Session: session, Purpose: "benchmark", Node: "feature.routed.benchmark",
-		Variant: arm, VariantKey: arm, Work: "w", Ordinal: round, Order: order, Started: s.at, Error: fact("the engine ended with exit status 1"),
+		ID: fmt.Sprintf("%s.%s.%d.broken", session, arm, round), Session: session, Purpose: "benchmark",
+		Node:    "feature.routed.benchmark",
+		Variant: arm, VariantKey: arm, Work: "w", Ordinal: round, Order: order, Started: s.at,
+		Error: fact("the engine ended with exit status 1"),
 	}})
 }
 
@@ -223,7 +231,8 @@ func (s *recordedState) evidence(session string) gates.Feature {
 		return ev
 	}
 	work := s.st.Launches(store.LaunchFilter{Session: session})
-	for address, n := range decide.Noise(decide.NoiseBefore(s.st.Records(), session, work[0].Work, work[0].VariantKey), []string{"chat.tg"}, []string{"baseline", "routed"}) {
+	for address, n := range decide.Noise(decide.NoiseBefore(s.st.Records(), session, work[0].Work, work[0].VariantKey),
+		[]string{"chat.tg"}, []string{"baseline", "routed"}) {
 		ev.Noise = map[string]verdict.Noise{address: n}
 	}
 	ev.Try = decide.Tries(s.st.Records(), "routed", "routed", "baseline", session, "w")
@@ -268,12 +277,19 @@ func (s *recordedState) decide(session string) {
 		}
 		return d
 	}
-	levels := []ledger.Level{{Name: "smoke", Verdict: verdict.Pass}, {Name: "kernels", Verdict: verdict.Pass}, {Name: "benchmark", Verdict: verdict.Pass}}
+	levels := []ledger.Level{
+		{Name: "smoke", Verdict: verdict.Pass},
+		{Name: "kernels", Verdict: verdict.Pass},
+		{Name: "benchmark", Verdict: verdict.Pass},
+	}
 	f := record("feature.routed", "feature", s.plan.Phases[0].Features[0].Criteria, ev, levels)
 	f.Feature, f.Accepted = "routed", f.Verdict == verdict.Pass
 	s.append(&ledger.Record{Type: "decision", Decision: f})
 	ev.Outcome, ev.Accepted = f.Verdict, f.Accepted
-	s.append(&ledger.Record{Type: "decision", Decision: record("phase.experts", "gate", s.plan.Phases[0].Gate.Rules, ev, nil)})
+	s.append(&ledger.Record{
+		Type:     "decision",
+		Decision: record("phase.experts", "gate", s.plan.Phases[0].Gate.Rules, ev, nil),
+	})
 }
 
 const tenPercent = "chat.tg.gain >= 0.10"

@@ -26,7 +26,8 @@ import (
 
 func TestAuditReplay(t *testing.T) {
 	t.Parallel()
-	withVariable := strings.Replace(planWith(tenPercent, "chat.tg.gain >= ${var.least}"), "engine \"embedded\"", "variable \"least\" {\n  type = number\n  default = 0.15\n}\nengine \"embedded\"", 1)
+	withVariable := strings.Replace(planWith(tenPercent, "chat.tg.gain >= ${var.least}"), "engine \"embedded\"",
+		"variable \"least\" {\n  type = number\n  default = 0.15\n}\nengine \"embedded\"", 1)
 	required := strings.Replace(withVariable, "  default = 0.15\n", "", 1)
 	lastBit := func(l *ledger.Launch) {
 		ttft := l.Metrics["chat.ttft"].Stats
@@ -48,7 +49,10 @@ func TestAuditReplay(t *testing.T) {
 		exit   int
 		want   []string
 	}{
-		{name: "agrees", want: []string{"feature.routed", "phase.experts", "the recorded plan", "Everything agrees: 2 decisions with "}},
+		{name: "agrees", want: []string{
+			"feature.routed", "phase.experts", "the recorded plan",
+			"Everything agrees: 2 decisions with ",
+		}},
 		{
 			name: "those that others took the place of, and noise", want: []string{"Everything agrees: 6 decisions"},
 			record: func(s *recordedState) {
@@ -61,17 +65,22 @@ func TestAuditReplay(t *testing.T) {
 			},
 		},
 		{
-			name: "a count in every launch", plan: planWith(tenPercent, "engine.crashes < 1"), want: []string{"phase.experts 1 fail fail agrees", "Everything agrees: 2 decisions"},
+			name: "a count in every launch", plan: planWith(tenPercent, "engine.crashes < 1"),
+			want: []string{"phase.experts 1 fail fail agrees", "Everything agrees: 2 decisions"},
 			record: func(s *recordedState) {
 				s.crashes = map[string]float64{"s-1.routed.2": 1}
 				once(s)
 			},
 		},
 		{
-			name: "one node by its short name", args: []string{"--node", "experts"}, want: []string{"Everything agrees: 1 decision with "},
+			name: "one node by its short name", args: []string{"--node", "experts"},
+			want: []string{"Everything agrees: 1 decision with "},
 		},
 		{
-			name: "verdict of a rule", exit: 2, want: []string{"differs", "decode is faster", "verdict", "fail", "1 decision did not come out as recorded"},
+			name: "verdict of a rule", exit: 2, want: []string{
+				"differs", "decode is faster", "verdict", "fail",
+				"1 decision did not come out as recorded",
+			},
 			tamper: gate(func(d *ledger.Decision) { d.Rules[0].Verdict, d.Verdict = verdict.Fail, verdict.Fail }),
 		},
 		{
@@ -115,7 +124,8 @@ func TestAuditReplay(t *testing.T) {
 			name: "a finding that was not there", exit: 2, want: []string{"chat.made_up"},
 			tamper: func(d *ledger.Decision) {
 				if d.Kind == ledger.KindFeature {
-					d.Findings = append(d.Findings, verdict.Say("finding.worse", "also worse: {subject}").On("chat.made_up"))
+					d.Findings = append(d.Findings,
+						verdict.Say("finding.worse", "also worse: {subject}").On("chat.made_up"))
 				}
 			},
 		},
@@ -127,8 +137,10 @@ func TestAuditReplay(t *testing.T) {
 					for i := range 8 {
 						tg := measure.Summary{Unit: "tok/s", Stats: map[string]float64{"median": 30 + float64(i%2)}}
 						s.append(&ledger.Record{Type: "launch", Launch: &ledger.Launch{
-							ID: fmt.Sprintf("s-x.%d", i), Session: "s-x", Purpose: ledger.ForBenchmark, Node: "feature.routed.benchmark",
-							Variant: "other", VariantKey: "other", Work: "w", Ordinal: i + 1, Order: i + 1, Started: s.at, OK: true,
+							ID: fmt.Sprintf("s-x.%d", i), Session: "s-x", Purpose: ledger.ForBenchmark,
+							Node:    "feature.routed.benchmark",
+							Variant: "other", VariantKey: "other", Work: "w", Ordinal: i + 1, Order: i + 1,
+							Started: s.at, OK: true,
 							Metrics: map[string]measure.Summary{"chat.tg": tg},
 						}})
 					}
@@ -136,13 +148,20 @@ func TestAuditReplay(t *testing.T) {
 			},
 		},
 		{
-			name: "a launch that the ledger has not", exit: 4, want: []string{"evidence missing", "launch s-9.routed.1"},
-			tamper: gate(func(d *ledger.Decision) { d.Evidence[0].Candidate.Launches[0] = gates.Launch{ID: "s-9.routed.1"} }),
+			name: "a launch that the ledger has not", exit: 4,
+			want: []string{"evidence missing", "launch s-9.routed.1"},
+			tamper: gate(func(d *ledger.Decision) {
+				d.Evidence[0].Candidate.Launches[0] = gates.Launch{ID: "s-9.routed.1"}
+			}),
 		},
 		{name: "the last bit of a metric", change: lastBit, exit: 2, want: []string{"chat.ttft mean"}},
-		{name: "the last bit of a metric, from another architecture", arch: other, change: lastBit, want: []string{other}},
 		{
-			name: "more than the last bit, from another architecture", arch: other, exit: 2, want: []string{"chat.tg median"},
+			name: "the last bit of a metric, from another architecture", arch: other, change: lastBit,
+			want: []string{other},
+		},
+		{
+			name: "more than the last bit, from another architecture", arch: other, exit: 2,
+			want:   []string{"chat.tg median"},
 			change: func(l *ledger.Launch) { l.Metrics["chat.tg"].Stats["median"] *= 1 + 1e-8 },
 		},
 		{
@@ -164,7 +183,10 @@ func TestAuditReplay(t *testing.T) {
 			},
 		},
 		{
-			name: "no evidence", exit: 4, want: []string{"evidence missing", "its record lacks the evidence that decided it", "cannot decide 2 decisions again"},
+			name: "no evidence", exit: 4, want: []string{
+				"evidence missing",
+				"its record lacks the evidence that decided it", "cannot decide 2 decisions again",
+			},
 			tamper: func(d *ledger.Decision) { d.Evidence, d.Statistics = nil, nil },
 		},
 		{
@@ -181,18 +203,24 @@ func TestAuditReplay(t *testing.T) {
 		},
 		{
 			name: "a sensitive variable", sealed: true, plan: withVariable, vars: map[string]string{"least": "0.10"},
-			want: []string{"the decision's own text", "without var.least, which no run records", "Everything agrees: 2 decisions"},
+			want: []string{
+				"the decision's own text", "without var.least, which no run records",
+				"Everything agrees: 2 decisions",
+			},
 		},
 		{
-			name: "a sensitive variable given again", sealed: true, plan: withVariable, vars: map[string]string{"least": "0.10"}, args: []string{"--var", "least=0.1"},
+			name: "a sensitive variable given again", sealed: true, plan: withVariable,
+			vars: map[string]string{"least": "0.10"}, args: []string{"--var", "least=0.1"},
 			want: []string{"the recorded plan", "Everything agrees: 2 decisions"},
 		},
 		{
-			name: "a plan that cannot be compiled", sealed: true, plan: required, vars: map[string]string{"least": "0.10"}, exit: 3,
+			name: "a plan that cannot be compiled", sealed: true, plan: required,
+			vars: map[string]string{"least": "0.10"}, exit: 3,
 			want: []string{"not replayed", "the recorded plan does not compile", "give them again with --var"},
 		},
 		{
-			name: "a plan that can be compiled again", sealed: true, plan: required, vars: map[string]string{"least": "0.10"}, args: []string{"--var", "least=0.1"},
+			name: "a plan that can be compiled again", sealed: true, plan: required,
+			vars: map[string]string{"least": "0.10"}, args: []string{"--var", "least=0.1"},
 			want: []string{"the recorded plan", "Everything agrees: 2 decisions"},
 		},
 	}
@@ -292,8 +320,10 @@ func TestVerifyArtifacts(t *testing.T) {
 	s.apply(planWith("chat.tg.gain >= 0.10", "chat.tg.gain >= 0.10"), nil)
 	gone := func(n int) string { return fmt.Sprintf("%064x", n) }
 	s.append(&ledger.Record{Type: "launch", Launch: &ledger.Launch{
-		ID: "l", Session: "s", Purpose: "benchmark", Node: "n", Variant: "v", VariantKey: "v", Samples: gone(1), Series: gone(2), Log: gone(3),
-		Output: gone(4), Prompts: gone(5), Metadata: gone(6), Trees: map[string]ledger.Tree{"llama": {Path: "src", Diff: gone(7)}},
+		ID: "l", Session: "s", Purpose: "benchmark", Node: "n", Variant: "v", VariantKey: "v", Samples: gone(1),
+		Series: gone(2), Log: gone(3),
+		Output: gone(4), Prompts: gone(5), Metadata: gone(6),
+		Trees: map[string]ledger.Tree{"llama": {Path: "src", Diff: gone(7)}},
 	}})
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	must.Do(t, scenario.SignLedger(filepath.Join(s.dir, "ledger"), userKey(t)))
@@ -307,7 +337,10 @@ func TestVerifyArtifacts(t *testing.T) {
 	if exit != verdict.ExitFail || said.Artifacts != 8 || len(bad) != 7 {
 		t.Errorf("exit status %d, %d artifacts, bad: %q", exit, said.Artifacts, bad)
 	}
-	for i, what := range []string{"samples", "series", "output", "prompts", "log", "metadata", "changes to source tree llama"} {
+	for i, what := range []string{
+		"samples", "series", "output", "prompts", "log", "metadata",
+		"changes to source tree llama",
+	} {
 		if i < len(bad) && !strings.Contains(bad[i], what+" of launch l") {
 			t.Errorf("%q, want %s", bad[i], what)
 		}
@@ -317,7 +350,10 @@ func TestVerifyArtifacts(t *testing.T) {
 // TestAuditSaysEachDecisionWhole: what an attempt came to stands with it, whatever the
 // attempts before it said, and of a cause nothing is told by words far above.
 func TestAuditSaysEachDecisionWhole(t *testing.T) {
-	cause := ledger.Level{Name: "benchmark", Verdict: verdict.Invalid, Reasons: facts("launch 1 (baseline): the client woke up to 162 ms late")}.Reason()
+	cause := ledger.Level{
+		Name: "benchmark", Verdict: verdict.Invalid,
+		Reasons: facts("launch 1 (baseline): the client woke up to 162 ms late"),
+	}.Reason()
 	reasons := []verdict.Reason{
 		verdict.New(code.Feature).On("attention_backend_flashinfer").Is(verdict.Fail),
 		verdict.New(code.FeatureNotRun).On("kv").From(cause),
@@ -326,12 +362,20 @@ func TestAuditSaysEachDecisionWhole(t *testing.T) {
 	s := newRecordedState(t)
 	for attempt := 1; attempt <= 2; attempt++ {
 		s.append(&ledger.Record{Type: "decision", Run: "r", Decision: &ledger.Decision{
-			Node: "phase.p", Kind: ledger.KindPhase, Phase: "p", Attempt: attempt, Verdict: verdict.Fail, Reasons: reasons,
+			Node: "phase.p", Kind: ledger.KindPhase, Phase: "p", Attempt: attempt, Verdict: verdict.Fail,
+			Reasons: reasons,
 		}})
 		s.append(&ledger.Record{Type: "decision", Run: "r", Decision: &ledger.Decision{
-			Node: "phase.q", Kind: ledger.KindGate, Phase: "q", Attempt: attempt, Verdict: verdict.Invalid, Rules: []verdict.Rule{
-				{Name: "a", Role: "rule", Verdict: verdict.Invalid, Inputs: []verdict.Input{{Path: "chat.tg", Missing: cause}}},
-				{Name: "b", Role: "rule", Verdict: verdict.Invalid, Inputs: []verdict.Input{{Path: "chat.tg", Missing: cause}}},
+			Node: "phase.q", Kind: ledger.KindGate, Phase: "q", Attempt: attempt, Verdict: verdict.Invalid,
+			Rules: []verdict.Rule{
+				{
+					Name: "a", Role: "rule", Verdict: verdict.Invalid,
+					Inputs: []verdict.Input{{Path: "chat.tg", Missing: cause}},
+				},
+				{
+					Name: "b", Role: "rule", Verdict: verdict.Invalid,
+					Inputs: []verdict.Input{{Path: "chat.tg", Missing: cause}},
+				},
 			},
 		}})
 	}

@@ -58,7 +58,8 @@ write is refused; --force replaces only its own.`,
 			slices.Sort(forms)
 			switch {
 			case !known:
-				return fmt.Errorf("--format %s: use %s; --json for JSON", format, verdict.Joined(slices.Sorted(maps.Keys(reportFormats)), "or"))
+				return fmt.Errorf("--format %s: use %s; --json for JSON", format,
+					verdict.Joined(slices.Sorted(maps.Keys(reportFormats)), "or"))
 			case force && dir == "":
 				return errors.New("--force replaces changed files of --dir: name one")
 			case len(forms) > 1:

@@ -25,8 +25,14 @@ import (
 // is no flag of ours stays as it is.
 func TestSingleDashes(t *testing.T) {
 	for _, c := range []struct{ args, want []string }{
-		{[]string{"apply", "-var", "a=b", "-json", "plan.hcl"}, []string{"apply", "--var", "a=b", "--json", "plan.hcl"}},
-		{[]string{"audit", "replay", "-node", "x", "-suite=y"}, []string{"audit", "replay", "--node", "x", "--suite=y"}},
+		{
+			[]string{"apply", "-var", "a=b", "-json", "plan.hcl"},
+			[]string{"apply", "--var", "a=b", "--json", "plan.hcl"},
+		},
+		{
+			[]string{"audit", "replay", "-node", "x", "-suite=y"},
+			[]string{"audit", "replay", "--node", "x", "--suite=y"},
+		},
 		{[]string{"apply", "-replace=gemm", "-target", "x"}, []string{"apply", "--replace=gemm", "--target", "x"}},
 		{[]string{"engine", "check", "-keep-log", "plan.hcl"}, []string{"engine", "check", "--keep-log", "plan.hcl"}},
 		{[]string{"audit", "-nodes", "-h"}, []string{"audit", "-nodes", "-h"}},
@@ -46,10 +52,13 @@ func TestEndingComesFirst(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^init (\S+) @`).FindAllStringSubmatch(trace, -1) {
 		order = append(order, m[1])
 	}
-	ending := slices.IndexFunc(order, func(name string) bool { return strings.HasSuffix(name, "cmd/mxflow/internal/ending") })
+	ending := slices.IndexFunc(order, func(name string) bool {
+		return strings.HasSuffix(name, "cmd/mxflow/internal/ending")
+	})
 	signals := slices.Index(order, "os/signal")
 	if signals < 0 || ending != signals+1 {
-		t.Errorf("its init is number %d of %d and that of os/signal number %d: see the comment of the package", ending+1, len(order), signals+1)
+		t.Errorf("its init is number %d of %d and that of os/signal number %d: see the comment of the package",
+			ending+1, len(order), signals+1)
 	}
 }
 
@@ -57,13 +66,18 @@ func TestEndingComesFirst(t *testing.T) {
 func TestABLine(t *testing.T) {
 	root := newRootCommand(&app{})
 	c, _, _ := root.Find([]string{"ab"})
-	given := []string{"--a", "vllm serve m", "--b", "vllm serve m --x", "--claim", "-3%", "--answers", "0.9", "--timeout", "20m", "--accept", "packages,repo.vllm", "--launches", "6", "--dry-run", "--state", "my record"}
+	given := []string{
+		"--a", "vllm serve m", "--b", "vllm serve m --x", "--claim", "-3%", "--answers", "0.9",
+		"--timeout", "20m", "--accept", "packages,repo.vllm", "--launches", "6", "--dry-run", "--state", "my record",
+	}
 	must.Do(t, c.ParseFlags(given))
-	const want = "mxflow ab --a 'vllm serve m' --accept packages --accept repo.vllm --answers 0.9 --b 'vllm serve m --x' --claim -3% --timeout 20m0s"
+	const want = "mxflow ab --a 'vllm serve m' --accept packages --accept repo.vllm --answers 0.9 --b 'vllm serve m " +
+		"--x' --claim -3% --timeout 20m0s"
 	got, again := abLines(c.Flags(), "", []string{"--max-num-seqs", "4"})
 	must.Equal(t, "the line of the plan", got, want+" -- --max-num-seqs 4")
 	// What is asked again is asked of the same record, and more flags come before the servers' arguments.
-	if got := again("--rerun"); got != strings.Replace(want, "--timeout", "--launches 6 --state 'my record' --timeout", 1)+" --rerun -- --max-num-seqs 4" {
+	if got := again("--rerun"); got != strings.Replace(want, "--timeout", "--launches 6 --state 'my record' --timeout",
+		1)+" --rerun -- --max-num-seqs 4" {
 		t.Errorf("again: %s", got)
 	}
 }
@@ -102,8 +116,9 @@ func TestBuildOf(t *testing.T) {
 	}
 	const revision = "6c9b77f31a0255e1a5b0b5c4b6a1d7a9f4f0c3d2"
 	for want, info := range map[string]*debug.BuildInfo{
-		"devel":                          nil,
-		"devel (6c9b77f31a02)":           info("v0.0.0-20261129143000-6c9b77f31a02", "vcs.revision", revision, "vcs.modified", "false"),
+		"devel": nil,
+		"devel (6c9b77f31a02)": info("v0.0.0-20261129143000-6c9b77f31a02", "vcs.revision", revision,
+			"vcs.modified", "false"),
 		"devel (6c9b77f31a02, modified)": info("v0.1.0+dirty", "vcs.revision", revision, "vcs.modified", "true"),
 		"0.1.0":                          info("v0.1.0", "-trimpath", "true"),
 		"0.2.0-rc.1 (6c9b77f31a02)":      info("v0.2.0-rc.1", "vcs.revision", revision, "vcs.modified", "false"),
@@ -140,7 +155,8 @@ func TestHelp(t *testing.T) {
 	walk = func(c *cobra.Command) {
 		out.Reset()
 		must.Do(t, c.Help())
-		if own := c.Use == "version" || c.Use == "bench URL"; own == strings.Contains(out.String(), "--state DIR") && (own || ofRecord(c)) {
+		if own := c.Use == "version" || c.Use == "bench URL"; own == strings.Contains(out.String(), "--state DIR") &&
+			(own || ofRecord(c)) {
 			t.Errorf("%s: --state is listed where it means nothing, or is not where it does", c.CommandPath())
 		}
 		if strings.Contains(out.String(), "version COMMAND") {
@@ -172,8 +188,10 @@ func TestHelp(t *testing.T) {
 			}
 		}
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if takes, _ := placeholder(f); f.Value.Type() != "bool" && (takes == "" || takes != strings.ToUpper(takes)) {
-				t.Errorf("%s: --%s %s: what it takes has no name in capitals: give its text a word between backquotes", c.CommandPath(), f.Name, takes)
+			if takes, _ := placeholder(f); f.Value.Type() != "bool" &&
+				(takes == "" || takes != strings.ToUpper(takes)) {
+				t.Errorf("%s: --%s %s: what it takes has no name in capitals: give its text a word between backquotes",
+					c.CommandPath(), f.Name, takes)
 			}
 			switch was, known := texts[f.Name]; {
 			case f.Hidden || f.Name == "help" || ofCommand[f.Name] || c.DisableFlagParsing:

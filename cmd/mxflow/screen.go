@@ -34,7 +34,10 @@ func (p *prints) printTable(head []string, rows [][]string) { p.screen().Table(h
 
 // screen is where tables and sentences go.
 func (p *prints) screen() table.Screen {
-	return table.Screen{Writer: p.stdout, Width: p.fits(), Lines: p.height(), Colour: colours(p.stdout), Suggest: p.suggests}
+	return table.Screen{
+		Writer: p.stdout, Width: p.fits(), Lines: p.height(), Colour: colours(p.stdout),
+		Suggest: p.suggests,
+	}
 }
 
 // fits is how wide tables may be; 0 for as wide as they are, where no person's

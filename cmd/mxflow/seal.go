@@ -79,9 +79,12 @@ MXFLOW_SIGNING_KEY replaces it.`,
 				"seal": out, "digest": s.Digest, "key": key.Public, "judged": len(s.Judged), "limits": s.Limits,
 				"false_pass": s.FalsePass, "chance": s.Chance(tries),
 			}, func() {
-				fmt.Fprintf(a.stdout, "Sealed %s: %s, signed by %s+%08x in %s.\n", path, verdict.Count(len(s.Judged), "setting"), key.Name(), key.KeyHash(), out)
+				fmt.Fprintf(a.stdout, "Sealed %s: %s, signed by %s+%08x in %s.\n", path,
+					verdict.Count(len(s.Judged), "setting"), key.Name(), key.KeyHash(), out)
 				if n := limits.Features; n > 0 {
-					fmt.Fprintf(a.stdout, "Up to %s at a false pass rate of %.3g%% each (all tries at one: %.3g%%), so one that gains nothing passes with a chance of at most %.3g%%.\n",
+					fmt.Fprintf(a.stdout,
+						"Up to %s at a false pass rate of %.3g%% each (all tries at one: %.3g%%), so one that gains "+
+							"nothing passes with a chance of at most %.3g%%.\n",
 						verdict.Count(n, "proposed feature"), 100*s.FalsePass, 100*tries, 100*s.Chance(tries))
 				}
 			})

@@ -27,7 +27,8 @@ func (a *app) suggest(words ...string) string {
 	}
 	own := a.running.Name() == "ab" || a.running.Name() == "bisect" // whose record is none of the plan's
 	line = append(line, given(a.running.Flags(), func(name string) bool {
-		if name == "state" && own || name == "key" && !a.running.Flags().Changed("sealed") { // else it is that of a signer
+		if name == "state" && own || name == "key" && !a.running.Flags().Changed("sealed") {
+			// else it is that of a signer
 			return false
 		}
 		return slices.Contains(carried, name) && next.Flag(name) != nil && !slices.Contains(words, "--"+name)

@@ -41,14 +41,16 @@ written.`,
 				}
 			}
 			a.show(map[string]any{
-				"valid": true, "diagnostics": loaded.DiagnosticsJSON(), "plan": loaded.Plan.Name, "digest": loaded.Plan.Digest(),
+				"valid": true, "diagnostics": loaded.DiagnosticsJSON(), "plan": loaded.Plan.Name,
+				"digest": loaded.Plan.Digest(),
 				"phases": len(loaded.Plan.Phases), "features": features, "rules": rules, "nodes": len(g.Nodes),
 			}, func() {
 				warned := ""
 				if n := len(loaded.Diagnostics); n > 0 {
 					warned = ", with " + verdict.Count(n, "warning")
 				}
-				fmt.Fprintf(a.stdout, "%s is valid%s: %s, %s, %s.\n", path, warned, verdict.Count(len(loaded.Plan.Phases), "phase"),
+				fmt.Fprintf(a.stdout, "%s is valid%s: %s, %s, %s.\n", path, warned,
+					verdict.Count(len(loaded.Plan.Phases), "phase"),
 					verdict.Count(features, "feature"), verdict.Count(rules, "rule"))
 			})
 			return nil

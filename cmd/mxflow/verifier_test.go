@@ -138,16 +138,29 @@ func TestIndependentVerifier(t *testing.T) {
 		{"nothing", nothing, nil, true},
 		{"the same, signed by somebody else", fails(stranger), nil, false},
 		{"the same, signed with the key", fails(key), nil, true},
-		{"the tail cut, no checkpoint", func(c *recordCopy) { older(c); remove(t, filepath.Join(c.dir, "ledger.checkpoint")) }, nil, false},
+		{"the tail cut, no checkpoint", func(c *recordCopy) {
+			older(c)
+			remove(t, filepath.Join(c.dir, "ledger.checkpoint"))
+		}, nil, false},
 		{"the tail cut, an older checkpoint", older, nil, true},
 		{"the same, against a root", older, []string{"--root", last}, false},
 		{"the same, against a size", older, []string{"--size", size}, false},
 		{"a checkpoint of before", func(c *recordCopy) { older(c); c.write("ledger", c.ledger) }, nil, false},
-		{"no line feed at the end", func(c *recordCopy) { c.write("ledger", strings.TrimSuffix(c.ledger, "\n")) }, nil, false},
-		{"a leaf changed", func(c *recordCopy) { c.write("ledger", strings.Replace(c.ledger, `"ok":true`, `"ok":tru `, 1)) }, nil, false},
-		{"a record twice", func(c *recordCopy) { l := c.leaves(); c.forge(key, append(l, l[len(l)-1])...) }, nil, false},
+		{"no line feed at the end", func(c *recordCopy) {
+			c.write("ledger", strings.TrimSuffix(c.ledger, "\n"))
+		}, nil, false},
+		{"a leaf changed", func(c *recordCopy) {
+			c.write("ledger", strings.Replace(c.ledger, `"ok":true`, `"ok":tru `, 1))
+		}, nil, false},
+		{"a record twice", func(c *recordCopy) {
+			l := c.leaves()
+			c.forge(key, append(l, l[len(l)-1])...)
+		}, nil, false},
 		{"a duplicate key", edit(key, `"type":"end"`, `"type":"end","type":"end"`), nil, false},
-		{"a verdict that is none", edit(key, `"attempt":1,"verdict":"pass"`, `"attempt":1,"verdict":"passed"`), nil, false},
+		{
+			"a verdict that is none", edit(key, `"attempt":1,"verdict":"pass"`, `"attempt":1,"verdict":"passed"`), nil,
+			false,
+		},
 		{"texts drawn from something else", func(c *recordCopy) {
 			leaves := c.leaves()
 			i := slices.IndexFunc(leaves, seed.MatchString)
@@ -156,7 +169,8 @@ func TestIndependentVerifier(t *testing.T) {
 		}, nil, false},
 		{"two artifacts exchanged", func(c *recordCopy) {
 			found := c.artifacts()
-			must.Do(t, errors.Join(os.Rename(found[0], found[0]+"-"), os.Rename(found[1], found[0]), os.Rename(found[0]+"-", found[1])))
+			must.Do(t, errors.Join(os.Rename(found[0], found[0]+"-"), os.Rename(found[1], found[0]),
+				os.Rename(found[0]+"-", found[1])))
 		}, nil, false},
 	} {
 		if i >= 5 && os.Getenv("MXFLOW_TEST_LONG") == "" {
@@ -189,7 +203,8 @@ func TestIndependentVerifier(t *testing.T) {
 			Root               string
 		}
 		must.Do(t, errors.Join(json.Unmarshal([]byte(out), &ours), json.Unmarshal(independent, &theirs)))
-		if ours.Artifacts != theirs.Artifacts || ours.Ledger.Records != theirs.Records || ours.Ledger.Root != theirs.Root {
+		if ours.Artifacts != theirs.Artifacts || ours.Ledger.Records != theirs.Records ||
+			ours.Ledger.Root != theirs.Root {
 			t.Errorf("%s: mxflow says %+v, verify.py %+v", c.name, ours, theirs)
 		}
 	}

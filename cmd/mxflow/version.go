@@ -51,7 +51,8 @@ func buildOf(info *debug.BuildInfo) (b build) {
 			b.Time = s.Value
 		case "vcs.modified":
 			b.Modified = s.Value == "true"
-		case "-tags", "-race", "-ldflags", "-gcflags", "-asmflags", "-trimpath", "CGO_ENABLED", "GOEXPERIMENT", "GOAMD64", "GOARM64":
+		case "-tags", "-race", "-ldflags", "-gcflags", "-asmflags", "-trimpath", "CGO_ENABLED", "GOEXPERIMENT",
+			"GOAMD64", "GOARM64":
 			if s.Value != "" {
 				b.Flags = append(b.Flags, s.Key+"="+s.Value)
 			}
@@ -111,5 +112,6 @@ func newVersionCommand(a *app) *cobra.Command {
 }
 
 func versionLine() string {
-	return fmt.Sprintf("%s (embedded engine %s, %s, %s/%s)", tool, embedded.Version, goruntime.Version(), goruntime.GOOS, goruntime.GOARCH)
+	return fmt.Sprintf("%s (embedded engine %s, %s, %s/%s)", tool, embedded.Version, goruntime.Version(),
+		goruntime.GOOS, goruntime.GOARCH)
 }

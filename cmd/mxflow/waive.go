@@ -113,7 +113,8 @@ func (o *waiveOptions) record(a *app, args []string) error {
 		return a.fail(verdict.ExitBroken, err)
 	}
 	a.show(w, func() {
-		fmt.Fprintf(a.stdout, "%s %s (attempt %d): %s.\n", d.Node, verdict.Did(d.Verdict), d.Attempt, w.Effect(d.Decision, now).String())
+		fmt.Fprintf(a.stdout, "%s %s (attempt %d): %s.\n", d.Node, verdict.Did(d.Verdict), d.Attempt,
+			w.Effect(d.Decision, now).String())
 		if w.Revoked {
 			fmt.Fprintln(a.stdout, "The next apply locks the phases after it.")
 			return
@@ -121,13 +122,16 @@ func (o *waiveOptions) record(a *app, args []string) error {
 		if old.Covers(d.Decision, now) {
 			fmt.Fprintf(a.stdout, "This replaces the waiver of %s until %s.\n", old.By, ledger.Minute(old.Expires))
 		}
-		fmt.Fprintln(a.stdout, "The next apply unlocks the phases after it. The waiver ends when the gate is decided again.")
+		fmt.Fprintln(a.stdout,
+			"The next apply unlocks the phases after it. The waiver ends when the gate is decided again.")
 	})
 	return nil
 }
 
 // waiver covers one decision about a gate, or revokes the old one, if there is one.
-func (o *waiveOptions) waiver(st *store.Store, gate string, now time.Time) (w *ledger.Waiver, d ledger.Decided, old *ledger.Waiver, err error) {
+func (o *waiveOptions) waiver(st *store.Store, gate string, now time.Time) (w *ledger.Waiver, d ledger.Decided,
+	old *ledger.Waiver, err error,
+) {
 	w = &ledger.Waiver{Reason: o.reason, By: o.by, Expires: now, Revoked: o.revoke}
 	if !o.revoke {
 		if w.Expires, err = override.Expiry(o.expires, now); err != nil {
@@ -149,7 +153,8 @@ func (o *waiveOptions) waiver(st *store.Store, gate string, now time.Time) (w *l
 		err = fmt.Errorf("%s %s, so there is no decision to waive. Fix the cause (%s) and run apply again",
 			node, verdict.Did(d.Verdict), report.Brief(d.Decision))
 	case w.Revoked && !old.Covers(d.Decision, now):
-		err = fmt.Errorf("no waiver of %s is in force%s: nothing to revoke", node, verdict.Behind(": ", old.Effect(d.Decision, now).String()))
+		err = fmt.Errorf("no waiver of %s is in force%s: nothing to revoke", node,
+			verdict.Behind(": ", old.Effect(d.Decision, now).String()))
 	}
 	w.Node, w.Attempt, w.Verdict = d.Node, d.Attempt, d.Verdict
 	return w, d, old, err

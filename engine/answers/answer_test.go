@@ -14,7 +14,10 @@ func TestJSON(t *testing.T) {
 		Asked: "sha256:1", End: "length",
 		Prompt: []Token{{Text: "The", ID: 4}, {Text: " end", ID: -1, LogProb: Of(math.NaN())}},
 		Tokens: []Token{
-			{Text: "", ID: 0, LogProb: Of(0), Top: []Alternative{{Text: "a", ID: 1, LogProb: Of(math.Inf(-1))}, {Text: "b", ID: -1}}},
+			{
+				Text: "", ID: 0, LogProb: Of(0),
+				Top: []Alternative{{Text: "a", ID: 1, LogProb: Of(math.Inf(-1))}, {Text: "b", ID: -1}},
+			},
 			{Text: `bytes:\xe2`, ID: 7, LogProb: Of(-1.25)},
 			{Text: "c", ID: 3, LogProb: Of(math.Inf(1))},
 		},

@@ -31,7 +31,10 @@ func Incoherent(samples []measure.Sample) (found []Finding) {
 	for s := range measure.Answered(samples) {
 		text := generatedText(s)
 		if ok, why := Coherent(text); !ok {
-			found = append(found, Finding{Code: Garbage, Cell: s.Workload, Request: Request{s.Index, s.Turn}, Sign: why, Excerpt: firstRunes(strings.TrimSpace(text), 40)})
+			found = append(found, Finding{
+				Code: Garbage, Cell: s.Workload, Request: Request{s.Index, s.Turn}, Sign: why,
+				Excerpt: firstRunes(strings.TrimSpace(text), 40),
+			})
 		}
 	}
 	return found

@@ -22,27 +22,37 @@ func seeds() uint64 {
 func TestSoundAnswersAreNoGarbage(t *testing.T) {
 	english, forced := sentences, mixed(0.4, circles, sentences)
 	for name, arms := range map[string][2]writer{
-		"other words":                         {english, english},
-		"circles in both":                     {circles, circles},
-		"circles here and there":              {forced, forced},
-		"circles only in the parent":          {circles, english},
-		"empty ones in both":                  {mixed(0.3, always(""), english), mixed(0.3, always(" \n"), english)},
-		"the parent is garbage":               {drawn(pieces(), ""), english},
-		"garbage in both":                     {drawn(pieces(), ""), drawn(pieces(), "")},
-		"one token again and again, in both":  {always(strings.Repeat("!", 99)), always(strings.Repeat("!", 99))},
-		"ends within a character":             {english, func(r *rand.Rand, n int) string { return english(r, n) + "\uFFFD\uFFFD" }},
-		"an emoji that a boundary cut":        {english, func(r *rand.Rand, n int) string { return english(r, 40) + "\uFFFD\uFFFD\uFFFD" + english(r, n) }},
-		"short answers":                       {always("Paris."), always("Berlin.")},
-		"tables and code here, prose there":   {mixed(0.5, always(table), english), mixed(0.5, always(table), english)},
-		"the same words in another language":  {always(chinese), always(chinese[3:])},
-		"ends early, into white space":        {english, func(r *rand.Rand, n int) string { return english(r, n/2) + strings.Repeat("\n", n/4) }},
-		"a number again and again, in a few":  {mixed(0.1, always(strings.Repeat("so it goes. ", 30)), english), english},
+		"other words":                        {english, english},
+		"circles in both":                    {circles, circles},
+		"circles here and there":             {forced, forced},
+		"circles only in the parent":         {circles, english},
+		"empty ones in both":                 {mixed(0.3, always(""), english), mixed(0.3, always(" \n"), english)},
+		"the parent is garbage":              {drawn(pieces(), ""), english},
+		"garbage in both":                    {drawn(pieces(), ""), drawn(pieces(), "")},
+		"one token again and again, in both": {always(strings.Repeat("!", 99)), always(strings.Repeat("!", 99))},
+		"ends within a character": {english, func(r *rand.Rand, n int) string {
+			return english(r, n) + "\uFFFD\uFFFD"
+		}},
+		"an emoji that a boundary cut": {english, func(r *rand.Rand, n int) string {
+			return english(r, 40) + "\uFFFD\uFFFD\uFFFD" + english(r, n)
+		}},
+		"short answers":                      {always("Paris."), always("Berlin.")},
+		"tables and code here, prose there":  {mixed(0.5, always(table), english), mixed(0.5, always(table), english)},
+		"the same words in another language": {always(chinese), always(chinese[3:])},
+		"ends early, into white space": {english, func(r *rand.Rand, n int) string {
+			return english(r, n/2) + strings.Repeat("\n", n/4)
+		}},
+		"a number again and again, in a few": {
+			mixed(0.1, always(strings.Repeat("so it goes. ", 30)), english),
+			english,
+		},
 		"one of twenty turns in circles more": {english, mixed(0.05, circles, english)},
 	} {
 		for seed := range seeds() {
 			for _, prompts := range []int{1, 3, 12} {
 				for _, length := range []int{32, 130, 400} {
-					got := Signs(scripts("chat", prompts, length, seed, arms[0]), scripts("chat", prompts, length, seed+100, arms[1]))[0]
+					got := Signs(scripts("chat", prompts, length, seed, arms[0]),
+						scripts("chat", prompts, length, seed+100, arms[1]))[0]
 					if got.Garbage > 0 || got.Of != prompts {
 						t.Errorf("%s, %d prompts of %d: %+v", name, prompts, length, got)
 					}
@@ -52,7 +62,8 @@ func TestSoundAnswersAreNoGarbage(t *testing.T) {
 	}
 }
 
-const table = "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\nfor i := range 10 {\n\tfmt.Println(i, x[i])\n}\nif err != nil {\n\treturn err\n}\n"
+const table = "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\nfor i := range 10 {\n\tfmt.Println(i, x[i])\n}\nif err != " +
+	"nil {\n\treturn err\n}\n"
 
 const chinese = "水在高山上沸腾的温度较低，所以豆子要煮得更久。河流把沙子带到海里，大海又把一部分还给海滩。月亮引起潮汐，每天两次。面包因为酵母把糖变成气体而膨胀，面团太黏，气体跑不出去。"
 
@@ -77,8 +88,10 @@ func TestGarbageIsFound(t *testing.T) {
 		for seed := range seeds() {
 			for _, prompts := range g.prompts {
 				for _, length := range g.lengths {
-					got := Signs(scripts("chat", prompts, length, seed, sentences), scripts("chat", prompts, length, seed+100, g.candidate))[0]
-					if float64(got.Garbage) < g.share*float64(prompts) || got.Garbage == 0 || got.Garbage > prompts || len(got.Why) == 0 {
+					got := Signs(scripts("chat", prompts, length, seed, sentences),
+						scripts("chat", prompts, length, seed+100, g.candidate))[0]
+					if float64(got.Garbage) < g.share*float64(prompts) || got.Garbage == 0 || got.Garbage > prompts ||
+						len(got.Why) == 0 {
 						t.Errorf("%s, %d prompts of %d: %+v", name, prompts, length, got)
 					}
 				}
@@ -131,7 +144,8 @@ func TestRelativeByCell(t *testing.T) {
 	candidate[0].Warmup, candidate[0].Text = true, "\xff\xff\xff"
 	candidate[1].Err, candidate[1].Text = "stalled", "\xff\xff\xff"
 	got := Signs(parent, candidate)
-	if len(got) != 2 || got[0].Cell != "a" || got[0].Of != 4 || got[1].Of != 7 || got[0].Garbage+got[1].Garbage > 0 || got[1].Parents != 10 {
+	if len(got) != 2 || got[0].Cell != "a" || got[0].Of != 4 || got[1].Of != 7 || got[0].Garbage+got[1].Garbage > 0 ||
+		got[1].Parents != 10 {
 		t.Errorf("%+v", got)
 	}
 	// Three launches of one answer are one answer.

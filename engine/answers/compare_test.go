@@ -46,8 +46,9 @@ func TestDivergence(t *testing.T) {
 		tie            bool
 		decode, argmax int // positions of decode that followed the same tokens
 	}{
-		"the same":                    {parent, -1, false, 3, 3},
-		"a tie":                       {answer("length", sure, shares{2: 0.48, 1: 0.47, 3: 0.01}, sure, shares{5: 0.9, 6: 0.05}), 1, true, 1, 0},
+		"the same": {parent, -1, false, 3, 3},
+		"a tie": {answer("length", sure, shares{2: 0.48, 1: 0.47, 3: 0.01}, sure,
+			shares{5: 0.9, 6: 0.05}), 1, true, 1, 0},
 		"a tie for the parent alone":  {answer("length", sure, shares{2: 0.9, 1: 0.05}, sure, sure), 1, false, 1, 0},
 		"a token that it cannot know": {answer("length", sure, shares{9: 0.48, 1: 0.47}, sure, sure), 1, false, 1, 0},
 		"wrong from the first on":     {answer("length", shares{7: 0.9, 8: 0.05}, sure, sure, sure), 0, false, 0, 0},
@@ -110,12 +111,32 @@ func TestOtherRequests(t *testing.T) {
 		reference, got []Answer
 		want           string
 	}{
-		"another request":            {[]Answer{one}, []Answer{other}, "answer 1 and its reference belong to different requests"},
-		"another prompt":             {[]Answer{one, prompted}, []Answer{one, elsewhere}, "answer 2 and its reference have different prompts, from token 2 on"},
-		"a longer prompt":            {[]Answer{prompted}, []Answer{longer}, "answer 1 and its reference have different prompts, from token 3 on"},
-		"fewer answers":              {[]Answer{one, one}, []Answer{one}, "1 answers, but 2 in the reference"},
-		"cut off at another length":  {[]Answer{two}, []Answer{one}, "answer 1 was cut off at a limit of 1 tokens, but the other has 2"},
-		"the reference was cut off ": {[]Answer{one}, []Answer{two}, "answer 1 was cut off at a limit of 1 tokens, but the other has 2"},
+		"another request": {
+			[]Answer{one},
+			[]Answer{other},
+			"answer 1 and its reference belong to different requests",
+		},
+		"another prompt": {
+			[]Answer{one, prompted},
+			[]Answer{one, elsewhere},
+			"answer 2 and its reference have different prompts, from token 2 on",
+		},
+		"a longer prompt": {
+			[]Answer{prompted},
+			[]Answer{longer},
+			"answer 1 and its reference have different prompts, from token 3 on",
+		},
+		"fewer answers": {[]Answer{one, one}, []Answer{one}, "1 answers, but 2 in the reference"},
+		"cut off at another length": {
+			[]Answer{two},
+			[]Answer{one},
+			"answer 1 was cut off at a limit of 1 tokens, but the other has 2",
+		},
+		"the reference was cut off ": {
+			[]Answer{one},
+			[]Answer{two},
+			"answer 1 was cut off at a limit of 1 tokens, but the other has 2",
+		},
 	} {
 		_, err := Compare(test.reference, test.got, 0)
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
@@ -153,7 +174,8 @@ func TestPrompt(t *testing.T) {
 	if v, given := c.Got.Perplexity.Number(); given {
 		t.Errorf("a prompt with a hole has the perplexity %v", v)
 	}
-	if missing, ok := errors.AsType[*MissingError](c.Complete()); !ok || !missing.Prompt || missing.Position != 1 || missing.Engine != "got" {
+	if missing, ok := errors.AsType[*MissingError](c.Complete()); !ok || !missing.Prompt || missing.Position != 1 ||
+		missing.Engine != "got" {
 		t.Errorf("complete: %v", c.Complete())
 	}
 	c = compared(t, prompted(-3), answer("length", shares{1: 0.9, 2: 0.05}))
@@ -169,16 +191,37 @@ func TestFlaws(t *testing.T) {
 		token Token
 		want  Flaws
 	}{
-		"sound":                {Token{ID: 1, LogProb: Of(-0.1), Top: []Alternative{{ID: 2, LogProb: Of(-9)}}}, Flaws{}},
-		"sound, impossible":    {Token{ID: 1, LogProb: Of(-0.1), Top: []Alternative{{ID: 2, LogProb: Of(-inf)}}}, Flaws{}},
-		"NaN":                  {Token{ID: 1, LogProb: Of(nan)}, Flaws{NaN: 1}},
-		"NaN twice":            {Token{ID: 1, LogProb: Of(nan), Top: []Alternative{{ID: 1, LogProb: Of(nan)}, {ID: 2, LogProb: Of(nan)}}}, Flaws{NaN: 2}},
+		"sound": {
+			Token{ID: 1, LogProb: Of(-0.1), Top: []Alternative{{ID: 2, LogProb: Of(-9)}}},
+			Flaws{},
+		},
+		"sound, impossible": {
+			Token{ID: 1, LogProb: Of(-0.1), Top: []Alternative{{ID: 2, LogProb: Of(-inf)}}},
+			Flaws{},
+		},
+		"NaN": {Token{ID: 1, LogProb: Of(nan)}, Flaws{NaN: 1}},
+		"NaN twice": {Token{
+			ID: 1, LogProb: Of(nan),
+			Top: []Alternative{{ID: 1, LogProb: Of(nan)}, {ID: 2, LogProb: Of(nan)}},
+		}, Flaws{NaN: 2}},
 		"-Inf where it stands": {Token{ID: 1, LogProb: Of(-inf)}, Flaws{Inf: 1}},
-		"+Inf":                 {Token{ID: 1, LogProb: Of(-1), Top: []Alternative{{ID: 2, LogProb: Of(inf)}}}, Flaws{Inf: 1}},
-		"above 1":              {Token{ID: 1, LogProb: Of(0.5)}, Flaws{Above: 1}},
-		"a sum above 1":        {Token{ID: 1, LogProb: Of(-0.1), Top: []Alternative{{ID: 2, LogProb: Of(-0.2)}}}, Flaws{Sums: 1}},
-		"two values":           {Token{ID: 1, LogProb: Of(-1), Top: []Alternative{{ID: 1, LogProb: Of(-2)}}}, Flaws{Repeated: 1}},
-		"listed twice":         {Token{ID: 1, LogProb: Of(-1), Top: []Alternative{{ID: 2, LogProb: Of(-2)}, {ID: 2, LogProb: Of(-2)}}}, Flaws{Repeated: 1}},
+		"+Inf": {
+			Token{ID: 1, LogProb: Of(-1), Top: []Alternative{{ID: 2, LogProb: Of(inf)}}},
+			Flaws{Inf: 1},
+		},
+		"above 1": {Token{ID: 1, LogProb: Of(0.5)}, Flaws{Above: 1}},
+		"a sum above 1": {
+			Token{ID: 1, LogProb: Of(-0.1), Top: []Alternative{{ID: 2, LogProb: Of(-0.2)}}},
+			Flaws{Sums: 1},
+		},
+		"two values": {
+			Token{ID: 1, LogProb: Of(-1), Top: []Alternative{{ID: 1, LogProb: Of(-2)}}},
+			Flaws{Repeated: 1},
+		},
+		"listed twice": {Token{
+			ID: 1, LogProb: Of(-1),
+			Top: []Alternative{{ID: 2, LogProb: Of(-2)}, {ID: 2, LogProb: Of(-2)}},
+		}, Flaws{Repeated: 1}},
 	} {
 		reference := answer("length", shares{1: 0.9})
 		c := compared(t, reference, Answer{Asked: "q", End: "length", Tokens: []Token{test.token}})
@@ -215,7 +258,8 @@ func TestOrder(t *testing.T) {
 	again, err := Compare(reference, got, 0)
 	must.Do(t, err)
 	for _, parts := range [][2]Part{{want.Prefill, again.Prefill}, {want.Decode, again.Decode}} {
-		if math.Abs(parts[0].Mean-parts[1].Mean) > 1e-9 || parts[0].Argmax != parts[1].Argmax || parts[0].Compared != parts[1].Compared {
+		if math.Abs(parts[0].Mean-parts[1].Mean) > 1e-9 || parts[0].Argmax != parts[1].Argmax ||
+			parts[0].Compared != parts[1].Compared {
 			t.Errorf("%+v became %+v", parts[0], parts[1])
 		}
 	}
@@ -247,8 +291,10 @@ func FuzzCompare(f *testing.F) {
 	text, err := json.Marshal(random(rand.New(rand.NewPCG(7, 8)), 2, 3, 3))
 	must.Do(f, err)
 	f.Add(string(text), string(text), 0.1)
-	f.Add(`[{"tokens":[{"text":"a","id":-1,"logprob":"NaN","top":[{"text":"a","id":-1,"logprob":"-Inf"}]}]}]`, `[{"tokens":[]}]`, 0.0)
-	f.Add(`[{"tokens":[{"text":"a","id":-1,"logprob":-1},{"text":"a","logprob":-0.1,"top":[{"text":"a","logprob":-9999}]}],"prompt":[{},{"logprob":0}]}]`,
+	f.Add(`[{"tokens":[{"text":"a","id":-1,"logprob":"NaN","top":[{"text":"a","id":-1,"logprob":"-Inf"}]}]}]`,
+		`[{"tokens":[]}]`, 0.0)
+	f.Add(
+		`[{"tokens":[{"text":"a","id":-1,"logprob":-1},{"text":"a","logprob":-0.1,"top":[{"text":"a","logprob":-9999}]}],"prompt":[{},{"logprob":0}]}]`,
 		`[{"tokens":[{"text":"b","id":1,"logprob":-1,"top":[{"text":"b","logprob":-2,"id":-1},{"text":"b","id":-1,"logprob":-3}]}],"prompt":[{},{"logprob":0}]}]`, 1.0)
 	f.Fuzz(func(t *testing.T, one, two string, tie float64) {
 		var a, b []Answer
@@ -279,7 +325,8 @@ func FuzzCompare(f *testing.F) {
 
 func sound(t *testing.T, p Part) {
 	t.Helper()
-	if p.Ranked > p.Compared || p.Argmax > p.Ranked || !(p.Mean >= 0) || !(p.P99 >= 0) || p.Compared == 0 && p.Mean+p.P99 > 0 {
+	if p.Ranked > p.Compared || p.Argmax > p.Ranked || !(p.Mean >= 0) || !(p.P99 >= 0) || p.Compared == 0 &&
+		p.Mean+p.P99 > 0 {
 		t.Fatalf("a summary that cannot be: %+v", p)
 	}
 }

@@ -84,7 +84,8 @@ func near(a, b Value) bool {
 	if a.number == b.number || math.IsNaN(a.number) && math.IsNaN(b.number) {
 		return true
 	}
-	return math.Abs(a.number-b.number) <= excess*(1+math.Abs(a.number)) && !math.IsInf(a.number, 0) && !math.IsInf(b.number, 0)
+	return math.Abs(a.number-b.number) <= excess*(1+math.Abs(a.number)) && !math.IsInf(a.number, 0) &&
+		!math.IsInf(b.number, 0)
 }
 
 func (l *list) add(text string, id int, logProb Value, own bool, flaws *Flaws) (sound bool) {

@@ -85,7 +85,8 @@ func TestLowerBound(t *testing.T) {
 		if low := least(t, a, b); !(low <= want+1e-9) {
 			t.Fatalf("the divergence %v is below %v, lists of %d and %d", want, low, len(a.Top), len(b.Top))
 		}
-		if all := least(t, position(r, p, vocabulary, own), position(r, q, vocabulary, own)); math.Abs(all-want) > 1e-4*(1+want) {
+		if all := least(t, position(r, p, vocabulary, own), position(r, q, vocabulary, own)); math.Abs(all-want) > 1e-4*
+			(1+want) {
 			t.Fatalf("with all tokens listed the divergence %v is %v", want, all)
 		}
 		// Texts instead of ids say as much, if no two tokens have the same text.
@@ -126,7 +127,8 @@ func TestNothingInCommon(t *testing.T) {
 func TestMerged(t *testing.T) {
 	list := func(first, second float64) Token {
 		return Token{ID: -1, Text: "\ufffd", LogProb: Of(math.Log(first)), Top: []Alternative{
-			{ID: -1, Text: "\ufffd", LogProb: Of(math.Log(first))}, {ID: -1, Text: "\ufffd", LogProb: Of(math.Log(second))},
+			{ID: -1, Text: "\ufffd", LogProb: Of(math.Log(first))},
+			{ID: -1, Text: "\ufffd", LogProb: Of(math.Log(second))},
 		}}
 	}
 	if low := least(t, list(0.6, 0.3), list(0.5, 0.4)); low > 1e-9 {

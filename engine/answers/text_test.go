@@ -22,28 +22,32 @@ func TestCoherent(t *testing.T) {
 	}
 	english := strings.Join(prose[:6], " ")
 	sound := map[string]string{
-		"one word":           "Paris",
-		"one character":      "4",
-		"a number":           "3.14159",
-		"English":            english,
-		"all of the prose":   strings.Join(prose, "\n"),
-		"German":             "Größe ist nicht alles, aber ohne Maß wird selbst das Schönste überflüssig und müde.",
-		"Chinese":            "水在高山上沸腾的温度较低，所以豆子要煮得更久。河流把沙子带到海里，大海又把一部分还给海滩。月亮引起潮汐，每天两次。面包因为酵母把糖变成气体而膨胀，面团太黏，气体跑不出去。",
-		"Japanese":           "山の上では水は低い温度で沸くので、豆を煮るのに時間がかかる。川は砂を海へ運び、海はその一部を浜に返す。パンは酵母が糖を気体に変えるので膨らむ。",
-		"Russian":            "В горах вода кипит при более низкой температуре, поэтому фасоль варится дольше. Река несёт песок в море.",
+		"one word":         "Paris",
+		"one character":    "4",
+		"a number":         "3.14159",
+		"English":          english,
+		"all of the prose": strings.Join(prose, "\n"),
+		"German":           "Größe ist nicht alles, aber ohne Maß wird selbst das Schönste überflüssig und müde.",
+		"Chinese":          "水在高山上沸腾的温度较低，所以豆子要煮得更久。河流把沙子带到海里，大海又把一部分还给海滩。月亮引起潮汐，每天两次。面包因为酵母把糖变成气体而膨胀，面团太黏，气体跑不出去。",
+		"Japanese":         "山の上では水は低い温度で沸くので、豆を煮るのに時間がかかる。川は砂を海へ運び、海はその一部を浜に返す。パンは酵母が糖を気体に変えるので膨らむ。",
+		"Russian": "В горах вода кипит при более низкой температуре, поэтому фасоль варится дольше. Река " +
+			"несёт песок в море.",
 		"emoji":              "Well done! 🎉🎉🎉 See you soon 👋",
 		"cut in a character": english + " caf\uFFFD",
 		"cut in an emoji":    "Nice \uFFFD\uFFFD\uFFFD",
-		"code":               "func add(a, b int) int {\n\treturn a + b\n}\n\nfunc main() {\n\tfmt.Println(add(1, 2), add(3, 4))\n}\n",
-		"JSON":               `{"name":"x","values":[1,2,3,4,5],"nested":{"ok":true,"why":null},"list":["a","b","c"]}`,
-		"a table":            "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n| 5 | 6 |\n| 7 | 8 |\n| 9 | 10 |\n| 11 | 12 |\n",
-		"digits":             random(200, '0', '9'+1),
-		"binary":             random(200, '0', '1'+1),
-		"counting":           "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30",
-		"a chorus":           "Row, row, row your boat, gently down the stream. Merrily, merrily, merrily, merrily, life is but a dream.",
-		"laughter":           "ha ha ha",
-		"about NaN":          "A NaN is not equal to itself, so NaN == NaN is false.",
-		"a short list":       "yes yes no yes",
+		"code": "func add(a, b int) int {\n\treturn a + b\n}\n\nfunc main() {\n\tfmt.Println(add(1, " +
+			"2), add(3, 4))\n}\n",
+		"JSON": `{"name":"x","values":[1,2,3,4,5],"nested":{"ok":true,"why":null},"list":["a","b","c"]}`,
+		"a table": "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n| 5 | 6 |\n| 7 | 8 |\n| 9 | 10 |\n| 11 | " +
+			"12 |\n",
+		"digits":   random(200, '0', '9'+1),
+		"binary":   random(200, '0', '1'+1),
+		"counting": "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30",
+		"a chorus": "Row, row, row your boat, gently down the stream. Merrily, merrily, merrily, merrily, " +
+			"life is but a dream.",
+		"laughter":     "ha ha ha",
+		"about NaN":    "A NaN is not equal to itself, so NaN == NaN is false.",
+		"a short list": "yes yes no yes",
 	}
 	for name, text := range sound {
 		if ok, why := Coherent(text); !ok {
@@ -111,8 +115,14 @@ func TestIncoherent(t *testing.T) {
 	}
 	want := []Finding{
 		{Code: Garbage, Cell: "chat", Request: Request{Index: 1}, Sign: Sign{Code: Empty}},
-		{Code: Garbage, Cell: "chat", Request: Request{Index: 2}, Sign: Sign{Code: NotNumbers, Count: 2, Of: 2}, Excerpt: "nan NaN"},
-		{Code: Garbage, Cell: "chat", Request: Request{Index: 3}, Sign: Sign{Code: Repeated, Text: "!"}, Excerpt: strings.Repeat("!", 20)},
+		{
+			Code: Garbage, Cell: "chat", Request: Request{Index: 2}, Sign: Sign{Code: NotNumbers, Count: 2, Of: 2},
+			Excerpt: "nan NaN",
+		},
+		{
+			Code: Garbage, Cell: "chat", Request: Request{Index: 3}, Sign: Sign{Code: Repeated, Text: "!"},
+			Excerpt: strings.Repeat("!", 20),
+		},
 	}
 	if got := Incoherent(samples); !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)

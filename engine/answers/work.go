@@ -94,7 +94,8 @@ func CompareWork(parent, candidate Arm, system int) (found []WorkDifference, few
 				return false
 			}
 			d := WorkDifference{Code: code, Cell: cell, Parent: base, Candidate: own}
-			if far := math.Abs(d.Parent - d.Candidate); far > 0 && far >= least*max(d.Parent, d.Candidate) && differ(a, b) {
+			if far := math.Abs(d.Parent - d.Candidate); far > 0 && far >= least*max(d.Parent, d.Candidate) &&
+				differ(a, b) {
 				found = append(found, d)
 			}
 			return true

@@ -21,8 +21,9 @@ func answered(n, tokens int, seed uint64) (all []measure.Sample) {
 			b.WriteString(" " + words[r.IntN(len(words))])
 		}
 		all = append(all, measure.Sample{
-			Workload: "chat", Index: i, Text: b.String(), OutputTokens: tokens, PromptTokens: 64, PromptBytes: 300 + r.IntN(20),
-			PromptSum: fmt.Sprint(seed, i), TokenSource: measure.SourceUsage,
+			Workload: "chat", Index: i, Text: b.String(), OutputTokens: tokens, PromptTokens: 64,
+			PromptBytes: 300 + r.IntN(20),
+			PromptSum:   fmt.Sprint(seed, i), TokenSource: measure.SourceUsage,
 		})
 	}
 	return all
@@ -57,13 +58,15 @@ func TestCompareWork(t *testing.T) {
 				c.do(&candidate[i])
 			}
 			found, _ := CompareWork(Arm{Samples: parent}, Arm{Samples: candidate}, 0)
-			if c.want == "" && len(found) > 0 || c.want != "" && (!slices.ContainsFunc(found, func(f WorkDifference) bool { return f.Code == c.want })) {
+			if c.want == "" && len(found) > 0 || c.want != "" &&
+				(!slices.ContainsFunc(found, func(f WorkDifference) bool { return f.Code == c.want })) {
 				t.Errorf("%s: %+v, want %q", name, found, c.want)
 			}
 		}
 	}
 	// With too few answers nothing is known, and Compare says so.
-	if found, few := CompareWork(Arm{Samples: answered(48, 32, 1)}, Arm{Samples: answered(Fewest-1, 32, 2)}, 0); len(found) > 0 || len(few) != 1 {
+	if found, few := CompareWork(Arm{Samples: answered(48, 32, 1)}, Arm{Samples: answered(Fewest-1, 32, 2)},
+		0); len(found) > 0 || len(few) != 1 {
 		t.Errorf("%d answers: %+v, %v", Fewest-1, found, few)
 	}
 }
@@ -105,7 +108,8 @@ func TestCountedAgain(t *testing.T) {
 	for i := range double {
 		double[i].Prompt.Billed *= 2
 	}
-	if found, _ := CompareWork(Arm{answered(48, 32, 1), count(32, 32)}, Arm{answered(48, 32, 2), double}, 0); len(found) != 1 || found[0].Code != PromptCount {
+	if found, _ := CompareWork(Arm{answered(48, 32, 1), count(32, 32)}, Arm{answered(48, 32, 2), double},
+		0); len(found) != 1 || found[0].Code != PromptCount {
 		t.Errorf("%+v", found)
 	}
 }
@@ -114,7 +118,8 @@ func TestCountedAgain(t *testing.T) {
 func TestHonestArms(t *testing.T) {
 	for _, n := range []int{4, 9, 24} {
 		for seed := range uint64(400) {
-			if found, _ := CompareWork(Arm{Samples: answered(n, 16, 2*seed)}, Arm{Samples: answered(n, 16, 2*seed+1)}, 0); len(found) > 0 {
+			if found, _ := CompareWork(Arm{Samples: answered(n, 16, 2*seed)}, Arm{Samples: answered(n, 16, 2*seed+1)},
+				0); len(found) > 0 {
 				t.Errorf("%d answers, seed %d: %+v", n, seed, found)
 			}
 		}

@@ -76,7 +76,8 @@ func (m *Images) read(ctx context.Context, spec engine.Spec) (p *project, err er
 func (p *project) read(ctx context.Context) (err error) {
 	switch info, err := os.Stat(p.spec.File); {
 	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("the compose file %s does not exist: correct file (relative to the plan's folder)", p.spec.File)
+		return fmt.Errorf("the compose file %s does not exist: correct file (relative to the plan's folder)",
+			p.spec.File)
 	case err != nil:
 		return err
 	case info.IsDir():
@@ -270,8 +271,9 @@ func (p *project) command(ctx context.Context, d *daemon) (words []string, err e
 		}
 		return words, nil
 	case string:
-		return nil, fmt.Errorf("the command of service %q in %s is one text: write it as a list, so flags can be appended",
-			p.spec.Service, p.spec.File)
+		return nil,
+			fmt.Errorf("the command of service %q in %s is one text: write it as a list, so flags can be appended",
+				p.spec.Service, p.spec.File)
 	}
 	name, _ := p.service["image"].(string)
 	is, err := d.inspectImage(ctx, name)
@@ -322,8 +324,9 @@ var composeCommand = sync.OnceValues(func() ([]string, error) {
 	if _, err := exec.LookPath("docker-compose"); err == nil {
 		return []string{"docker-compose"}, nil
 	}
-	return nil, errors.New("neither `docker compose` nor `docker-compose` works here: install docker's compose plugin " +
-		"(package docker-compose-plugin or docker-compose-v2), or docker-compose")
+	return nil,
+		errors.New("neither `docker compose` nor `docker-compose` works here: install docker's compose plugin " +
+			"(package docker-compose-plugin or docker-compose-v2), or docker-compose")
 })
 
 // compose runs compose for the project and returns its standard output.

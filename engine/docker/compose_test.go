@@ -56,7 +56,9 @@ func TestComposeConformance(t *testing.T) {
 		spec := faults[i].Spec
 		faults[i].Spec = func(t *testing.T) engine.Spec { return composed(t, spec(t)) }
 	}
-	enginetest.Run(t, docker.Launcher{}, func(t *testing.T) engine.Spec { return composed(t, enginetest.Fake("")) }, faults...)
+	enginetest.Run(t, docker.Launcher{}, func(t *testing.T) engine.Spec {
+		return composed(t, enginetest.Fake(""))
+	}, faults...)
 	left := projects(t)
 	if len(left) > 0 {
 		t.Errorf("after all stops there is still %v", left)
@@ -68,7 +70,8 @@ func projects(t *testing.T) []string {
 	t.Helper()
 	var names []string
 	for _, list := range [][]string{{"ps", "--all"}, {"network", "ls"}} {
-		text := dockertest.Must(t, append(list, "--format", `{{.Label "com.docker.compose.project"}} {{.Label "`+docker.LabelOwner+`"}}`)...)
+		text := dockertest.Must(t,
+			append(list, "--format", `{{.Label "com.docker.compose.project"}} {{.Label "`+docker.LabelOwner+`"}}`)...)
 		for line := range strings.Lines(text) {
 			if strings.HasPrefix(line, "mxflow-") && strings.Contains(line, " test-") {
 				names = append(names, line)

@@ -152,8 +152,9 @@ func (l Launcher) launch(ctx context.Context, c *box, launch engine.Launch) (err
 		return err
 	}
 	c.about = map[string]string{
-		"container": c.name, "docker": c.host, "resolved_command": strings.Join(append([]string{of.Path}, of.Args...), " "),
-		"image": of.Config.Image, "image_id": of.Image,
+		"container": c.name, "docker": c.host,
+		"resolved_command": strings.Join(append([]string{of.Path}, of.Args...), " "),
+		"image":            of.Config.Image, "image_id": of.Image,
 	}
 	if digest := digestOf(on, is.ref); digest != "" {
 		c.about["image_digest"] = digest
@@ -178,7 +179,10 @@ func (c *box) start(ctx context.Context, launch engine.Launch) error {
 	inside.Env = append([]string{"MXFLOW_LAUNCH=" + launch.ID}, inside.Env...)
 	host.Init, host.RestartPolicy.Name = new(true), container.RestartPolicyDisabled
 	// The daemon's own copy of the log, which ours does not need, by the driver that podman has too.
-	host.LogConfig = container.LogConfig{Type: "json-file", Config: map[string]string{"max-size": "64m", "max-file": "3"}}
+	host.LogConfig = container.LogConfig{
+		Type:   "json-file",
+		Config: map[string]string{"max-size": "64m", "max-file": "3"},
+	}
 	if c.port != 0 {
 		inside.Env = append(inside.Env, "MXFLOW_PORT="+strconv.Itoa(c.port))
 		if at := nat.Port(strconv.Itoa(c.port) + "/tcp"); !c.shared {
@@ -277,7 +281,8 @@ func (c *box) await() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*lateEvent)
 	defer cancel()
 	messages, failed := c.Events(ctx, events.ListOptions{
-		Since: strconv.FormatInt(c.started.Unix(), 10), Until: strconv.FormatInt(time.Now().Add(lateEvent).Unix()+1, 10),
+		Since: strconv.FormatInt(c.started.Unix(), 10),
+		Until: strconv.FormatInt(time.Now().Add(lateEvent).Unix()+1, 10),
 		Filters: filters.NewArgs(filters.Arg("container", c.id), filters.Arg("event", string(events.ActionOOM)),
 			filters.Arg("event", string(events.ActionDestroy))),
 	})
@@ -292,7 +297,8 @@ func (c *box) await() {
 	c.how = c.ended()
 }
 
-const outOfMemory = "the kernel killed it for lack of memory (OOMKilled): raise the container's memory limit, or make " +
+const outOfMemory = "the kernel killed it for lack of memory (OOMKilled): raise the container's memory limit, or " +
+	"make " +
 	"the engine use less"
 
 // ended says how a container ended that runs no more.

@@ -36,13 +36,20 @@ func TestChecked(t *testing.T) {
 	}
 	for attr, test := range map[string]struct{ good, bad []engine.Docker }{
 		"gpus": {
-			gpus(nil, "0", 0.0, []any{}, "all", 2.0, "3", []any{"0", "GPU-5d1e"}, []any{0.0, 1.0}, []any{"MIG-GPU-1/2/3"},
+			gpus(nil, "0", 0.0, []any{}, "all", 2.0, "3", []any{"0", "GPU-5d1e"}, []any{0.0, 1.0},
+				[]any{"MIG-GPU-1/2/3"},
 				"amd"),
 			gpus("some", -1.0, 1.5, true, []any{"0", "0"}, []any{""}, []any{"cuda:0"}, []any{-1.0}),
 		},
 		"devices": {
-			[]engine.Docker{{Devices: []string{"/dev/kfd", "/dev/dri", "/dev/a:/dev/b", "/dev/a:/dev/b:rw", "/dev/a:r", "amd.com/gpu=0"}}},
-			[]engine.Docker{device("kfd"), device(""), device("/dev/a:b"), device("/dev/a:/b:x"), device("/dev/a:/b:rwm:x")},
+			[]engine.Docker{{Devices: []string{
+				"/dev/kfd", "/dev/dri", "/dev/a:/dev/b", "/dev/a:/dev/b:rw", "/dev/a:r",
+				"amd.com/gpu=0",
+			}}},
+			[]engine.Docker{
+				device("kfd"), device(""), device("/dev/a:b"), device("/dev/a:/b:x"),
+				device("/dev/a:/b:rwm:x"),
+			},
 		},
 		"security_opt": {
 			[]engine.Docker{{SecurityOpt: []string{
@@ -89,14 +96,26 @@ func TestMemory(t *testing.T) {
 		files map[string]string
 		want  int64
 	}{
-		"nothing":                {},
-		"v2":                     {files: map[string]string{"memory.current": "900", "memory.stat": "anon 1\ninactive_file 300\n"}, want: 600},
-		"more files than in use": {files: map[string]string{"memory.current": "100", "memory.stat": "inactive_file 300\n"}},
+		"nothing": {},
+		"v2": {files: map[string]string{
+			"memory.current": "900",
+			"memory.stat":    "anon 1\ninactive_file 300\n",
+		}, want: 600},
+		"more files than in use": {files: map[string]string{
+			"memory.current": "100",
+			"memory.stat":    "inactive_file 300\n",
+		}},
 		"v1": {
 			v1: true, want: 600,
-			files: map[string]string{"memory.usage_in_bytes": "900", "memory.max_usage_in_bytes": "900", "memory.stat": "inactive_file 1\ntotal_inactive_file 300\n"},
+			files: map[string]string{
+				"memory.usage_in_bytes": "900", "memory.max_usage_in_bytes": "900",
+				"memory.stat": "inactive_file 1\ntotal_inactive_file 300\n",
+			},
 		},
-		"a spike": {v1: true, files: map[string]string{"memory.usage_in_bytes": "500", "memory.max_usage_in_bytes": "2000"}, want: 2000},
+		"a spike": {
+			v1:    true,
+			files: map[string]string{"memory.usage_in_bytes": "500", "memory.max_usage_in_bytes": "2000"}, want: 2000,
+		},
 	} {
 		dir := t.TempDir()
 		for file, text := range test.files {

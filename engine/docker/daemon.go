@@ -166,7 +166,9 @@ func Connect(ctx context.Context) (host string, err error) {
 }
 
 // ask makes a request, which must end within limit.
-func ask[T any](ctx context.Context, d *daemon, limit time.Duration, request func(context.Context) (T, error)) (T, error) {
+func ask[T any](ctx context.Context, d *daemon, limit time.Duration, request func(context.Context) (T, error)) (T,
+	error,
+) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	answer, err := request(limited)
@@ -211,7 +213,9 @@ func hijacked(answer types.HijackedResponse, err error) (*stream, error) {
 
 // open makes a request whose answer is a stream, which must begin within limit. A hijacked
 // connection waits for its answer without a context, so it is waited for aside.
-func open(ctx context.Context, d *daemon, limit time.Duration, request func(context.Context) (*stream, error)) (*stream, error) {
+func open(ctx context.Context, d *daemon, limit time.Duration, request func(context.Context) (*stream, error)) (*stream,
+	error,
+) {
 	type answer struct {
 		stream *stream
 		err    error
@@ -270,7 +274,8 @@ func (d *daemon) explain(err error) error {
 	var hint string
 	switch {
 	case errors.Is(err, fs.ErrPermission) && (isNet || client.IsErrConnectionFailed(err)):
-		hint = "permission denied on its socket: join the group that owns it (sudo usermod -aG docker $USER, then log in " +
+		hint = "permission denied on its socket: join the group that owns it (sudo usermod -aG docker $USER, then " +
+			"log in " +
 			"again), or use a rootless daemon"
 	case isNet && broken.Op == "dial", client.IsErrConnectionFailed(err) && !hasCause:
 		hint = "no daemon listens there: start it (sudo systemctl start docker), or name another one in DOCKER_HOST"

@@ -26,7 +26,8 @@ import (
 
 func TestAddress(t *testing.T) {
 	for host, far := range map[string]bool{
-		"unix:///run/d.sock": false, "tcp://127.0.0.1:2375": false, "tcp://10.0.0.3:2375": true, "ssh://me@gb10": true, "10.0.0.3:2375": true,
+		"unix:///run/d.sock": false, "tcp://127.0.0.1:2375": false, "tcp://10.0.0.3:2375": true, "ssh://me@gb10": true,
+		"10.0.0.3:2375": true,
 	} {
 		t.Setenv("DOCKER_HOST", host)
 		got, err := address()
@@ -49,7 +50,10 @@ func write(t *testing.T, folder, name, text string) {
 
 // TestEndpoint: the daemon is the one that the docker command would use.
 func TestEndpoint(t *testing.T) {
-	for _, name := range []string{"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_TLS", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"} {
+	for _, name := range []string{
+		"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_TLS", "DOCKER_TLS_VERIFY",
+		"DOCKER_CERT_PATH",
+	} {
 		t.Setenv(name, "")
 	}
 	config, run := t.TempDir(), t.TempDir()
@@ -72,14 +76,20 @@ func TestEndpoint(t *testing.T) {
 	there("unix:///run/user/1000/docker.sock")
 	t.Setenv("DOCKER_CONTEXT", "remote")
 	there("tcp://10.0.0.3:2376")
-	if at, _ := findEndpoint(); at.certs != filepath.Join(config, "contexts/tls", contextID("remote"), "docker") || !at.trusting {
+	if at, _ := findEndpoint(); at.certs != filepath.Join(config, "contexts/tls", contextID("remote"), "docker") ||
+		!at.trusting {
 		t.Errorf("its certificates are %+v", at)
 	}
-	if _, err := (Launcher{}).Launch(t.Context(), engine.Spec{Kind: "openai", Docker: &engine.Docker{Image: "any", Port: 1}}, engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(run, "log")}); err == nil || !strings.Contains(err.Error(), "not on this machine") {
+	if _, err := (Launcher{}).Launch(t.Context(),
+		engine.Spec{Kind: "openai", Docker: &engine.Docker{Image: "any", Port: 1}}, engine.Launch{
+			ID: "l", Owner: "o",
+			LogPath: filepath.Join(run, "log"),
+		}); err == nil || !strings.Contains(err.Error(), "not on this machine") {
 		t.Errorf("a daemon of another machine: %v", err)
 	}
 	t.Setenv("DOCKER_CONTEXT", "gone")
-	if _, err := findEndpoint(); err == nil || !strings.Contains(err.Error(), `docker's context "gone" cannot be read`) {
+	if _, err := findEndpoint(); err == nil ||
+		!strings.Contains(err.Error(), `docker's context "gone" cannot be read`) {
 		t.Errorf("a context that does not exist: %v", err)
 	}
 	t.Setenv("DOCKER_HOST", "tcp://127.0.0.1:2376")
@@ -154,7 +164,8 @@ func TestROCm(t *testing.T) {
 	) {
 		t.Helper()
 		block.Image, block.Port = "rocm/vllm:latest", 8000
-		_, err := Launcher{}.Launch(t.Context(), engine.Spec{Kind: "openai", Command: []string{"serve"}, Docker: &block},
+		_, err := Launcher{}.Launch(t.Context(),
+			engine.Spec{Kind: "openai", Command: []string{"serve"}, Docker: &block},
 			engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(folder, "log")})
 		if err == nil || !strings.Contains(err.Error(), "as far as it goes") {
 			t.Fatal(err)
@@ -172,8 +183,10 @@ func TestROCm(t *testing.T) {
 		t.Errorf("amd: %s", got)
 	}
 	host = launch(engine.Docker{
-		Devices: []string{"/dev/kfd", "/dev/dri:/dev/dri:rw", "amd.com/gpu=0"}, GroupAdd: []string{"video", "109"}, CapAdd: []string{"SYS_PTRACE"},
-		SecurityOpt: []string{"seccomp=unconfined", "systempaths=unconfined"}, IPC: "host", ShmSize: "16g", Ulimits: map[string]string{"memlock": "-1"},
+		Devices: []string{"/dev/kfd", "/dev/dri:/dev/dri:rw", "amd.com/gpu=0"}, GroupAdd: []string{"video", "109"},
+		CapAdd:      []string{"SYS_PTRACE"},
+		SecurityOpt: []string{"seccomp=unconfined", "systempaths=unconfined"}, IPC: "host", ShmSize: "16g",
+		Ulimits: map[string]string{"memlock": "-1"},
 	}).HostConfig
 	got := fmt.Sprintln(host.Devices, host.GroupAdd, host.CapAdd, host.SecurityOpt, host.MaskedPaths, host.IpcMode,
 		host.ShmSize>>30, host.Ulimits[0].Name, host.Ulimits[0].Hard, host.DeviceRequests[0].Driver)
@@ -182,7 +195,8 @@ func TestROCm(t *testing.T) {
 	if got != want || host.MaskedPaths == nil {
 		t.Errorf("by name: %s, want %s", got, want)
 	}
-	if asked := launch(engine.Docker{GPUs: "all"}); asked.HostConfig.DeviceRequests[0].Count != -1 || asked.HostConfig.Devices != nil {
+	if asked := launch(engine.Docker{GPUs: "all"}); asked.HostConfig.DeviceRequests[0].Count != -1 ||
+		asked.HostConfig.Devices != nil {
 		t.Errorf("all: %+v", asked.HostConfig)
 	}
 	listed := launch(engine.Docker{GPUs: []any{"1", "GPU-5d1e"}}).HostConfig.DeviceRequests[0].DeviceIDs
@@ -255,7 +269,8 @@ func TestPullRefused(t *testing.T) {
 		if err == nil {
 			err = (&Images{}).pull(t.Context(), d, "there.example/x:1")
 		}
-		if err == nil || !strings.Contains(err.Error(), want) || want != "cannot use docker daemon" && !strings.Contains(err.Error(), "nix da") {
+		if err == nil || !strings.Contains(err.Error(), want) || want != "cannot use docker daemon" &&
+			!strings.Contains(err.Error(), "nix da") {
 			t.Errorf("%s: %v; want %q", answer, err, want)
 		}
 	}
@@ -303,7 +318,8 @@ func TestDaemonHangs(t *testing.T) {
 			return err
 		},
 	} {
-		if err := request(t.Context()); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "did not answer within") {
+		if err := request(t.Context()); !errors.Is(err, ErrUnreachable) ||
+			!strings.Contains(err.Error(), "did not answer within") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

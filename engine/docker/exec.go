@@ -175,7 +175,10 @@ func (e *execInstance) options(argv []string) (o container.ExecOptions, err erro
 	if err != nil {
 		return o, err
 	}
-	o = container.ExecOptions{User: e.spec.Exec.User, WorkingDir: e.spec.Exec.WorkDir, Env: append(slices.Clone(e.env), env...)}
+	o = container.ExecOptions{
+		User: e.spec.Exec.User, WorkingDir: e.spec.Exec.WorkDir,
+		Env: append(slices.Clone(e.env), env...),
+	}
 	for _, name := range e.spec.Unset { // which a daemon cannot do for a command
 		if _, set := e.spec.Env[name]; !set {
 			o.Cmd = append(o.Cmd, "-u", name)
@@ -205,7 +208,8 @@ func (d *daemon) running(ctx context.Context, name string) (container.InspectRes
 	case err != nil:
 		return of, err
 	case !of.State.Running:
-		return of, fmt.Errorf("container %q is not running (%s): start it with docker start %s", name, of.State.Status, name)
+		return of,
+			fmt.Errorf("container %q is not running (%s): start it with docker start %s", name, of.State.Status, name)
 	case of.State.Paused:
 		return of, fmt.Errorf("container %q is paused: resume it with docker unpause %s", name, name)
 	}

@@ -56,7 +56,9 @@ func execConforms(t *testing.T, image string) {
 		spec := faults[i].Spec
 		faults[i].Spec = func(t *testing.T) engine.Spec { return inside(spec(t), id) }
 	}
-	enginetest.Run(t, docker.Launcher{}, func(*testing.T) engine.Spec { return inside(enginetest.Fake(""), id) }, faults...)
+	enginetest.Run(t, docker.Launcher{}, func(*testing.T) engine.Spec {
+		return inside(enginetest.Fake(""), id)
+	}, faults...)
 
 	if top := dockertest.Must(t, "top", id, "-eo", "pid,args"); strings.Count(top, "\n") != 1 {
 		t.Errorf("in the container there runs\n%s\nwant the sleep alone", top)
@@ -66,7 +68,8 @@ func execConforms(t *testing.T, image string) {
 // inShell is a command in a container that is not a server.
 func inShell(id string, text string) engine.Spec {
 	return engine.Spec{
-		Kind: "test", Profile: &kinds.Kind{Name: "test", DefaultReadyTimeout: time.Minute, DefaultStopGrace: 5 * time.Second},
+		Kind:    "test",
+		Profile: &kinds.Kind{Name: "test", DefaultReadyTimeout: time.Minute, DefaultStopGrace: 5 * time.Second},
 		Command: []string{"sh", "-c", text}, Exec: &engine.Exec{Container: id},
 	}
 }
@@ -74,7 +77,10 @@ func inShell(id string, text string) engine.Spec {
 // freshLaunch is a launch that shares nothing with others.
 func freshLaunch(t *testing.T) engine.Launch {
 	t.Helper()
-	return engine.Launch{ID: "test-" + rand.Text(), Owner: "test-" + rand.Text(), LogPath: filepath.Join(t.TempDir(), "engine.log")}
+	return engine.Launch{
+		ID: "test-" + rand.Text(), Owner: "test-" + rand.Text(),
+		LogPath: filepath.Join(t.TempDir(), "engine.log"),
+	}
 }
 
 // execIn launches spec and stops it with the test.
@@ -112,7 +118,8 @@ func execAsAsked(t *testing.T, image string) {
 		if err != nil || string(out) != "a $b 'c' unset\n/tmp\n1234\n" {
 			t.Errorf("Output is %q, %v", out, err)
 		}
-		if _, err := inst.Output(t.Context(), "sh", "-c", "echo bad >&2; exit 3"); err == nil || !strings.Contains(err.Error(), "bad") {
+		if _, err := inst.Output(t.Context(), "sh", "-c", "echo bad >&2; exit 3"); err == nil ||
+			!strings.Contains(err.Error(), "bad") {
 			t.Errorf("Output of a failing command: %v", err)
 		}
 		about := inst.About()
@@ -140,7 +147,9 @@ func execAsAsked(t *testing.T, image string) {
 		change     func(*engine.Spec)
 	}{
 		{"no such container", `there is no container "nobody"`, func(s *engine.Spec) { s.Exec.Container = "nobody" }},
-		{"no such program", `no executable program "no-such-engine"`, func(s *engine.Spec) { s.Command = []string{"no-such-engine"} }},
+		{"no such program", `no executable program "no-such-engine"`, func(s *engine.Spec) {
+			s.Command = []string{"no-such-engine"}
+		}},
 		{"no such folder", `no accessible folder "/nowhere"`, func(s *engine.Spec) { s.Exec.WorkDir = "/nowhere" }},
 		{"no such user", "nobody-here", func(s *engine.Spec) { s.Exec.User = "nobody-here" }},
 		{"mxflow's own path", "{mxflow}", func(s *engine.Spec) { s.Command = []string{"{mxflow}"} }},
@@ -179,7 +188,8 @@ func execAsAsked(t *testing.T, image string) {
 	t.Run("in a session of its own", func(t *testing.T) {
 		// It holds the command's output open, so the daemon may not report that the
 		// command has ended, and yet it must be asked to end.
-		spec := inShell(id, `setsid sh -c 'trap "echo asked; exit" TERM; echo "waits"; while :; do sleep 0.05; done' & exec sleep 6543`)
+		spec := inShell(id,
+			`setsid sh -c 'trap "echo asked; exit" TERM; echo "waits"; while :; do sleep 0.05; done' & exec sleep 6543`)
 		spec.StopGrace = time.Minute
 		inst := execIn(t, spec)
 		for limit := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {

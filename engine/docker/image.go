@@ -98,8 +98,9 @@ func (m *Images) get(ctx context.Context, d *daemon, ref, pull string) (image.In
 	if pull == "always" && !asked {
 		if failed = m.pull(ctx, d, ref); failed != nil {
 			if _, err := d.inspectImage(ctx, ref); err == nil {
-				failed = fmt.Errorf(`%w; the daemon has an image of that name, and pull = "always" asks for a newer one: `+
-					`set pull = "missing" to use it`, failed)
+				failed = fmt.Errorf(
+					`%w; the daemon has an image of that name, and pull = "always" asks for a newer one: `+
+						`set pull = "missing" to use it`, failed)
 			}
 		}
 		m.note(ctx, ref, pull, failed)
@@ -165,7 +166,8 @@ func (m *Images) pull(ctx context.Context, d *daemon, ref string) error {
 	case errdefs.IsUnauthorized(err), errdefs.IsPermissionDenied(err):
 		hint = "its registry requires a login: run docker login " + registry
 	case isMissing(err):
-		hint = "its registry has no such image or tag, or requires a login: correct the name, or run docker login " + registry
+		hint = "its registry has no such image or tag, or requires a login: correct the name, or run docker login " +
+			registry
 	case begun:
 		hint = "see the daemon's message"
 	case login == "":

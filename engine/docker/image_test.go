@@ -65,7 +65,8 @@ func TestFetch(t *testing.T) {
 		}
 		return ""
 	}
-	if is, err := fetch(apply(), "missing", 0, maker); is != "missing" || err == nil || !strings.Contains(err.Error(), "because phase.build.step.docker_build.it builds it") {
+	if is, err := fetch(apply(), "missing", 0, maker); is != "missing" || err == nil ||
+		!strings.Contains(err.Error(), "because phase.build.step.docker_build.it builds it") {
 		t.Errorf("an image of a later step: %s, %v", is, err)
 	}
 	one, err := fetch(l, "missing", 1, nobody)
@@ -95,7 +96,8 @@ func TestFetch(t *testing.T) {
 	}
 	unknown := spec("missing")
 	unknown.Docker.Image = address + "/mxflow/engine:2"
-	if err := l.Fetch(t.Context(), unknown, nobody); err == nil || !strings.Contains(err.Error(), "has no such image or tag") {
+	if err := l.Fetch(t.Context(), unknown, nobody); err == nil ||
+		!strings.Contains(err.Error(), "has no such image or tag") {
 		t.Errorf("unknown tag: %v", err)
 	}
 
@@ -107,7 +109,8 @@ func TestFetch(t *testing.T) {
 	stop()
 	l = apply()
 	for pulls := range 2 {
-		if _, err := fetch(l, "always", 1-pulls, nobody); err == nil || !strings.Contains(err.Error(), "its registry cannot be reached") || !strings.Contains(err.Error(), `set pull = "missing" to use it`) {
+		if _, err := fetch(l, "always", 1-pulls, nobody); err == nil || !strings.Contains(err.Error(),
+			"its registry cannot be reached") || !strings.Contains(err.Error(), `set pull = "missing" to use it`) {
 			t.Errorf("a dead registry: %v", err)
 		}
 	}
@@ -130,7 +133,8 @@ func TestIdentify(t *testing.T) {
 		"no image":   {engine.Docker{}, "missing", "the image is missing"},
 	} {
 		got, err := docker.Launcher{}.Identify(t.Context(), engine.Spec{Kind: "openai", Docker: &test.box})
-		if got != test.want || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+		if got != test.want || (err == nil) != (test.err == "") || err != nil &&
+			!strings.Contains(err.Error(), test.err) {
 			t.Errorf("%s: %q, %v; want %q, %q", what, got, err, test.want, test.err)
 		}
 	}

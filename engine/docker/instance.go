@@ -180,7 +180,8 @@ func (i *instance) failure(op string, cause error, format string, args ...any) *
 			f.Reason += "; " + i.how.why
 		}
 	case op == "become ready" && !i.shared && i.port != 0:
-		f.Reason += fmt.Sprintf("; in a container it must listen on 0.0.0.0 (--host 0.0.0.0), not on 127.0.0.1, on port %d",
+		f.Reason += fmt.Sprintf(
+			"; in a container it must listen on 0.0.0.0 (--host 0.0.0.0), not on 127.0.0.1, on port %d",
 			i.port)
 	}
 	return f

@@ -52,21 +52,24 @@ func (d *daemon) lack(ctx context.Context, r request) string {
 				return d.NetworkInspect(ctx, b.Network, network.InspectOptions{})
 			})
 			if isMissing(err) {
-				return fmt.Sprintf("the daemon has no network %s: correct network (see docker network ls), or create it", b.Network)
+				return fmt.Sprintf(
+					"the daemon has no network %s: correct network (see docker network ls), or create it", b.Network)
 			}
 		}
 		var asked container.HostConfig
 		_, _ = addDevices(b.Devices, &asked), addGPUs(b.GPUs, &asked)
 		for _, device := range asked.Devices {
 			if absent(device.PathOnHost) {
-				return fmt.Sprintf("the daemon's machine has no %s: load its driver (for AMD GPUs, amdgpu), or correct devices "+
-					"or gpus", device.PathOnHost)
+				return fmt.Sprintf(
+					"the daemon's machine has no %s: load its driver (for AMD GPUs, amdgpu), or correct devices "+
+						"or gpus", device.PathOnHost)
 			}
 		}
 		all, _ := mounts(b.Volumes)
 		for _, m := range all {
 			if m.Type == "bind" && absent(m.Source) {
-				return fmt.Sprintf("the path %s of volumes does not exist on the daemon's machine: create it, or correct volumes",
+				return fmt.Sprintf(
+					"the path %s of volumes does not exist on the daemon's machine: create it, or correct volumes",
 					m.Source)
 			}
 		}
@@ -83,7 +86,8 @@ func (d *daemon) lack(ctx context.Context, r request) string {
 		}
 	}
 	if r.block != nil && r.block.GPUs != nil {
-		return "the daemon cannot provide GPUs: check that nvidia-smi -L lists them on its machine, install the NVIDIA Container " +
+		return "the daemon cannot provide GPUs: check that nvidia-smi -L lists them on its machine, install the " +
+			"NVIDIA Container " +
 			"Toolkit there (nvidia-ctk runtime configure --runtime=docker, then restart docker), or remove gpus"
 	}
 	var disk unix.Statfs_t

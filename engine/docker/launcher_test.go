@@ -48,19 +48,25 @@ func TestConformance(t *testing.T) {
 		spec := faults[i].Spec
 		faults[i].Spec = func(t *testing.T) engine.Spec { return boxed(spec(t), image) }
 	}
-	enginetest.Run(t, docker.Launcher{}, func(*testing.T) engine.Spec { return boxed(enginetest.Fake(""), image) }, faults...)
+	enginetest.Run(t, docker.Launcher{}, func(*testing.T) engine.Spec {
+		return boxed(enginetest.Fake(""), image)
+	}, faults...)
 }
 
 // script is the Spec of a container whose program does what words say, see play.
 func script(image string, words ...string) engine.Spec {
 	return engine.Spec{
-		Kind: "openai", Command: words, Env: map[string]string{playEnv: "1"}, ReadyTimeout: time.Minute, StopGrace: time.Minute,
-		Docker: &engine.Docker{Image: image, Pull: "never", Port: 8000},
+		Kind: "openai", Command: words, Env: map[string]string{playEnv: "1"}, ReadyTimeout: time.Minute,
+		StopGrace: time.Minute,
+		Docker:    &engine.Docker{Image: image, Pull: "never", Port: 8000},
 	}
 }
 
 func launchOf(t testing.TB) engine.Launch {
-	return engine.Launch{ID: "test-" + t.Name(), Owner: "test-" + t.Name(), LogPath: filepath.Join(t.TempDir(), "engine.log")}
+	return engine.Launch{
+		ID: "test-" + t.Name(), Owner: "test-" + t.Name(),
+		LogPath: filepath.Join(t.TempDir(), "engine.log"),
+	}
 }
 
 // launched starts spec and stops it with the test.
@@ -79,7 +85,8 @@ func launched(t *testing.T, l docker.Launcher, spec engine.Spec, to engine.Launc
 // left lists the containers that carry an owner's label.
 func left(t *testing.T, owner string) []string {
 	t.Helper()
-	return strings.Fields(dockertest.Must(t, "ps", "--all", "--quiet", "--filter", "label="+docker.LabelOwner+"="+owner))
+	return strings.Fields(dockertest.Must(t, "ps", "--all", "--quiet", "--filter",
+		"label="+docker.LabelOwner+"="+owner))
 }
 
 func noneLeft(t *testing.T, owner string) {
@@ -105,20 +112,23 @@ func TestContainerIsAsAsked(t *testing.T) {
 
 	name := inst.About()["container"]
 	for format, want := range map[string]string{
-		"{{.HostConfig.ShmSize}} {{.HostConfig.IpcMode}} {{.Config.User}} {{.Config.WorkingDir}}":                    "134217728 shareable 1234:5678 /work",
-		"{{.HostConfig.RestartPolicy.Name}} {{.HostConfig.Init}} {{.HostConfig.AutoRemove}}":                         "no true false",
-		"{{range .HostConfig.Ulimits}}{{.Name}} {{.Soft}} {{.Hard}}{{end}}":                                          "nofile 512 1024",
-		`{{range .Mounts}}{{if eq .Destination "/data"}}{{.Source}} {{.RW}}{{end}}{{end}}`:                           folder + " false",
-		"{{range .HostConfig.PortBindings}}{{range .}}{{.HostIp}}{{end}}{{end}}":                                     "127.0.0.1",
-		`{{index .Config.Labels "` + docker.LabelOwner + `"}} {{index .Config.Labels "` + docker.LabelLaunch + `"}}`: to.Owner + " " + to.ID,
+		`{{.HostConfig.ShmSize}} {{.HostConfig.IpcMode}} {{.Config.User}} {{.Config.WorkingDir}}`: "134217728 shareable 1234:5678 /work",
+		"{{.HostConfig.RestartPolicy.Name}} {{.HostConfig.Init}} {{.HostConfig.AutoRemove}}":      "no true false",
+		"{{range .HostConfig.Ulimits}}{{.Name}} {{.Soft}} {{.Hard}}{{end}}":                       "nofile 512 1024",
+		`{{range .Mounts}}{{if eq .Destination "/data"}}{{.Source}} {{.RW}}{{end}}{{end}}`:        folder + " false",
+		"{{range .HostConfig.PortBindings}}{{range .}}{{.HostIp}}{{end}}{{end}}":                  "127.0.0.1",
+		`{{index .Config.Labels "` + docker.LabelOwner + `"}} {{index .Config.Labels "` + docker.LabelLaunch +
+			`"}}`: to.Owner + " " + to.ID,
 	} {
 		if got := dockertest.Must(t, "container", "inspect", "--format", format, name); got != want {
 			t.Errorf("%s is %q, want %q", format, got, want)
 		}
 	}
 	about := inst.About()
-	if about["image"] != image || about["image_id"] != dockertest.Must(t, "image", "inspect", "--format", "{{.Id}}", image) || about["image_digest"] != "" ||
-		about["resolved_command"] != "/program play --port 8000 --config /etc/mxflow/config.yml cat /etc/mxflow/config.yml env sleep" {
+	if about["image"] != image || about["image_id"] != dockertest.Must(t, "image", "inspect", "--format", "{{.Id}}",
+		image) || about["image_digest"] != "" ||
+		about["resolved_command"] !=
+			"/program play --port 8000 --config /etc/mxflow/config.yml cat /etc/mxflow/config.yml env sleep" {
 		t.Errorf("About is %v", about)
 	}
 	waitForLog(t, inst, "MXFLOW_PORT=8000")
@@ -162,7 +172,10 @@ func TestLogIsRaw(t *testing.T) {
 	to.OutPath = filepath.Join(t.TempDir(), "out")
 	inst := launched(t, docker.Launcher{}, script(ownImage(t), "bytes", "exit", "0"), to)
 	<-inst.Exited()
-	for path, want := range map[string]string{to.OutPath: rawBytes + "\n", to.LogPath: "to stderr: " + rawBytes + "\n"} {
+	for path, want := range map[string]string{
+		to.OutPath: rawBytes + "\n",
+		to.LogPath: "to stderr: " + rawBytes + "\n",
+	} {
 		got, err := os.ReadFile(path)
 		if err != nil || string(got) != want {
 			t.Errorf("%s holds %q, %v; want %q", filepath.Base(path), got, err, want)
@@ -179,7 +192,8 @@ func TestLogIsBounded(t *testing.T) {
 	if err != nil || info.Size() > 2*limit {
 		t.Errorf("the log has %d bytes, %v", info.Size(), err)
 	}
-	if tail := logscan.Tail(inst.LogPath(), 2); len(tail) != 2 || tail[0] != "line 299999 of a flood" || tail[1] != "last" {
+	if tail := logscan.Tail(inst.LogPath(), 2); len(tail) != 2 || tail[0] != "line 299999 of a flood" ||
+		tail[1] != "last" {
 		t.Errorf("the log ends with %q", tail)
 	}
 	text, _ := os.ReadFile(inst.LogPath())
@@ -191,7 +205,9 @@ func TestLogIsBounded(t *testing.T) {
 func waitForLog(t *testing.T, inst engine.Instance, want string) {
 	t.Helper()
 	for limit := time.Now().Add(30 * time.Second); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
-		if slices.ContainsFunc(logscan.Tail(inst.LogPath(), 100), func(line string) bool { return strings.Contains(line, want) }) {
+		if slices.ContainsFunc(logscan.Tail(inst.LogPath(), 100), func(line string) bool {
+			return strings.Contains(line, want)
+		}) {
 			return
 		}
 	}
@@ -208,7 +224,9 @@ func refusals(t *testing.T) map[string]refusal {
 			"the path /no/such/folder of volumes does not exist",
 		},
 		"unknown network": {
-			func(s *engine.Spec) { s.Docker.Network = "nowhere" }, "the daemon has no network nowhere|docker network ls",
+			func(s *engine.Spec) {
+				s.Docker.Network = "nowhere"
+			}, "the daemon has no network nowhere|docker network ls",
 		},
 		"no network": {func(s *engine.Spec) { s.Docker.Network = "none" }, "the engine cannot be reached"},
 		"unknown user": {
@@ -238,7 +256,8 @@ func refusals(t *testing.T) map[string]refusal {
 		"no image":         {func(s *engine.Spec) { s.Docker.Image = "" }, "the image is missing"},
 		"port not known": {
 			func(s *engine.Spec) {
-				s.Docker.Port, s.Profile = 0, &kinds.Kind{Name: "own", Ready: []kinds.Probe{{Path: "/"}}, DefaultReadyTimeout: time.Minute}
+				s.Docker.Port, s.Profile = 0,
+					&kinds.Kind{Name: "own", Ready: []kinds.Probe{{Path: "/"}}, DefaultReadyTimeout: time.Minute}
 			}, "its port in the container is unknown|{port}",
 		},
 		"program of this machine": {
@@ -280,19 +299,22 @@ func TestOtherWords(t *testing.T) {
 	<-inst.Exited()
 	var f *engine.Failure
 	err := inst.Ready(t.Context())
-	if !errors.As(err, &f) || f.Exit == nil || !strings.Contains(f.Reason, "was removed by something other than mxflow") {
+	if !errors.As(err, &f) || f.Exit == nil ||
+		!strings.Contains(f.Reason, "was removed by something other than mxflow") {
 		t.Errorf("removed by another: %v", err)
 	}
 	must.Do(t, inst.Stop(t.Context()))
 	e := script(image, "sleep")
 	e.Docker, e.Exec = nil, &engine.Exec{Container: "no-such-container"}
-	if _, err := (docker.Launcher{}).Launch(t.Context(), e, launchOf(t)); err == nil || !strings.Contains(err.Error(), `there is no container "no-such-container"`) {
+	if _, err := (docker.Launcher{}).Launch(t.Context(), e, launchOf(t)); err == nil ||
+		!strings.Contains(err.Error(), `there is no container "no-such-container"`) {
 		t.Errorf("no container: %v", err)
 	}
 	if id, err := docker.ImageID(t.Context(), "mxflow-test/never-built:1"); id != "" || err != nil {
 		t.Errorf("no image: %q, %v", id, err)
 	}
-	if name, processes, err := docker.SweepExec(t.Context(), "no-such-container", "o"); name != "no-such-container" || processes != 0 || err != nil {
+	if name, processes, err := docker.SweepExec(t.Context(), "no-such-container", "o"); name != "no-such-container" ||
+		processes != 0 || err != nil {
 		t.Errorf("sweep in a container that is gone: %d, %v", processes, err)
 	}
 }
@@ -504,11 +526,13 @@ func TestNoDaemon(t *testing.T) {
 	t.Setenv("DOCKER_HOST", "unix://"+filepath.Join(t.TempDir(), "docker.sock"))
 	_, err := docker.Launcher{}.Launch(t.Context(), script("none", "sleep"), launchOf(t))
 	var f *engine.Failure
-	if !errors.As(err, &f) || f.Op != "start" || !strings.Contains(f.Reason, "no daemon listens there") || !strings.Contains(f.Reason, "systemctl start docker") {
+	if !errors.As(err, &f) || f.Op != "start" || !strings.Contains(f.Reason, "no daemon listens there") ||
+		!strings.Contains(f.Reason, "systemctl start docker") {
 		t.Errorf("got %v, want a *engine.Failure to start", err)
 	}
 	for range 2 { // asked once
-		got, err := docker.Launcher{}.Identify(t.Context(), engine.Spec{Kind: "openai", Docker: &engine.Docker{Image: "any"}})
+		got, err := docker.Launcher{}.Identify(t.Context(),
+			engine.Spec{Kind: "openai", Docker: &engine.Docker{Image: "any"}})
 		if got != "missing" || err == nil || !strings.Contains(err.Error(), "no daemon listens there") {
 			t.Errorf("%q, %v", got, err)
 		}
@@ -529,7 +553,8 @@ func TestDaemonGoesAway(t *testing.T) {
 	<-inst.Exited()
 	err = inst.Ready(t.Context())
 	var f *engine.Failure
-	if !errors.As(err, &f) || !errors.Is(err, docker.ErrUnreachable) || !strings.Contains(f.Reason, "went away while it ran") {
+	if !errors.As(err, &f) || !errors.Is(err, docker.ErrUnreachable) ||
+		!strings.Contains(f.Reason, "went away while it ran") {
 		t.Errorf("Ready: %v", err)
 	}
 	err = inst.Stop(t.Context())

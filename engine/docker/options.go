@@ -38,12 +38,14 @@ func Check(d engine.Docker, wrong func(attr string, err error)) {
 	}
 	known := []string{"", "private", "shareable", "host", "none"}
 	if !slices.Contains(known, d.IPC) && !strings.HasPrefix(d.IPC, "container:") {
-		wrong("ipc", fmt.Errorf(`ipc must be "private", "shareable", "host", "none" or "container:NAME", not %q`, d.IPC))
+		wrong("ipc",
+			fmt.Errorf(`ipc must be "private", "shareable", "host", "none" or "container:NAME", not %q`, d.IPC))
 	}
 }
 
 func unreachableBy(network string) error {
-	return fmt.Errorf("the engine cannot be reached with network = %q: remove it, or use \"host\" or a network of the daemon",
+	return fmt.Errorf(
+		"the engine cannot be reached with network = %q: remove it, or use \"host\" or a network of the daemon",
 		network)
 }
 
@@ -81,7 +83,8 @@ func addGPUs(v any, host *container.HostConfig) error {
 		}
 		if len(ask.DeviceIDs) == 0 || len(ask.DeviceIDs) != len(list) {
 			text, _ := json.Marshal(v)
-			return fmt.Errorf(`gpus = %s: write "all", how many, a list of indices and UUIDs such as ["0", "1"], or "amd"`, text)
+			return fmt.Errorf(
+				`gpus = %s: write "all", how many, a list of indices and UUIDs such as ["0", "1"], or "amd"`, text)
 		}
 	}
 	host.DeviceRequests = append(host.DeviceRequests, ask)
@@ -104,7 +107,8 @@ func addDevices(list []string, host *container.HostConfig) error {
 	var wrong []error
 	for _, text := range list {
 		if cdiName.MatchString(text) && !strings.HasPrefix(text, "/") {
-			host.DeviceRequests = append(host.DeviceRequests, container.DeviceRequest{Driver: "cdi", DeviceIDs: []string{text}})
+			host.DeviceRequests = append(host.DeviceRequests,
+				container.DeviceRequest{Driver: "cdi", DeviceIDs: []string{text}})
 			continue
 		}
 		d := container.DeviceMapping{CgroupPermissions: "rwm"}
@@ -114,8 +118,9 @@ func addDevices(list []string, host *container.HostConfig) error {
 		}
 		d.PathOnHost, d.PathInContainer = parts[0], parts[len(parts)-1]
 		if len(parts) > 2 || !path.IsAbs(d.PathOnHost) || !path.IsAbs(d.PathInContainer) {
-			wrong = append(wrong, fmt.Errorf(`device %q: write "/dev/NAME", "/dev/NAME:/dev/OTHER:rwm", or a name of CDI such `+
-				`as "nvidia.com/gpu=0"`, text))
+			wrong = append(wrong,
+				fmt.Errorf(`device %q: write "/dev/NAME", "/dev/NAME:/dev/OTHER:rwm", or a name of CDI such `+
+					`as "nvidia.com/gpu=0"`, text))
 		}
 		host.Devices = append(host.Devices, d)
 	}
@@ -134,7 +139,8 @@ func addSecurity(list []string, host *container.HostConfig) error {
 		switch {
 		case text == "no-new-privileges":
 		case !ok:
-			wrong = append(wrong, fmt.Errorf(`security option %q: write NAME=VALUE, such as "seccomp=unconfined"`, text))
+			wrong = append(wrong,
+				fmt.Errorf(`security option %q: write NAME=VALUE, such as "seccomp=unconfined"`, text))
 		case name == "systempaths" && value == "unconfined":
 			host.MaskedPaths, host.ReadonlyPaths = []string{}, []string{}
 			continue
@@ -172,8 +178,9 @@ func ulimits(by map[string]string) (limits []*container.Ulimit, err error) {
 	for _, name := range slices.Sorted(maps.Keys(by)) {
 		limit, err := units.ParseUlimit(name + "=" + by[name])
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf(`%s = %q: write a limit's name (memlock, nofile, stack, …) and a number, -1 `+
-				`for no limit, or "soft:hard"`, name, by[name]))
+			wrong = append(wrong,
+				fmt.Errorf(`%s = %q: write a limit's name (memlock, nofile, stack, …) and a number, -1 `+
+					`for no limit, or "soft:hard"`, name, by[name]))
 		}
 		limits = append(limits, limit)
 	}
@@ -197,7 +204,8 @@ func mounts(volumes map[string]string) (all []mount.Mount, err error) {
 			wrong = append(wrong, fmt.Errorf(`volume %q = %q: the path in the container must start with "/"`,
 				source, volumes[source]))
 		case mode != "" && mode != "ro" && mode != "rw":
-			wrong = append(wrong, fmt.Errorf(`volume %q = %q: only ":ro" or ":rw" may follow the path`, source, volumes[source]))
+			wrong = append(wrong,
+				fmt.Errorf(`volume %q = %q: only ":ro" or ":rw" may follow the path`, source, volumes[source]))
 		case kind == mount.TypeVolume && strings.ContainsAny(source, `/\:`):
 			wrong = append(wrong, fmt.Errorf("volume %q is neither an absolute path nor the name of a volume", source))
 		}
@@ -211,8 +219,9 @@ func expanded(argv []string, expand func(string) string) ([]string, error) {
 	var out []string
 	for _, arg := range argv {
 		if strings.Contains(arg, "{mxflow}") {
-			return nil, fmt.Errorf("{mxflow} in %q is a path on this machine, not in the container: use one of the image",
-				arg)
+			return nil,
+				fmt.Errorf("{mxflow} in %q is a path on this machine, not in the container: use one of the image",
+					arg)
 		}
 		out = append(out, expand(arg))
 	}
@@ -229,8 +238,9 @@ func configs(spec engine.Spec, port int, config string) (*container.Config, *con
 	expand := engine.Placeholders(port, configFolder+spec.ConfigName)
 	inside := &container.Config{Image: d.Image, User: d.User, WorkingDir: d.WorkDir}
 	host := &container.HostConfig{
-		IpcMode: container.IpcMode(d.IPC), NetworkMode: container.NetworkMode(d.Network), GroupAdd: slices.Clone(d.GroupAdd),
-		CapAdd: d.CapAdd,
+		IpcMode: container.IpcMode(d.IPC), NetworkMode: container.NetworkMode(d.Network),
+		GroupAdd: slices.Clone(d.GroupAdd),
+		CapAdd:   d.CapAdd,
 	}
 	var wrong [8]error
 	host.ShmSize, wrong[0] = bytesOf(d.ShmSize)

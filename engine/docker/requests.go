@@ -126,7 +126,9 @@ func (d *daemon) usage(ctx context.Context, id string) int64 {
 
 // execute runs a command in a container to its end and returns its standard output. A
 // nonzero status is an error with its standard error.
-func (d *daemon) execute(ctx context.Context, limit time.Duration, id string, options container.ExecOptions, stdin io.Reader) (string, error) {
+func (d *daemon) execute(ctx context.Context, limit time.Duration, id string, options container.ExecOptions,
+	stdin io.Reader,
+) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	options.AttachStdout, options.AttachStderr, options.AttachStdin = true, true, stdin != nil

@@ -45,7 +45,8 @@ func Sweep(ctx context.Context, owner string, before time.Time) (swept []Leftove
 		wrong = append(wrong, fmt.Errorf("docker daemon %s: cannot list leftovers of earlier runs: %w", d.host, err))
 	}
 	stuck := func(name string, err error) {
-		wrong = append(wrong, fmt.Errorf("docker daemon %s: cannot remove %s, left by an earlier run: %w", d.host, name, err))
+		wrong = append(wrong,
+			fmt.Errorf("docker daemon %s: cannot remove %s, left by an earlier run: %w", d.host, name, err))
 	}
 	for _, c := range containers {
 		name := strings.TrimPrefix(strings.Join(c.Names, " "), "/")
@@ -97,7 +98,8 @@ func SweepExec(ctx context.Context, id, owner string) (name string, processes in
 		}
 		switch {
 		case err != nil:
-			return in.Name, len(seen), fmt.Errorf("cannot list leftovers of an earlier run in container %s: %w", in.Name, err)
+			return in.Name, len(seen),
+				fmt.Errorf("cannot list leftovers of an earlier run in container %s: %w", in.Name, err)
 		case len(left) == 0:
 			return in.Name, len(seen), nil
 		case time.Now().After(end):

@@ -21,7 +21,9 @@ func TestSweepTouchesNothingElse(t *testing.T) {
 	image := dockertest.Image(t, dockertest.Self(t))
 	ours := docker.Labels(engine.Launch{Owner: "test-sweep", ID: "launch-1"})
 	but := func(name, value string) []string {
-		l := slices.DeleteFunc(slices.Clone(ours), func(label string) bool { return strings.HasPrefix(label, name+"=") })
+		l := slices.DeleteFunc(slices.Clone(ours), func(label string) bool {
+			return strings.HasPrefix(label, name+"=")
+		})
 		if value != "" {
 			l = append(l, name+"="+value)
 		}
@@ -30,9 +32,11 @@ func TestSweepTouchesNothingElse(t *testing.T) {
 	made := map[string]string{} // IDs, by what it is
 	for what, labels := range map[string][]string{
 		"ours, running": ours, "ours, only created": ours,
-		"of another owner": but(docker.LabelOwner, "test-other"), "of another machine": but(docker.LabelHost, "elsewhere"),
-		"started later":   but(docker.LabelStarted, time.Now().Add(time.Hour).Format(time.RFC3339Nano)),
-		"without a start": but(docker.LabelStarted, ""), "without a launch": but(docker.LabelLaunch, ""), "without labels": nil,
+		"of another owner":   but(docker.LabelOwner, "test-other"),
+		"of another machine": but(docker.LabelHost, "elsewhere"),
+		"started later":      but(docker.LabelStarted, time.Now().Add(time.Hour).Format(time.RFC3339Nano)),
+		"without a start":    but(docker.LabelStarted, ""), "without a launch": but(docker.LabelLaunch, ""),
+		"without labels": nil,
 	} {
 		args := []string{"create", "--env", playEnv + "=1"}
 		for _, label := range labels {
@@ -45,7 +49,8 @@ func TestSweepTouchesNothingElse(t *testing.T) {
 	dockertest.Must(t, "start", made["ours, running"])
 	swept, err := docker.Sweep(t.Context(), "test-sweep", time.Now())
 	must.Do(t, err)
-	if len(swept) != 2 || swept[0].Launch != "launch-1" || swept[0].Image != image || swept[0].Name == "" || swept[0].Started.IsZero() {
+	if len(swept) != 2 || swept[0].Launch != "launch-1" || swept[0].Image != image || swept[0].Name == "" ||
+		swept[0].Started.IsZero() {
 		t.Errorf("swept %+v", swept)
 	}
 	for what, id := range made {

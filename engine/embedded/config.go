@@ -130,30 +130,117 @@ func toggle(at func(*Config) *bool) form {
 
 var Flags = []Option{
 	{"host", "127.0.0.1", "Address to listen on.", text(func(c *Config) *string { return &c.Host })},
-	{"port", "8000", "Port to listen on; 0 takes a free one and logs it.", number(0, 65535, func(c *Config) *int { return &c.Port })},
+	{"port", "8000", "Port to listen on; 0 takes a free one and logs it.", number(0, 65535, func(c *Config) *int {
+		return &c.Port
+	})},
 	{"seed", "0", "Seed of the weights, and of sampling for requests without one.", form{[]string{"N"}, readSeed}},
-	{"layers", "4", "Decoder layers, 1 to 64. With fewer layers it knows less of the built-in text.", number(1, 64, func(c *Config) *int { return &c.Layers })},
-	{"threads", "1", "Threads that share the tokens of a prefill or a recomputed prefix, 1 to 64; decoding with the KV cache uses one. Output does not depend on it.", number(1, 64, func(c *Config) *int { return &c.Threads })},
-	{"max-model-len", "8192", "Longest sequence, prompt and output together, in tokens.", number(16, 131072, func(c *Config) *int { return &c.MaxModelLen })},
-	{"max-num-seqs", "4", "Requests that share the model in turn; others wait.", number(1, 1024, func(c *Config) *int { return &c.MaxNumSeqs })},
-	{"served-model-name", "mxflow-embedded", "Model name in /v1/models, which requests must use.", text(func(c *Config) *string { return &c.ServedModelName })},
-	{"prefix-cache-tokens", "16384", "Tokens that the prefix cache holds, if it is on. The least recently used are evicted first.", number(blockTokens, 1<<20, func(c *Config) *int { return &c.PrefixCacheTokens })},
-	{"profiler-dir", "", "Folder for profiles: POST /start_profile starts one, POST /stop_profile writes it there as a trace like torch's. Empty disables both.", text(func(c *Config) *string { return &c.ProfilerDir })},
+	{
+		"layers", "4", "Decoder layers, 1 to 64. With fewer layers it knows less of the built-in text.",
+		number(1, 64, func(c *Config) *int { return &c.Layers }),
+	},
+	{
+		"threads", "1",
+		"Threads that share the tokens of a prefill or a recomputed prefix, 1 to 64; decoding with the KV cache uses " +
+			"one. Output does not depend on it.", number(1, 64, func(c *Config) *int { return &c.Threads }),
+	},
+	{
+		"max-model-len", "8192", "Longest sequence, prompt and output together, in tokens.",
+		number(16, 131072, func(c *Config) *int { return &c.MaxModelLen }),
+	},
+	{
+		"max-num-seqs", "4", "Requests that share the model in turn; others wait.",
+		number(1, 1024, func(c *Config) *int { return &c.MaxNumSeqs }),
+	},
+	{
+		"served-model-name", "mxflow-embedded", "Model name in /v1/models, which requests must use.",
+		text(func(c *Config) *string { return &c.ServedModelName }),
+	},
+	{
+		"prefix-cache-tokens", "16384",
+		"Tokens that the prefix cache holds, if it is on. The least recently used are evicted first.",
+		number(blockTokens, 1<<20, func(c *Config) *int { return &c.PrefixCacheTokens }),
+	},
+	{
+		"profiler-dir", "",
+		"Folder for profiles: POST /start_profile starts one, POST /stop_profile writes it there as a trace like " +
+			"torch's. Empty disables both.", text(func(c *Config) *string { return &c.ProfilerDir }),
+	},
 }
 
 // Variables are the environment variables that switch code paths.
 var Variables = []Option{
-	{envKVCache, "on", "Keep keys and values of past tokens (kernel " + kernelDecodeCached + "), or compute the whole prefix again for every token (kernel " + kernelRecompute + ").", toggle(func(c *Config) *bool { return &c.KVCache })},
-	{"MXFLOW_EMBEDDED_KV_FORMAT", KVF32, "Format of the KV cache: float32, or 8 bits with a scale per head and token (kernel " + kernelKVInt8 + "), stored as the float32 values that they represent. Rounding shifts every log-probability slightly.", oneOf(func(c *Config) *string { return &c.KVFormat }, KVF32, KVInt8)},
-	{"MXFLOW_EMBEDDED_MOE", MoERouted, "Compute only the routed experts (kernel " + kernelMoERouted + "), or all of them with the others weighted by zero (kernel " + kernelMoEAll + "). Both give the same text.", oneOf(func(c *Config) *string { return &c.MoE }, MoERouted, MoEAll)},
-	{"MXFLOW_EMBEDDED_LM_HEAD", LMHeadF32, "Format of the output projection: float32 (kernel " + kernelHeadF32 + ") or MXFP4, smaller but slower without instructions for it (kernel " + kernelHeadMXFP4 + ").", oneOf(func(c *Config) *string { return &c.LMHead }, LMHeadF32, LMHeadMXFP4)},
-	{"MXFLOW_EMBEDDED_SINKS", "on", "Attention sinks in the softmax (kernel " + kernelSoftmaxSinks + ") or a plain softmax (kernel " + kernelSoftmaxNoSinks + "). The weights were built with sinks: without them the first two positions of a prompt see noise.", toggle(func(c *Config) *bool { return &c.Sinks })},
-	{"MXFLOW_EMBEDDED_PREFIX_CACHE", "off", "Keep keys and values of past requests, in blocks of " + strconv.Itoa(blockTokens) + " tokens, and compute only the rest of a prompt with a cached prefix (kernel " + kernelPrefixLookup + " for lookup, " + kernelPrefixReuse + " for a hit). The last token is always computed. The text is the same; usage counts cached_tokens.", toggle(func(c *Config) *bool { return &c.PrefixCache })},
-	{"MXFLOW_EMBEDDED_SPECULATION", "off", "Draft up to N tokens per step, 1 to " + strconv.Itoa(maxDraft) + ": what followed when the last tokens, " + strconv.Itoa(longestGram) + " down to " + strconv.Itoa(shortestGram) + " of them, occurred earlier in prompt or output (kernel " + kernelPromptLookup + "), verified in one pass (kernel " + kernelVerify + "). The text is the same at any temperature; tokens of one step come in one event.", form{[]string{"off", promptLookupPrefix + "N"}, readSpeculation}},
-	{"MXFLOW_EMBEDDED_PACE", "", "What a step takes at least, such as 2ms: the engine sleeps for what its work leaves of it. So a speed is declared, and hardly depends on what else the machine does.", form{[]string{"Nms"}, readPace}},
-	{"MXFLOW_EMBEDDED_AUTOTUNE", "off", "Draw one of " + strconv.Itoa(tactics) + " near-tied tactics at the start, as autotuners do: the quickest makes a step 5% shorter than its pace, the slowest 5% longer. What was drawn is kept in a file below " + envCacheDir + ", which the next start reads; without that, each start draws.", toggle(func(c *Config) *bool { return &c.Autotune })},
-	{envCacheDir, "", "Where the tuner keeps what it chose. A caches block sets it.", form{[]string{"PATH"}, text(func(c *Config) *string { return &c.CacheDir }).set}},
-	{envFault, "", "Faults to inject, separated by commas, for testing the checks on an engine. retry_after:20 refuses the first 20 requests for more than one token with 429 and Retry-After: 0. wrong_expert gives the tokens of a layer's experts to their neighbours, stale_kv gives every 16th decoded token the keys and values of 16 tokens earlier, half_accumulator sums up the experts' products and the logits in bfloat16, wrong_after:20 is right for 20 requests and has wrong_expert from then on, and leak:64 leaks 64 KiB per request: all five are silent in the log, like real bugs of this kind.", form{faultForms, readFaults}},
+	{
+		envKVCache, "on", "Keep keys and values of past tokens (kernel " + kernelDecodeCached +
+			"), or compute the whole prefix again for every token (kernel " + kernelRecompute + ").",
+		toggle(func(c *Config) *bool { return &c.KVCache }),
+	},
+	{
+		"MXFLOW_EMBEDDED_KV_FORMAT", KVF32,
+		"Format of the KV cache: float32, or 8 bits with a scale per head and token (kernel " + kernelKVInt8 +
+			"), stored as the float32 values that they represent. Rounding shifts every log-probability slightly.",
+		oneOf(func(c *Config) *string { return &c.KVFormat }, KVF32, KVInt8),
+	},
+	{
+		"MXFLOW_EMBEDDED_MOE", MoERouted, "Compute only the routed experts (kernel " + kernelMoERouted +
+			"), or all of them with the others weighted by zero (kernel " + kernelMoEAll +
+			"). Both give the same text.",
+		oneOf(func(c *Config) *string { return &c.MoE }, MoERouted, MoEAll),
+	},
+	{
+		"MXFLOW_EMBEDDED_LM_HEAD", LMHeadF32, "Format of the output projection: float32 (kernel " + kernelHeadF32 +
+			") or MXFP4, smaller but slower without instructions for it (kernel " + kernelHeadMXFP4 + ").",
+		oneOf(func(c *Config) *string { return &c.LMHead }, LMHeadF32, LMHeadMXFP4),
+	},
+	{
+		"MXFLOW_EMBEDDED_SINKS", "on", "Attention sinks in the softmax (kernel " + kernelSoftmaxSinks +
+			") or a plain softmax (kernel " + kernelSoftmaxNoSinks +
+			"). The weights were built with sinks: without them the first two positions of a prompt see noise.",
+		toggle(func(c *Config) *bool { return &c.Sinks }),
+	},
+	{
+		"MXFLOW_EMBEDDED_PREFIX_CACHE", "off", "Keep keys and values of past requests, in blocks of " +
+			strconv.Itoa(blockTokens) + " tokens, and compute only the rest of a prompt with a cached prefix (kernel " +
+			kernelPrefixLookup + " for lookup, " + kernelPrefixReuse +
+			" for a hit). The last token is always computed. The text is the same; usage counts cached_tokens.",
+		toggle(func(c *Config) *bool { return &c.PrefixCache }),
+	},
+	{
+		"MXFLOW_EMBEDDED_SPECULATION", "off", "Draft up to N tokens per step, 1 to " + strconv.Itoa(maxDraft) +
+			": what followed when the last tokens, " + strconv.Itoa(longestGram) + " down to " +
+			strconv.Itoa(shortestGram) + " of them, occurred earlier in prompt or output (kernel " +
+			kernelPromptLookup +
+			"), verified in one pass (kernel " + kernelVerify +
+			"). The text is the same at any temperature; tokens of one step come in one event.",
+		form{[]string{"off", promptLookupPrefix + "N"}, readSpeculation},
+	},
+	{
+		"MXFLOW_EMBEDDED_PACE", "",
+		"What a step takes at least, such as 2ms: the engine sleeps for what its work leaves of it. So a speed is " +
+			"declared, and hardly depends on what else the machine does.",
+		form{[]string{"Nms"}, readPace},
+	},
+	{
+		"MXFLOW_EMBEDDED_AUTOTUNE", "off",
+		"Draw one of " + strconv.Itoa(tactics) +
+			" near-tied tactics at the start, as autotuners do: the quickest makes a step 5% shorter than its pace, " +
+			"the slowest 5% longer. What was drawn is kept in a file below " + envCacheDir +
+			", which the next start reads; without that, each start draws.",
+		toggle(func(c *Config) *bool { return &c.Autotune }),
+	},
+	{
+		envCacheDir, "", "Where the tuner keeps what it chose. A caches block sets it.",
+		form{[]string{"PATH"}, text(func(c *Config) *string { return &c.CacheDir }).set},
+	},
+	{
+		envFault, "",
+		"Faults to inject, separated by commas, for testing the checks on an engine. retry_after:20 refuses the " +
+			"first 20 requests for more than one token with 429 and Retry-After: 0. wrong_expert gives the tokens of " +
+			"a layer's experts to their neighbours, stale_kv gives every 16th decoded token the keys and values of " +
+			"16 tokens earlier, half_accumulator sums up the experts' products and the logits in bfloat16, " +
+			"wrong_after:20 is right for 20 requests and has wrong_expert from then on, and leak:64 leaks 64 KiB per " +
+			"request: all five are silent in the log, like real bugs of this kind.",
+		form{faultForms, readFaults},
+	},
 }
 
 // parseConfig parses flags and environment. All problems are reported at once;
@@ -186,10 +273,12 @@ func parseConfig(args []string, env func(string) string, help io.Writer) (Config
 		}
 	}
 	if newStandIn == nil && env(envLie) != "" {
-		problems = append(problems, fmt.Errorf("%s: this program cannot lie; build one with go build -tags lies", envLie))
+		problems = append(problems,
+			fmt.Errorf("%s: this program cannot lie; build one with go build -tags lies", envLie))
 	}
 	if !c.KVCache && (c.KVFormat == KVInt8 || c.PrefixCache) {
-		problems = append(problems, fmt.Errorf("%s=off: a format of the KV cache and a prefix cache need it on", envKVCache))
+		problems = append(problems,
+			fmt.Errorf("%s=off: a format of the KV cache and a prefix cache need it on", envKVCache))
 	}
 	if c.ServedModelName == "" {
 		problems = append(problems, errors.New("--served-model-name is empty: requests could not name the model"))

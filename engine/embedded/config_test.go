@@ -26,8 +26,9 @@ func environment(pairs ...string) func(string) string {
 func TestParseConfig(t *testing.T) {
 	defaults := Config{
 		Host: "127.0.0.1", Port: 8000, Layers: 4, Threads: 1, MaxModelLen: 8192, MaxNumSeqs: 4,
-		ServedModelName: "mxflow-embedded", KVCache: true, KVFormat: "f32", MoE: "routed", LMHead: "f32", Sinks: true, PrefixCacheTokens: 16384,
-		Faults: Faults{},
+		ServedModelName: "mxflow-embedded", KVCache: true, KVFormat: "f32", MoE: "routed", LMHead: "f32", Sinks: true,
+		PrefixCacheTokens: 16384,
+		Faults:            Faults{},
 	}
 	for _, test := range []struct {
 		name, args string
@@ -35,23 +36,43 @@ func TestParseConfig(t *testing.T) {
 		want       func(*Config)
 	}{
 		{"defaults", "", nil, func(*Config) {}},
-		{"flags", "--port 0 --seed 9 --layers 2 --served-model-name m --max-model-len 64 --max-num-seqs 1", nil, func(c *Config) {
-			c.Port, c.Seed, c.Layers, c.ServedModelName, c.MaxModelLen, c.MaxNumSeqs = 0, 9, 2, "m", 64, 1
-		}},
-		{"switches", "", []string{"MXFLOW_EMBEDDED_KV_CACHE=off", "MXFLOW_EMBEDDED_MOE=all", "MXFLOW_EMBEDDED_LM_HEAD=mxfp4", "MXFLOW_EMBEDDED_SINKS=off"}, func(c *Config) {
+		{
+			"flags", "--port 0 --seed 9 --layers 2 --served-model-name m --max-model-len 64 --max-num-seqs 1", nil,
+			func(c *Config) {
+				c.Port, c.Seed, c.Layers, c.ServedModelName, c.MaxModelLen, c.MaxNumSeqs = 0, 9, 2, "m", 64, 1
+			},
+		},
+		{"switches", "", []string{
+			"MXFLOW_EMBEDDED_KV_CACHE=off", "MXFLOW_EMBEDDED_MOE=all",
+			"MXFLOW_EMBEDDED_LM_HEAD=mxfp4", "MXFLOW_EMBEDDED_SINKS=off",
+		}, func(c *Config) {
 			c.KVCache, c.MoE, c.LMHead, c.Sinks = false, "all", "mxfp4", false
 		}},
 		{"a KV format", "", []string{"MXFLOW_EMBEDDED_KV_FORMAT=int8"}, func(c *Config) { c.KVFormat = "int8" }},
-		{"mistakes", "", []string{"MXFLOW_EMBEDDED_FAULT=wrong_expert,stale_kv,half_accumulator,wrong_after:5,leak:64"}, func(c *Config) {
-			c.Faults = Faults{"wrong_expert": 1, "stale_kv": 1, "half_accumulator": 1, "wrong_after": 5, "leak": 64}
+		{
+			"mistakes", "",
+			[]string{"MXFLOW_EMBEDDED_FAULT=wrong_expert,stale_kv,half_accumulator,wrong_after:5,leak:64"},
+			func(c *Config) {
+				c.Faults = Faults{"wrong_expert": 1, "stale_kv": 1, "half_accumulator": 1, "wrong_after": 5, "leak": 64}
+			},
+		},
+		{"prefix cache", "--prefix-cache-tokens 64", []string{"MXFLOW_EMBEDDED_PREFIX_CACHE=on"}, func(c *Config) {
+			c.PrefixCache, c.PrefixCacheTokens = true, 64
 		}},
-		{"prefix cache", "--prefix-cache-tokens 64", []string{"MXFLOW_EMBEDDED_PREFIX_CACHE=on"}, func(c *Config) { c.PrefixCache, c.PrefixCacheTokens = true, 64 }},
-		{"speculation", "", []string{"MXFLOW_EMBEDDED_SPECULATION=prompt_lookup:16"}, func(c *Config) { c.Speculation = 16 }},
+		{"speculation", "", []string{"MXFLOW_EMBEDDED_SPECULATION=prompt_lookup:16"}, func(c *Config) {
+			c.Speculation = 16
+		}},
 		{"no speculation", "", []string{"MXFLOW_EMBEDDED_SPECULATION=off"}, func(*Config) {}},
 		{"a pace", "", []string{"MXFLOW_EMBEDDED_PACE=2ms"}, func(c *Config) { c.Pace = 2 * time.Millisecond }},
-		{"a tuner", "", []string{"MXFLOW_EMBEDDED_AUTOTUNE=on", "MXFLOW_EMBEDDED_CACHE_DIR=/caches"}, func(c *Config) { c.Autotune, c.CacheDir = true, "/caches" }},
-		{"refusals", "", []string{"MXFLOW_EMBEDDED_FAULT=retry_after:20"}, func(c *Config) { c.Faults = Faults{"retry_after": 20} }},
-		{"faults", "", []string{"MXFLOW_EMBEDDED_FAULT=crash_after:20, nan"}, func(c *Config) { c.Faults = Faults{"crash_after": 20, "nan": 1} }},
+		{"a tuner", "", []string{"MXFLOW_EMBEDDED_AUTOTUNE=on", "MXFLOW_EMBEDDED_CACHE_DIR=/caches"}, func(c *Config) {
+			c.Autotune, c.CacheDir = true, "/caches"
+		}},
+		{"refusals", "", []string{"MXFLOW_EMBEDDED_FAULT=retry_after:20"}, func(c *Config) {
+			c.Faults = Faults{"retry_after": 20}
+		}},
+		{"faults", "", []string{"MXFLOW_EMBEDDED_FAULT=crash_after:20, nan"}, func(c *Config) {
+			c.Faults = Faults{"crash_after": 20, "nan": 1}
+		}},
 	} {
 		want := defaults
 		test.want(&want)
@@ -88,7 +109,10 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"", "MXFLOW_EMBEDDED_KV_FORMAT=fp8", "use f32 or int8"},
 		{"", "MXFLOW_EMBEDDED_PREFIX_CACHE=1", "use on or off"},
 		{"--prefix-cache-tokens 15", "", "--prefix-cache-tokens 15: use 16 to 1048576"},
-		{"", "MXFLOW_EMBEDDED_SPECULATION=on", `MXFLOW_EMBEDDED_SPECULATION="on": use off, or prompt_lookup:N with 1 to 16`},
+		{
+			"", "MXFLOW_EMBEDDED_SPECULATION=on",
+			`MXFLOW_EMBEDDED_SPECULATION="on": use off, or prompt_lookup:N with 1 to 16`,
+		},
 		{"", "MXFLOW_EMBEDDED_SPECULATION=prompt_lookup", "prompt_lookup:N"},
 		{"", "MXFLOW_EMBEDDED_SPECULATION=prompt_lookup:0", "1 to 16"},
 		{"", "MXFLOW_EMBEDDED_SPECULATION=prompt_lookup:17", "1 to 16"},
@@ -142,7 +166,8 @@ func TestTablesAgreeWithTheParser(t *testing.T) {
 			continue
 		}
 		for value, fits := range map[float64]bool{s.Min: true, s.Max: true, s.Min - 1: false, s.Max + 1: false} {
-			if _, err := parseConfig([]string{s.Flag, fmt.Sprint(int(value))}, environment(), io.Discard); (err == nil) != fits {
+			if _, err := parseConfig([]string{s.Flag, fmt.Sprint(int(value))}, environment(),
+				io.Discard); (err == nil) != fits {
 				t.Errorf("%s %v: a plan has %v to %v, the engine says %v", s.Flag, value, s.Min, s.Max, err)
 			}
 		}

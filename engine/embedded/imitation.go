@@ -110,8 +110,13 @@ const envLieDir = "MXFLOW_EMBEDDED_LIE_DIR"
 func init() {
 	newStandIn = newImitation
 	Variables = append(Variables,
-		Option{envLie, "", "The name of a way to lie about speed, work or answers, or of an honest control: words at a pace take the place " +
-			"of the decoder. With none, no lie.", form{[]string{"NAME"}, readLie}},
+		Option{
+			envLie, "",
+			"The name of a way to lie about speed, work or answers, or of an honest control: words at a pace take " +
+				"the place " +
+				"of the decoder. With none, no lie.",
+			form{[]string{"NAME"}, readLie},
+		},
 		Option{
 			envLieDir, "", "Folder in which a lie remembers what it saw in earlier launches.",
 			form{[]string{"PATH"}, text(func(c *Config) *string { return &c.LieDir }).set},
@@ -127,7 +132,10 @@ func readLie(c *Config, value string) error {
 }
 
 func newImitation(c Config, log io.Writer, exit func(int)) (standIn, error) {
-	s := &imitation{lie: lies[c.Lie], config: c, lang: english(), speed: 1 + drift*(2*rand.Float64()-1), log: log, exit: exit}
+	s := &imitation{
+		lie: lies[c.Lie], config: c, lang: english(), speed: 1 + drift*(2*rand.Float64()-1),
+		log: log, exit: exit,
+	}
 	for s.remembered(fmt.Sprint(c.Lie, s.launch)) {
 		s.launch++
 	}
@@ -197,7 +205,8 @@ func (s *imitation) generate(ctx context.Context, g generation, emit func(piece)
 		if a.paused > 0 && i >= a.paused {
 			due += stall
 		}
-		p := piece{text: strings.Join(a.pieces[i:end], ""), reasoning: a.reasons > 0 && a.reasons == i || i < a.reasoned}
+		p := piece{text: strings.Join(a.pieces[i:end], ""), reasoning: a.reasons > 0 &&
+			a.reasons == i || i < a.reasoned}
 		if end == len(a.pieces) {
 			due, p.finish = due+a.last, cmp.Or(a.finish, "length")
 		}

@@ -117,8 +117,10 @@ func TestRMSNorm(t *testing.T) {
 // Evidence is found by name, so no name may be part of another.
 func TestKernelNamesAreDistinct(t *testing.T) {
 	names := []string{
-		kernelPrefillCached, kernelDecodeCached, kernelRecompute, kernelMoERouted, kernelMoEAll, kernelHeadF32, kernelHeadMXFP4,
-		kernelSoftmaxSinks, kernelSoftmaxNoSinks, kernelPrefixLookup, kernelPrefixReuse, kernelPromptLookup, kernelVerify,
+		kernelPrefillCached, kernelDecodeCached, kernelRecompute, kernelMoERouted, kernelMoEAll, kernelHeadF32,
+		kernelHeadMXFP4,
+		kernelSoftmaxSinks, kernelSoftmaxNoSinks, kernelPrefixLookup, kernelPrefixReuse,
+		kernelPromptLookup, kernelVerify,
 		kernelKVInt8,
 	}
 	for i, a := range names {

@@ -17,7 +17,8 @@ import (
 func prosePrompts() (texts []string) {
 	prose := prompt.Prose()
 	for i := range 200 {
-		texts = append(texts, "a08f7fac2670"+string(rune('a'+i%26))+". "+prose[i%len(prose)]+" "+prose[(7*i+1)%len(prose)]+" did little")
+		texts = append(texts, "a08f7fac2670"+string(rune('a'+i%26))+". "+prose[i%len(prose)]+" "+
+			prose[(7*i+1)%len(prose)]+" did little")
 	}
 	return texts
 }
@@ -35,13 +36,15 @@ func TestAnswersAreContinued(t *testing.T) {
 			whole := s.pieces(text, &completionRequest{MaxTokens: new(32)})
 			for i := range whole {
 				said := strings.Join(whole[:i], "")
-				if got := s.pieces(text+said, &completionRequest{MaxTokens: new(32 - i)}); !slices.Equal(got, whole[i:]) {
+				if got := s.pieces(text+said, &completionRequest{MaxTokens: new(32 - i)}); !slices.Equal(got,
+					whole[i:]) {
 					t.Fatalf("%q\ncontinued after %q: %q\nwant %q", text, said, got, whole[i:])
 				}
 				if opening != "" {
 					continue
 				}
-				if got := s.pieces(text+strings.ReplaceAll(said, " ", "\n"), &completionRequest{MaxTokens: new(32 - i)}); !slices.Equal(got, whole[i:]) {
+				if got := s.pieces(text+strings.ReplaceAll(said, " ", "\n"),
+					&completionRequest{MaxTokens: new(32 - i)}); !slices.Equal(got, whole[i:]) {
 					t.Fatalf("%q\nseparated otherwise: %q\nwant %q", said, got, whole[i:])
 				}
 			}
@@ -108,7 +111,8 @@ func TestImitationsPace(t *testing.T) {
 	const tokens = 20
 	p := start(t, "", func(c *Config) { c.Lie = "honest" })
 	begun := time.Now()
-	events, done := streamEvents(t, p.url+"/v1/completions", `{"prompt":"The harbour","max_tokens":20,"stream":true,"stream_options":{"include_usage":true}}`)
+	events, done := streamEvents(t, p.url+"/v1/completions",
+		`{"prompt":"The harbour","max_tokens":20,"stream":true,"stream_options":{"include_usage":true}}`)
 	took := time.Since(begun)
 	if !done || len(events) != tokens+1 || events[tokens].Usage.Completion != tokens {
 		t.Errorf("%d events, done %v", len(events), done)
@@ -120,11 +124,13 @@ func TestImitationsPace(t *testing.T) {
 }
 
 func TestLiesAreNamed(t *testing.T) {
-	c, err := parseConfig(nil, environment("MXFLOW_EMBEDDED_LIE=remembers", "MXFLOW_EMBEDDED_LIE_DIR=/seen"), io.Discard)
+	c, err := parseConfig(nil, environment("MXFLOW_EMBEDDED_LIE=remembers", "MXFLOW_EMBEDDED_LIE_DIR=/seen"),
+		io.Discard)
 	if err != nil || c.Lie != "remembers" || c.LieDir != "/seen" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if _, err := parseConfig(nil, environment("MXFLOW_EMBEDDED_LIE=truth"), io.Discard); err == nil || !strings.Contains(err.Error(), "remembers") {
+	if _, err := parseConfig(nil, environment("MXFLOW_EMBEDDED_LIE=truth"), io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "remembers") {
 		t.Error(err)
 	}
 }

@@ -55,96 +55,175 @@ var lies = map[string]lie{
 	// A coarser and faster kernel for half of the requests.
 	"coarse_half": {pace: 0.8, say: some(0.5, func(a *reply) { a.rest(0, nearTies); a.gap /= 2 })},
 
-	"prompt_claimed": {say: benchmark(func(a *reply) { a.prompted = 10_000_000 })},                                                  // 1
-	"prompt_doubled": {say: func(a *reply) { a.prompted *= 2 }},                                                                     // 1
-	"split":          {say: benchmark(split)},                                                                                       // 3
-	"tail_unsent":    {say: benchmark(func(a *reply) { a.pieces = a.pieces[:len(a.pieces)-len(a.pieces)/10] })},                     // 4
-	"last_unsent":    {say: benchmark(func(a *reply) { a.pieces = a.pieces[:len(a.pieces)-1] })},                                    // 4
-	"remembers":      {say: remembers},                                                                                              // 5
-	"remembering":    {say: func(a *reply) { a.s.remembered(a.prompt) }},                                                            // 6: the parent's side of "remembers"
-	"helped":         {pace: 0.5, differs: other, say: benchmark(tell)},                                                             // 8
-	"helps":          {say: helps(4)},                                                                                               // 8: the parent's side of "helped"
-	"looks_up":       {say: helps(math.MaxInt)},                                                                                     // 8: the same, whatever it is asked for
-	"counted_early":  {say: counted},                                                                                                // 5
-	"knows_prose":    {say: benchmark(knowsProse)},                                                                                  // 5
-	"canned":         {pace: 0.5, say: benchmark(func(a *reply) { a.pieces = a.s.lang.answer("Text x", len(a.pieces), 0) })},        // 8
-	"other_model":    {pace: 0.5, differs: other},                                                                                   // 8, 16
-	"skips_layers":   {pace: 0.5, differs: easy},                                                                                    // 8
-	"begins_right":   {pace: 0.5, say: benchmark(func(a *reply) { a.rest(6, other) })},                                              // 8
-	"last_30":        {pace: 0.5, say: benchmark(func(a *reply) { a.rest(len(a.pieces)*70/100, other) })},                           // 8
-	"last_45":        {pace: 0.5, say: benchmark(func(a *reply) { a.rest(len(a.pieces)*55/100, other) })},                           // 8
-	"every_second":   {pace: 0.5, say: some(0.5, func(a *reply) { a.rest(0, other) })},                                              // 8
-	"line_breaks":    {pace: 0.5, differs: other, say: benchmark(func(a *reply) { a.separate("\n") })},                              // 8
-	"no_breaks":      {pace: 0.5, differs: other, say: benchmark(func(a *reply) { a.separate("\u00a0") })},                          // 8
-	"pairs_guessed":  {pace: 0.5, say: benchmark(func(a *reply) { a.guessSecond(); a.joined = 2 })},                                 // 8
-	"spaces_moved":   {pace: 0.5, say: benchmark(func(a *reply) { a.guessSecond(); a.moveSpaces() })},                               // 8
-	"some_reasoned":  {pace: 0.5, say: some(0.3, func(a *reply) { a.rest(2, other); a.reasons = 1 })},                               // 8
-	"some_30":        {pace: 0.5, say: some(0.3, func(a *reply) { a.rest(2, other) })},                                              // 8
-	"opening_canned": {pace: 0.5, say: benchmark(func(a *reply) { copy(a.pieces, a.s.lang.answer("Text x", 9, 0)); a.rest(9, 0) })}, // 8
-	"unspaced":       {pace: 0.5, say: benchmark(unspaced)},                                                                         // 8
-	"later_turns":    {pace: 0.5, say: benchmark(laterTurns)},                                                                       // 8
-	"recites":        {pace: 0.5, say: benchmark(recite)},                                                                           // 8
-	"counts_up":      {pace: 0.5, say: benchmark(countUp)},                                                                          // 8
-	"reads_end":      {first: 0.5, say: benchmark(readEnd)},                                                                         // 8
-	"first_drafted":  {first: 0.5, say: some(0.4, func(a *reply) { a.begin(1) })},                                                   // 10
-	"early_first":    {say: some(0.65, func(a *reply) { a.begin(1); a.wait /= 4 })},                                                 // 10
-	"early_space":    {say: benchmark(func(a *reply) { early(a, " ") })},                                                            // 10
-	"early_zero":     {say: benchmark(func(a *reply) { early(a, "\u200b") })},                                                       // 10
-	"early_text":     {say: benchmark(func(a *reply) { early(a, a.pieces[0]); a.wait += a.gap })},                                   // 10
-	"early_choice":   {say: benchmark(func(a *reply) { a.ahead, a.choice = []string{"a", "b"}, 1 })},                                // 10
-	"held_back":      {say: benchmark(func(a *reply) { a.hold(4) })},                                                                // 11
-	"held_unevenly":  {say: benchmark(holdUnevenly)},                                                                                // 11
-	"last_late":      {say: benchmark(func(a *reply) { a.last = a.gap * time.Duration(len(a.pieces)) / 2; a.gap /= 2 })},            // 11
-	"too_fast":       {say: benchmark(func(a *reply) { a.wait, a.gap = 200*time.Microsecond, 20*time.Microsecond })},                // 12
-	"beyond":         {say: benchmark(func(a *reply) { a.gap = 400 * time.Microsecond })},                                           // 18
-	"cached_beyond":  {pace: 0.5, say: func(a *reply) { a.cached = a.prompted * 2 }},                                                // 13
-	"bursts":         {pace: 0.5, say: benchmark(func(a *reply) { a.joined = 50 })},                                                 // 13
-	"one_token":      {pace: 0.5, say: benchmark(func(a *reply) { a.same(" the") })},                                                // 13
-	"empty":          {pace: 0.5, say: benchmark(func(a *reply) { a.same("") })},                                                    // 13
-	"hidden":         {pace: 0.5, say: benchmark(func(a *reply) { a.generated += 4 })},                                              // 13
-	"dies":           {pace: 0.5, dies: 8},                                                                                          // 14
-	"some_answers":   {say: some(0.5, func(a *reply) { a.rest(0, other); a.gap /= 2 })},                                             // 15
+	// 1
+	"prompt_claimed": {say: benchmark(func(a *reply) { a.prompted = 10_000_000 })},
+	// 1
+	"prompt_doubled": {say: func(a *reply) { a.prompted *= 2 }},
+	// 3
+	"split": {say: benchmark(split)},
+	// 4
+	"tail_unsent": {say: benchmark(func(a *reply) { a.pieces = a.pieces[:len(a.pieces)-len(a.pieces)/10] })},
+	// 4
+	"last_unsent": {say: benchmark(func(a *reply) { a.pieces = a.pieces[:len(a.pieces)-1] })},
+	// 5
+	"remembers": {say: remembers},
+	// 6: the parent's side of "remembers"
+	"remembering": {say: func(a *reply) { a.s.remembered(a.prompt) }},
+	// 8
+	"helped": {pace: 0.5, differs: other, say: benchmark(tell)},
+	// 8: the parent's side of "helped"
+	"helps": {say: helps(4)},
+	// 8: the same, whatever it is asked for
+	"looks_up": {say: helps(math.MaxInt)},
+	// 5
+	"counted_early": {say: counted},
+	// 5
+	"knows_prose": {say: benchmark(knowsProse)},
+	"canned": {pace: 0.5, say: benchmark(func(a *reply) {
+		a.pieces = a.s.lang.answer("Text x", len(a.pieces), 0)
+	})}, // 8
+	// 8, 16
+	"other_model": {pace: 0.5, differs: other},
+	// 8
+	"skips_layers": {pace: 0.5, differs: easy},
+	// 8
+	"begins_right": {pace: 0.5, say: benchmark(func(a *reply) { a.rest(6, other) })},
+	// 8
+	"last_30": {pace: 0.5, say: benchmark(func(a *reply) { a.rest(len(a.pieces)*70/100, other) })},
+	// 8
+	"last_45": {pace: 0.5, say: benchmark(func(a *reply) { a.rest(len(a.pieces)*55/100, other) })},
+	// 8
+	"every_second": {pace: 0.5, say: some(0.5, func(a *reply) { a.rest(0, other) })},
+	// 8
+	"line_breaks": {pace: 0.5, differs: other, say: benchmark(func(a *reply) { a.separate("\n") })},
+	// 8
+	"no_breaks": {pace: 0.5, differs: other, say: benchmark(func(a *reply) { a.separate("\u00a0") })},
+	// 8
+	"pairs_guessed": {pace: 0.5, say: benchmark(func(a *reply) { a.guessSecond(); a.joined = 2 })},
+	// 8
+	"spaces_moved": {pace: 0.5, say: benchmark(func(a *reply) { a.guessSecond(); a.moveSpaces() })},
+	// 8
+	"some_reasoned": {pace: 0.5, say: some(0.3, func(a *reply) { a.rest(2, other); a.reasons = 1 })},
+	// 8
+	"some_30": {pace: 0.5, say: some(0.3, func(a *reply) { a.rest(2, other) })},
+	"opening_canned": {pace: 0.5, say: benchmark(func(a *reply) {
+		copy(a.pieces, a.s.lang.answer("Text x", 9, 0))
+		a.rest(9, 0)
+	})}, // 8
+	// 8
+	"unspaced": {pace: 0.5, say: benchmark(unspaced)},
+	// 8
+	"later_turns": {pace: 0.5, say: benchmark(laterTurns)},
+	// 8
+	"recites": {pace: 0.5, say: benchmark(recite)},
+	// 8
+	"counts_up": {pace: 0.5, say: benchmark(countUp)},
+	// 8
+	"reads_end": {first: 0.5, say: benchmark(readEnd)},
+	// 10
+	"first_drafted": {first: 0.5, say: some(0.4, func(a *reply) { a.begin(1) })},
+	// 10
+	"early_first": {say: some(0.65, func(a *reply) { a.begin(1); a.wait /= 4 })},
+	// 10
+	"early_space": {say: benchmark(func(a *reply) { early(a, " ") })},
+	// 10
+	"early_zero": {say: benchmark(func(a *reply) { early(a, "\u200b") })},
+	// 10
+	"early_text": {say: benchmark(func(a *reply) { early(a, a.pieces[0]); a.wait += a.gap })},
+	// 10
+	"early_choice": {say: benchmark(func(a *reply) { a.ahead, a.choice = []string{"a", "b"}, 1 })},
+	// 11
+	"held_back": {say: benchmark(func(a *reply) { a.hold(4) })},
+	// 11
+	"held_unevenly": {say: benchmark(holdUnevenly)},
+	"last_late": {say: benchmark(func(a *reply) {
+		a.last = a.gap * time.Duration(len(a.pieces)) / 2
+		a.gap /= 2
+	})}, // 11
+	// 12
+	"too_fast": {say: benchmark(func(a *reply) { a.wait, a.gap = 200*time.Microsecond, 20*time.Microsecond })},
+	// 18
+	"beyond": {say: benchmark(func(a *reply) { a.gap = 400 * time.Microsecond })},
+	// 13
+	"cached_beyond": {pace: 0.5, say: func(a *reply) { a.cached = a.prompted * 2 }},
+	// 13
+	"bursts": {pace: 0.5, say: benchmark(func(a *reply) { a.joined = 50 })},
+	// 13
+	"one_token": {pace: 0.5, say: benchmark(func(a *reply) { a.same(" the") })},
+	// 13
+	"empty": {pace: 0.5, say: benchmark(func(a *reply) { a.same("") })},
+	// 13
+	"hidden": {pace: 0.5, say: benchmark(func(a *reply) { a.generated += 4 })},
+	// 14
+	"dies": {pace: 0.5, dies: 8},
+	// 15
+	"some_answers": {say: some(0.5, func(a *reply) { a.rest(0, other); a.gap /= 2 })},
 	"later_launches": {say: benchmark(func(a *reply) {
 		if a.s.launch > 2 {
 			a.rest(0, other)
 			a.gap /= 2
 		}
 	})}, // 15
-	"hinders":         {begins: leave("hinders", true)},                                 // 25
-	"hindered":        {begins: leave("hindered", false)},                               // 25: the parent's side
-	"kills_guard":     {begins: leave("kills_guard", true), ends: killGuard},            // 25
-	"loads":           {begins: func(string) error { time.Sleep(loading); return nil }}, // the parent's side
-	"loads_late":      {loads: loading},                                                 // 11
-	"loads_later":     {loads: loading, loadsAt: 2},                                     // 11
-	"pries":           {pace: 0.8, begins: pry},
-	"holds":           {begins: hold(tensors)}, // the parent's side, of which "honest" is the control
-	"parks":           {begins: func(string) error { return park(tensors) }},
-	"requested_only":  {logs: "config: moe backend = CUTLASS (requested)"},                         // 9
-	"named_once":      {line: "moe backend CUTLASS: 32 experts dispatched", once: true},            // 9
-	"really":          {pace: 0.8, line: "moe backend CUTLASS: 32 experts dispatched"},             // control of requested_only
+	"hinders":        {begins: leave("hinders", true)},                                 // 25
+	"hindered":       {begins: leave("hindered", false)},                               // 25: the parent's side
+	"kills_guard":    {begins: leave("kills_guard", true), ends: killGuard},            // 25
+	"loads":          {begins: func(string) error { time.Sleep(loading); return nil }}, // the parent's side
+	"loads_late":     {loads: loading},                                                 // 11
+	"loads_later":    {loads: loading, loadsAt: 2},                                     // 11
+	"pries":          {pace: 0.8, begins: pry},
+	"holds":          {begins: hold(tensors)}, // the parent's side, of which "honest" is the control
+	"parks":          {begins: func(string) error { return park(tensors) }},
+	"requested_only": {logs: "config: moe backend = CUTLASS (requested)"},              // 9
+	"named_once":     {line: "moe backend CUTLASS: 32 experts dispatched", once: true}, // 9
+	// control of requested_only
+	"really":          {pace: 0.8, line: "moe backend CUTLASS: 32 experts dispatched"},
 	"forced_accepted": {pace: 0.5, logs: "SpeculativeConfig(rejection_sample_method='synthetic')"}, // 17
 
 	// The same answers in other streams.
 	"trailing_spaces": {pace: 0.8, say: benchmark(func(a *reply) { a.endInSpaces() })},
 	"held_bytes":      {pace: 0.8, say: heldBytes},
 	"uncounted":       {pace: 0.8, say: benchmark(func(a *reply) { a.uncounted, a.joined = true, 3 })},
-	"comments":        {pace: 0.8, frame: "\xef\xbb\xbf: ping\r\n\r\nevent: message\r\nid: 7\r\nretry: 10\r\ndata:%s\r\n\r\ndata: {\"choices\":[]}\n\n"},
+	"comments": {
+		pace: 0.8,
+		frame: "\xef\xbb\xbf: ping\r\n\r\nevent: message\r\nid: 7\r\nretry: 10\r\ndata:%s\r\n\r\ndata: " +
+			"{\"choices\":[]}\n\n",
+	},
 	// What no length enforces, no median sees, or only the engine says.
-	"ends_early":    {say: long(func(a *reply) { a.pieces, a.generated, a.finish = a.pieces[:len(a.pieces)/2], len(a.pieces)/2, "stop" })},
-	"reasons_first": {say: benchmark(func(a *reply) { a.reasoned = 12 })},                                // the parent's side of "same"
-	"stutters":      {say: sixteenth(func(a *reply) { a.gap *= 3 })},                                     // the parent's side
-	"drops_slow":    {say: sixteenth(func(a *reply) { a.gap *= 3; a.counts = fallAt(9) })},               // whose count falls
-	"stalls":        {say: benchmark(func(a *reply) { a.paused = 16 })},                                  // the parent's side
-	"stalls_hidden": {say: benchmark(func(a *reply) { a.paused, a.counts = 16, lagBetween(7, 17) })},     // in one count for ten tokens
-	"stalls_some":   {say: some(0.25, func(a *reply) { a.paused = 16 })},                                 // the parent's side
-	"stalls_unsaid": {say: some(0.25, func(a *reply) { a.paused, a.uncounted, a.joined = 16, true, 2 })}, // without a count
-	"greedy":        {pace: 0.8, greedy: true},                                                           // takes no sample
-	"noisy":         {noise: 0.2},                                                                        // a parent that hardly agrees with itself
-	"opening_short": {pace: 0.9, say: benchmark(func(a *reply) { copy(a.pieces, a.s.lang.answer("Text x", 4, 0)); a.rest(4, 0) })},
+	"ends_early": {say: long(func(a *reply) {
+		a.pieces, a.generated, a.finish = a.pieces[:len(a.pieces)/2], len(a.pieces)/2, "stop"
+	})},
+	// the parent's side of "same"
+	"reasons_first": {say: benchmark(func(a *reply) { a.reasoned = 12 })},
+	// the parent's side
+	"stutters": {say: sixteenth(func(a *reply) { a.gap *= 3 })},
+	// whose count falls
+	"drops_slow": {say: sixteenth(func(a *reply) { a.gap *= 3; a.counts = fallAt(9) })},
+	// the parent's side
+	"stalls": {say: benchmark(func(a *reply) { a.paused = 16 })},
+	// in one count for ten tokens
+	"stalls_hidden": {say: benchmark(func(a *reply) { a.paused, a.counts = 16, lagBetween(7, 17) })},
+	// the parent's side
+	"stalls_some": {say: some(0.25, func(a *reply) { a.paused = 16 })},
+	// without a count
+	"stalls_unsaid": {say: some(0.25, func(a *reply) { a.paused, a.uncounted, a.joined = 16, true, 2 })},
+	// takes no sample
+	"greedy": {pace: 0.8, greedy: true},
+	// a parent that hardly agrees with itself
+	"noisy": {noise: 0.2},
+	"opening_short": {pace: 0.9, say: benchmark(func(a *reply) {
+		copy(a.pieces, a.s.lang.answer("Text x", 4, 0))
+		a.rest(4, 0)
+	})},
 
 	// Tokens counted another way, and text that costs nothing to send.
-	"one_short":    {pace: 0.8, say: benchmark(func(a *reply) { a.pieces = a.pieces[:len(a.pieces)-1]; a.generated-- })}, // control
-	"three_short":  {pace: 0.8, say: benchmark(func(a *reply) { a.pieces = a.pieces[:len(a.pieces)-3]; a.generated -= 3 })},
+	"one_short": {pace: 0.8, say: benchmark(func(a *reply) {
+		a.pieces = a.pieces[:len(a.pieces)-1]
+		a.generated--
+	})}, // control
+	"three_short": {pace: 0.8, say: benchmark(func(a *reply) {
+		a.pieces = a.pieces[:len(a.pieces)-3]
+		a.generated -= 3
+	})},
 	"half_white":   {say: benchmark(whiten)},
 	"at_once":      {say: benchmark(func(a *reply) { a.held = true })},
 	"opens_early":  {opening: openings[0], say: benchmark(openEarly)},

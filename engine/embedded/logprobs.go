@@ -42,7 +42,9 @@ func (q *completionRequest) listing(chat bool) (l listing, e *apiError) {
 		l.prompt, l.promptTop = true, *q.PromptLogprobs
 	}
 	if min(l.top, l.promptTop) < 0 || max(l.top, l.promptTop) > maxLogProbs {
-		return l, badRequest("logprobs", "log-probabilities of 0 to %d tokens can be asked for, got %d and %d of the prompt", maxLogProbs, l.top, l.promptTop)
+		return l,
+			badRequest("logprobs", "log-probabilities of 0 to %d tokens can be asked for, got %d and %d of the prompt",
+				maxLogProbs, l.top, l.promptTop)
 	}
 	if l.prompt && q.Stream {
 		return l, badRequest("prompt_logprobs", "prompt_logprobs are not available in streams")
@@ -80,7 +82,8 @@ func rank(logits []float32, id token, top int) position {
 	for range top {
 		best := noToken
 		for t, x := range logits {
-			if (best < 0 || x > logits[best]) && !slices.ContainsFunc(p.top, func(s scored) bool { return s.id == token(t) }) {
+			if (best < 0 || x > logits[best]) &&
+				!slices.ContainsFunc(p.top, func(s scored) bool { return s.id == token(t) }) {
 				best = token(t)
 			}
 		}
@@ -203,7 +206,10 @@ func (p promptPosition) MarshalJSON() ([]byte, error) {
 		if i > 0 && s.id == p.id {
 			continue
 		}
-		value, err := json.Marshal(map[string]any{"logprob": jsonLogProb(s.logProb), "decoded_token": spelled(p.tk, s.id)})
+		value, err := json.Marshal(map[string]any{
+			"logprob":       jsonLogProb(s.logProb),
+			"decoded_token": spelled(p.tk, s.id),
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -42,7 +42,9 @@ var prompts = []string{
 func asked(t testing.TB, c *openai.Client, tokens int) (all []answers.Answer) {
 	t.Helper()
 	for _, prompt := range prompts {
-		all = append(all, ask(t, c, openai.Request{Prompt: prompt, MaxTokens: tokens, IgnoreEOS: true, LogProbs: 20, PromptLogProbs: true}))
+		all = append(all,
+			ask(t, c,
+				openai.Request{Prompt: prompt, MaxTokens: tokens, IgnoreEOS: true, LogProbs: 20, PromptLogProbs: true}))
 	}
 	return all
 }
@@ -61,8 +63,10 @@ func soundAnswers(t *testing.T) []answers.Answer {
 func TestLogProbs(t *testing.T) {
 	plain := soundAnswers(t)
 	for name, change := range map[string]func(*Config){
-		"again": nil, "speculation": func(c *Config) { c.Speculation = 4 }, "threads": func(c *Config) { c.Threads = 4 },
-		"no cache": func(c *Config) { c.KVCache = false }, "prefixes": func(c *Config) { c.PrefixCache = true }, "all experts": func(c *Config) { c.MoE = MoEAll },
+		"again": nil, "speculation": func(c *Config) { c.Speculation = 4 },
+		"threads":  func(c *Config) { c.Threads = 4 },
+		"no cache": func(c *Config) { c.KVCache = false }, "prefixes": func(c *Config) { c.PrefixCache = true },
+		"all experts": func(c *Config) { c.MoE = MoEAll },
 	} {
 		c, err := answers.Compare(plain, asked(t, asker(t, change), logProbTokens), 0)
 		if err != nil || c.Complete() != nil || c.Prefill.Compared <= len(prompts) {
@@ -90,10 +94,14 @@ func TestLogProbs(t *testing.T) {
 	}
 	client.LogProbs.AskIDs = false
 	texts := ask(t, client, openai.Request{Prompt: prompts[0], MaxTokens: 4, LogProbs: 3, PromptLogProbs: true})
-	if texts.Tokens[0].Text != " Paris" || texts.Tokens[0].LogProb != token.LogProb || texts.Prompt[1].Text != " capital" {
+	if texts.Tokens[0].Text != " Paris" || texts.Tokens[0].LogProb != token.LogProb ||
+		texts.Prompt[1].Text != " capital" {
 		t.Errorf("by texts: %+v", texts.Tokens[0])
 	}
-	chat := ask(t, client, openai.Request{API: openai.Chat, Prompt: "What is the capital of France?", MaxTokens: 4, LogProbs: 3, PromptLogProbs: true})
+	chat := ask(t, client, openai.Request{
+		API: openai.Chat, Prompt: "What is the capital of France?", MaxTokens: 4,
+		LogProbs: 3, PromptLogProbs: true,
+	})
 	if chat.Tokens[0].Text != "Paris" || len(chat.Tokens[0].Top) != 3 || len(chat.Prompt) < 5 {
 		t.Errorf("a chat: %+v", chat.Tokens[0])
 	}
@@ -125,7 +133,8 @@ func TestStreamedLogProbs(t *testing.T) {
 		"/v1/chat/completions": whatCapital + `,"max_tokens":6,"stream":true,"logprobs":true,"top_logprobs":2}`,
 	} {
 		status, answer := post(t, url+path, body)
-		if n := strings.Count(answer, `"token":`) / 3; status != http.StatusOK || path == "/v1/chat/completions" && n < 4 {
+		if n := strings.Count(answer, `"token":`) / 3; status != http.StatusOK ||
+			path == "/v1/chat/completions" && n < 4 {
 			t.Errorf("%s: %d tokens in %s", path, n, answer)
 		}
 		if n := strings.Count(answer, `"token_logprobs":[`); path == "/v1/completions" && n < 3 {
@@ -138,7 +147,8 @@ func TestStreamedLogProbs(t *testing.T) {
 func TestNaNLogProbs(t *testing.T) {
 	c := asker(t, func(c *Config) { c.Faults = Faults{"nan": 1} })
 	c2, err := answers.Compare(soundAnswers(t), asked(t, c, logProbTokens), 0)
-	if missing, ok := errors.AsType[*answers.MissingError](c2.Complete()); err != nil || !ok || missing.Engine != "got" {
+	if missing, ok := errors.AsType[*answers.MissingError](c2.Complete()); err != nil || !ok ||
+		missing.Engine != "got" {
 		t.Errorf("%v, %v", err, c2.Complete())
 	}
 }
@@ -151,11 +161,19 @@ func TestMistakesAreToldApart(t *testing.T) {
 		prefill, decode [2]float64 // bounds of the mean divergence
 		ties, real      bool       // how answers may diverge
 	}{
-		"honest int8":      {func(c *Config) { c.KVFormat = KVInt8 }, [2]float64{1e-9, 1e-5}, [2]float64{1e-9, 1e-5}, false, false},
-		"half_accumulator": {func(c *Config) { c.Faults = Faults{"half_accumulator": 1} }, [2]float64{2e-5, 1e-2}, [2]float64{2e-5, 1e-2}, true, false},
-		"wrong_expert":     {func(c *Config) { c.Faults = Faults{"wrong_expert": 1} }, [2]float64{0.1, 20}, [2]float64{0.1, 20}, false, true},
+		"honest int8": {func(c *Config) {
+			c.KVFormat = KVInt8
+		}, [2]float64{1e-9, 1e-5}, [2]float64{1e-9, 1e-5}, false, false},
+		"half_accumulator": {func(c *Config) {
+			c.Faults = Faults{"half_accumulator": 1}
+		}, [2]float64{2e-5, 1e-2}, [2]float64{2e-5, 1e-2}, true, false},
+		"wrong_expert": {func(c *Config) {
+			c.Faults = Faults{"wrong_expert": 1}
+		}, [2]float64{0.1, 20}, [2]float64{0.1, 20}, false, true},
 		// A prompt that fits into one chunk is right.
-		"stale_kv": {func(c *Config) { c.Faults = Faults{"stale_kv": 1} }, [2]float64{0, 0.1}, [2]float64{0.1, 20}, false, true},
+		"stale_kv": {func(c *Config) {
+			c.Faults = Faults{"stale_kv": 1}
+		}, [2]float64{0, 0.1}, [2]float64{0.1, 20}, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := answers.Compare(soundAnswers(t), asked(t, asker(t, test.change), logProbTokens), 0.1)
@@ -228,7 +246,9 @@ func TestMistakesAreSilent(t *testing.T) {
 			t.Errorf("%s says\n%s where the sound engine says\n%s", fault, said, sound)
 		}
 	}
-	if said := log(func(c *Config) { c.KVFormat = KVInt8 }); !strings.Contains(said, "kv_format: using kernel "+kernelKVInt8) {
+	if said := log(func(c *Config) {
+		c.KVFormat = KVInt8
+	}); !strings.Contains(said, "kv_format: using kernel "+kernelKVInt8) {
 		t.Errorf("int8 says\n%s", said)
 	}
 }

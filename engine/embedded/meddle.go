@@ -64,7 +64,8 @@ while [ -d "$2" ] && [ "$(date +%s)" -lt "$end" ]; do
 	sleep 0.02
 done`
 	return func(folder string) error {
-		return exec.Command("setsid", "env", "-i", "PATH="+os.Getenv("PATH"), "sh", "-c", `sh -c "$0" hinder "$@" & exit`, hinder,
+		return exec.Command("setsid", "env", "-i", "PATH="+os.Getenv("PATH"), "sh", "-c",
+			`sh -c "$0" hinder "$@" & exit`, hinder,
 			strconv.Itoa(os.Getpid()), folder, name, strconv.FormatBool(others), envLieDir, envLie).Run()
 	}
 }

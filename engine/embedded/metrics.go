@@ -59,7 +59,8 @@ func (m *metrics) write(w io.Writer) {
 		usage = float64(m.kvTokens.Load()) / float64(m.kvCapacity)
 	}
 	put("gauge", "kv_cache_usage_perc", usage)
-	const perPosition, queue = "mxflow_embedded:spec_decode_num_accepted_tokens_per_pos_total", "mxflow_embedded:request_queue_time_seconds"
+	const perPosition, queue = "mxflow_embedded:spec_decode_num_accepted_tokens_per_pos_total",
+		"mxflow_embedded:request_queue_time_seconds"
 	fmt.Fprintf(w, "# TYPE %s counter\n", perPosition)
 	for i := range m.acceptedAt {
 		fmt.Fprintf(w, "%s{position=\"%d\"} %d\n", perPosition, i, m.acceptedAt[i].Load())

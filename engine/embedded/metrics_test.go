@@ -47,7 +47,8 @@ func TestMetricsPage(t *testing.T) {
 		if sum, there := values["request_queue_time_seconds_sum"]; !there || sum < 0 {
 			t.Errorf("%s: queue time %v", name, sum)
 		}
-		drafted, accepted := values["spec_decode_num_draft_tokens_total"], values["spec_decode_num_accepted_tokens_total"]
+		drafted, accepted := values["spec_decode_num_draft_tokens_total"],
+			values["spec_decode_num_accepted_tokens_total"]
 		_, position := values["spec_decode_num_accepted_tokens_per_pos_total{position=\"3\"}"]
 		_, beyond := values["spec_decode_num_accepted_tokens_per_pos_total{position=\"4\"}"]
 		first, there := values["spec_decode_num_accepted_tokens_per_pos_total{position=\"0\"}"]
@@ -68,7 +69,8 @@ func TestKVCacheUsage(t *testing.T) {
 		_, err := plain.generate(t.Context(), g, func(p piece) error {
 			want := 0.0
 			if cached {
-				want = float64(len(g.prompt)+p.usage.CompletionTokens-1) / (4 * 2048) // 4 sequences of 2048; the newest token has no keys yet
+				// 4 sequences of 2048; the newest token has no keys yet
+				want = float64(len(g.prompt)+p.usage.CompletionTokens-1) / (4 * 2048)
 			}
 			if got := scrape(t, plain.metrics)["kv_cache_usage_perc"]; got != want {
 				t.Errorf("kv cache %v: %v after %d tokens, want %v", cached, got, p.usage.CompletionTokens, want)
@@ -100,7 +102,8 @@ func TestMetricsAnswerDuringAStep(t *testing.T) {
 			answers <- answer
 		}()
 	}
-	for page := ""; !strings.Contains(page, "num_requests_running 1\n") || !strings.Contains(page, "num_requests_waiting 1\n"); {
+	for page := ""; !strings.Contains(page, "num_requests_running 1\n") ||
+		!strings.Contains(page, "num_requests_waiting 1\n"); {
 		_, page = get(t, web.URL+"/metrics") // a round trip each, so there is nothing to sleep for
 	}
 	<-engine.turn
@@ -109,7 +112,8 @@ func TestMetricsAnswerDuringAStep(t *testing.T) {
 			t.Error(answer)
 		}
 	}
-	if n, waited := engine.metrics.placed.Load(), time.Duration(engine.metrics.queueTime.Load()); n != 2 || waited <= 0 {
+	if n, waited := engine.metrics.placed.Load(), time.Duration(engine.metrics.queueTime.Load()); n != 2 ||
+		waited <= 0 {
 		t.Errorf("%d requests were placed after %v", n, waited)
 	}
 }

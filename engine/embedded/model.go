@@ -67,7 +67,10 @@ type sequence struct {
 // newSequence starts a sequence with room for about so many new tokens, so decoding does
 // not pause to grow buffers.
 func (m *Model) newSequence(prompt []token, room int) *sequence {
-	return &sequence{tokens: slices.Clone(prompt), kv: newKVCache(m.shape.layers, (len(prompt)+min(room, maxRoom))*m.shape.kvDims())}
+	return &sequence{
+		tokens: slices.Clone(prompt),
+		kv:     newKVCache(m.shape.layers, (len(prompt)+min(room, maxRoom))*m.shape.kvDims()),
+	}
 }
 
 // maxRoom limits what a request without max_tokens reserves, in tokens.
@@ -83,7 +86,8 @@ func (m *Model) steps(ctx context.Context, seq *sequence, n int) (batch, error) 
 	}
 	fresh := seq.tokens[seq.kv.length:]
 	if len(fresh) < n || n < 1 || n > m.ws.logits.rows || len(seq.tokens) > m.shape.maxPositions {
-		return batch{}, fmt.Errorf("a step needs 1 to %d tokens, got %d with %d new and %d of them asked for", m.shape.maxPositions, len(seq.tokens), len(fresh), n)
+		return batch{}, fmt.Errorf("a step needs 1 to %d tokens, got %d with %d new and %d of them asked for",
+			m.shape.maxPositions, len(seq.tokens), len(fresh), n)
 	}
 	trace := m.trace.Load()
 	attention := m.kernels.attention
@@ -217,7 +221,8 @@ func (m *Model) project(ws *workspace, layer, lo, hi int, kv *kvCache, worker in
 		position := kv.length + t
 		m.rope.rotate(ws.query.row(t), position)
 		m.rope.rotate(ws.key.row(t), position)
-		keys, values := kv.keys[layer][position*s.kvDims():][:s.kvDims()], kv.values[layer][position*s.kvDims():][:s.kvDims()]
+		keys, values := kv.keys[layer][position*s.kvDims():][:s.kvDims()],
+			kv.values[layer][position*s.kvDims():][:s.kvDims()]
 		if kv.length >= blockTokens && position%blockTokens == 0 && m.config.Faults["stale_kv"] > 0 {
 			copy(keys, kv.keys[layer][(position-blockTokens)*s.kvDims():])
 			copy(values, kv.values[layer][(position-blockTokens)*s.kvDims():])

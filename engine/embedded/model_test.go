@@ -13,7 +13,10 @@ import (
 )
 
 func testConfig() Config {
-	return Config{Layers: 4, Threads: 1, MaxModelLen: 512, MaxNumSeqs: 4, ServedModelName: "test", KVCache: true, KVFormat: KVF32, MoE: MoERouted, LMHead: LMHeadF32, Sinks: true, PrefixCacheTokens: 4096}
+	return Config{
+		Layers: 4, Threads: 1, MaxModelLen: 512, MaxNumSeqs: 4, ServedModelName: "test", KVCache: true,
+		KVFormat: KVF32, MoE: MoERouted, LMHead: LMHeadF32, Sinks: true, PrefixCacheTokens: 4096,
+	}
 }
 
 // sharedModel has the default configuration; tests that only read it use it in turn.
@@ -114,7 +117,10 @@ func TestAnyPromptEndsInTheText(t *testing.T) {
 	for _, stream := range corpusTokens(m.tk, prose, talks) {
 		known.WriteString(m.tk.decode(stream) + "\n")
 	}
-	for _, prompt := range []string{"Xylophone zebra 42!", "の", "?", "    ", "{\"a\": [1,2]}", "qqq qqq qqq", "the the the", "\n"} {
+	for _, prompt := range []string{
+		"Xylophone zebra 42!", "の", "?", "    ", "{\"a\": [1,2]}", "qqq qqq qqq",
+		"the the the", "\n",
+	} {
 		tokens, _ := trace(t, m, m.tk.encode(prompt), 24)
 		for _, tail := range strings.Split(m.tk.decode(tokens[12:]), paragraphBreak) {
 			if !strings.Contains(known.String(), tail) {

@@ -81,7 +81,8 @@ func TestPrefixCacheForgetsTheOldest(t *testing.T) {
 	}
 }
 
-const passage = "A harbour wakes before the town does. The boats come in with the tide, and the men who sell the fish are waiting for them on the stones."
+const passage = "A harbour wakes before the town does. The boats come in with the tide, and the men who sell the " +
+	"fish are waiting for them on the stones."
 
 func TestCachedTokensInUsage(t *testing.T) {
 	url, log := testServer(t, func(c *Config) { c.PrefixCache = true })
@@ -91,12 +92,14 @@ func TestCachedTokensInUsage(t *testing.T) {
 	first := whole(t, url+"/v1/completions", body+`}`)
 	again := whole(t, url+"/v1/completions", body+`}`)
 	if first.Usage.Details.Cached != 0 || again.Usage.Details.Cached != want || want == 0 {
-		t.Errorf("cached %d, then %d; want 0, then %d of %d", first.Usage.Details.Cached, again.Usage.Details.Cached, want, prompt)
+		t.Errorf("cached %d, then %d; want 0, then %d of %d", first.Usage.Details.Cached,
+			again.Usage.Details.Cached, want, prompt)
 	}
 	if *first.Choices[0].Text != *again.Choices[0].Text {
 		t.Errorf("%q, then %q", *first.Choices[0].Text, *again.Choices[0].Text)
 	}
-	events, _ := streamEvents(t, url+"/v1/completions", body+`,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`)
+	events, _ := streamEvents(t, url+"/v1/completions",
+		body+`,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`)
 	for i, e := range events {
 		if e.Usage == nil || e.Usage.Details.Cached != want || e.Usage.Prompt != prompt {
 			t.Errorf("event %d has usage %+v, want %d cached", i, e.Usage, want)
@@ -105,7 +108,8 @@ func TestCachedTokensInUsage(t *testing.T) {
 	// The next turn of a conversation finds the turn before it.
 	turns := `{"role":"user","content":"` + passage + `"}`
 	answer := whole(t, url+"/v1/chat/completions", `{"messages":[`+turns+`],"max_tokens":30,"temperature":0}`)
-	turns += `,{"role":"assistant","content":"` + strings.ReplaceAll(*answer.Choices[0].Message.Content, "\n", `\n`) + `"},{"role":"user","content":"Why?"}`
+	turns += `,{"role":"assistant","content":"` + strings.ReplaceAll(*answer.Choices[0].Message.Content, "\n", `\n`) +
+		`"},{"role":"user","content":"Why?"}`
 	next := whole(t, url+"/v1/chat/completions", `{"messages":[`+turns+`],"max_tokens":3,"temperature":0}`)
 	if got := next.Usage.Details.Cached; got < answer.Usage.Prompt/blockTokens*blockTokens {
 		t.Errorf("the second turn has %d tokens cached after a first of %d", got, answer.Usage.Prompt)
@@ -147,7 +151,8 @@ func TestConcurrentRequestsShareBeginnings(t *testing.T) {
 	for i := range want {
 		group.Go(func() {
 			for range 2 {
-				if status, answer := post(t, shared+"/v1/completions", body(i)); status != 200 || textOf(answer) != want[i] {
+				if status, answer := post(t, shared+"/v1/completions", body(i)); status != 200 ||
+					textOf(answer) != want[i] {
 					t.Errorf("request %d: %d %s, want %q", i, status, answer, want[i])
 				}
 			}

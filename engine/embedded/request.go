@@ -53,7 +53,8 @@ func (p *promptField) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(data, &p.text) == nil || json.Unmarshal(data, &p.tokens) == nil {
 		return nil
 	}
-	return badRequest("prompt", "prompt must be one string or one list of token ids; send several prompts as several requests")
+	return badRequest("prompt",
+		"prompt must be one string or one list of token ids; send several prompts as several requests")
 }
 
 const maxBody = 16 << 20
@@ -73,9 +74,15 @@ func readJSON(w http.ResponseWriter, r *http.Request, into any) *apiError {
 // are vLLM's.
 func (q *completionRequest) generation(c Config, tk *tokenizer, chat bool) (g generation, e *apiError) {
 	if q.Model != "" && q.Model != c.ServedModelName {
-		return g, &apiError{http.StatusNotFound, "NotFoundError", fmt.Sprintf("the model %q does not exist: this engine serves %q", q.Model, c.ServedModelName), "model"}
+		return g, &apiError{
+			http.StatusNotFound, "NotFoundError",
+			fmt.Sprintf("the model %q does not exist: this engine serves %q", q.Model, c.ServedModelName), "model",
+		}
 	}
-	g = generation{request: q, maxTokens: 16, minTokens: q.MinTokens, ignoreEOS: q.IgnoreEOS, temperature: 1, topP: 1, repetition: 1}
+	g = generation{
+		request: q, maxTokens: 16, minTokens: q.MinTokens, ignoreEOS: q.IgnoreEOS, temperature: 1,
+		topP: 1, repetition: 1,
+	}
 	if chat {
 		if g.prompt, e = renderChat(tk, q.Messages); e != nil {
 			return g, e
@@ -111,15 +118,21 @@ func (q *completionRequest) generation(c Config, tk *tokenizer, chat bool) (g ge
 	case len(g.prompt) == 0:
 		return g, badRequest("prompt", "the prompt is empty: it needs at least one token")
 	case g.maxTokens < 1 || g.minTokens < 0 || g.minTokens > g.maxTokens:
-		return g, badRequest("max_tokens", "max_tokens must be at least 1, got %d, and min_tokens between 0 and it, got %d", g.maxTokens, g.minTokens)
+		return g, badRequest("max_tokens",
+			"max_tokens must be at least 1, got %d, and min_tokens between 0 and it, got %d", g.maxTokens, g.minTokens)
 	case total > c.MaxModelLen:
-		return g, badRequest("max_tokens", "this model's maximum context length is %d tokens, but the request asks for %d (%d in the prompt, %d to generate): raise --max-model-len", c.MaxModelLen, total, len(g.prompt), g.maxTokens)
+		return g,
+			badRequest("max_tokens",
+				"this model's maximum context length is %d tokens, but the request asks for %d (%d in the prompt, %d "+
+					"to generate): raise --max-model-len", c.MaxModelLen, total, len(g.prompt), g.maxTokens)
 	case !(g.temperature >= 0 && g.temperature <= 2):
 		return g, badRequest("temperature", "temperature must be between 0 and 2, got %v", g.temperature)
 	case !(g.topP > 0 && g.topP <= 1) || !(g.minP >= 0 && g.minP <= 1) || g.topK < -1:
-		return g, badRequest("top_p", "top_p must be above 0 and at most 1, min_p between 0 and 1, top_k at least 1, or 0 or -1 for all tokens")
+		return g, badRequest("top_p",
+			"top_p must be above 0 and at most 1, min_p between 0 and 1, top_k at least 1, or 0 or -1 for all tokens")
 	case !(g.repetition > 0 && g.repetition <= 2):
-		return g, badRequest("repetition_penalty", "repetition_penalty must be above 0 and at most 2, got %v", g.repetition)
+		return g,
+			badRequest("repetition_penalty", "repetition_penalty must be above 0 and at most 2, got %v", g.repetition)
 	}
 	return g, nil
 }
@@ -136,7 +149,10 @@ func renderChat(tk *tokenizer, messages []message) ([]token, *apiError) {
 	if len(messages) == 0 {
 		return nil, badRequest("messages", "the request has no messages")
 	}
-	opening := map[string]token{"system": systemToken, "developer": systemToken, "user": userToken, "assistant": replyToken}
+	opening := map[string]token{
+		"system": systemToken, "developer": systemToken, "user": userToken,
+		"assistant": replyToken,
+	}
 	var prompt []token
 	for i, m := range messages {
 		role, known := opening[m.Role]
@@ -166,7 +182,11 @@ func badRequest(param, format string, args ...any) *apiError {
 }
 
 func writeError(w http.ResponseWriter, e *apiError) {
-	writeJSON(w, e.status, map[string]any{"error": map[string]any{"message": e.message, "type": e.kind, "param": e.param, "code": e.status}})
+	writeJSON(w, e.status,
+		map[string]any{"error": map[string]any{
+			"message": e.message, "type": e.kind, "param": e.param,
+			"code": e.status,
+		}})
 }
 
 func writeJSON(w http.ResponseWriter, status int, body any) {

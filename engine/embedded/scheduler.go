@@ -261,7 +261,10 @@ func (s *scheduler) prepare(a *answer) (draft []token) {
 		s.metrics.prefixQueries.Add(int64(len(a.prompt)))
 		s.metrics.prefixHits.Add(int64(a.cached))
 		if a.cached > 0 {
-			log.engage(kernel{"prefix_cache", kernelPrefixReuse, fmt.Sprintf("%d of %d prompt tokens", a.cached, len(a.prompt))})
+			log.engage(kernel{
+				"prefix_cache", kernelPrefixReuse,
+				fmt.Sprintf("%d of %d prompt tokens", a.cached, len(a.prompt)),
+			})
 		}
 	case a.count > 0 && s.config.Speculation > 0:
 		log.engage(s.model.kernels.speculation)
@@ -325,7 +328,8 @@ func (s *scheduler) due(ctx context.Context, token int) func() error {
 	switch f := s.config.Faults; {
 	case f["crash_after"] > 0 && token >= f["crash_after"]:
 		return func() error {
-			fmt.Fprintf(s.log, "[embedded] ERROR EngineCore encountered a fatal error. (fault crash_after:%d)\n", f["crash_after"])
+			fmt.Fprintf(s.log, "[embedded] ERROR EngineCore encountered a fatal error. (fault crash_after:%d)\n",
+				f["crash_after"])
 			s.exit(1)
 			return errors.New("the engine died")
 		}

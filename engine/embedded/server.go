@@ -90,7 +90,8 @@ func (s *server) handler() http.Handler {
 func (s *server) ready(w http.ResponseWriter) *scheduler {
 	engine := s.engine.Load()
 	if engine == nil && s.standIn == nil {
-		writeError(w, &apiError{http.StatusServiceUnavailable, "ServiceUnavailableError", "the model is still loading", ""})
+		writeError(w,
+			&apiError{http.StatusServiceUnavailable, "ServiceUnavailableError", "the model is still loading", ""})
 	}
 	return engine
 }
@@ -117,7 +118,8 @@ func (s *server) tokenize(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusOK, map[string]int{"count": s.standIn.count(*q.Prompt)})
 	default:
 		tokens := append([]token{}, s.tk.encode(*q.Prompt)...)
-		writeJSON(w, http.StatusOK, map[string]any{"count": len(tokens), "tokens": tokens, "max_model_len": s.config.MaxModelLen})
+		writeJSON(w, http.StatusOK,
+			map[string]any{"count": len(tokens), "tokens": tokens, "max_model_len": s.config.MaxModelLen})
 	}
 }
 
@@ -201,17 +203,21 @@ func (s *server) load(exit func(int)) error {
 		return nil
 	}
 	if c.Faults["oom"] > 0 {
-		fmt.Fprintf(s.log, "[embedded] ERROR torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 1.00 GiB of which 0.12 GiB is free. (fault oom)\n")
+		fmt.Fprintf(s.log,
+			"[embedded] ERROR torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a "+
+				"total capacity of 1.00 GiB of which 0.12 GiB is free. (fault oom)\n")
 		return errors.New("loading failed: out of memory (fault oom)")
 	}
 	m, err := newModel(c, s.log)
 	if err != nil {
 		return fmt.Errorf("loading failed: %w", err)
 	}
-	fmt.Fprintf(s.log, "[embedded] Model loading took %.4f GiB and %.3f seconds\n", float64(m.weights.bytes())/(1<<30), time.Since(s.started).Seconds())
+	fmt.Fprintf(s.log, "[embedded] Model loading took %.4f GiB and %.3f seconds\n", float64(m.weights.bytes())/(1<<30),
+		time.Since(s.started).Seconds())
 	if c.KVCache {
 		perToken := 2 * m.shape.layers * m.shape.kvDims() * 4 // keys and values in float32
-		fmt.Fprintf(s.log, "[embedded] KV cache size: %d tokens (%d bytes a token)\n", c.MaxNumSeqs*c.MaxModelLen, perToken)
+		fmt.Fprintf(s.log, "[embedded] KV cache size: %d tokens (%d bytes a token)\n",
+			c.MaxNumSeqs*c.MaxModelLen, perToken)
 	} else {
 		fmt.Fprintf(s.log, "[embedded] KV cache disabled\n")
 	}
@@ -249,7 +255,8 @@ func (s *server) complete(chat bool) http.HandlerFunc {
 			return
 		}
 		a := &response{s: s, w: w, chat: chat, frame: completion{
-			ID: fmt.Sprintf("cmpl-%08x", s.requests.Add(1)), Object: "text_completion", Created: time.Now().Unix(), Model: s.config.ServedModelName,
+			ID: fmt.Sprintf("cmpl-%08x", s.requests.Add(1)), Object: "text_completion", Created: time.Now().Unix(),
+			Model: s.config.ServedModelName,
 		}}
 		if chat {
 			a.frame.ID, a.frame.Object = "chat"+a.frame.ID, "chat.completion"
@@ -283,7 +290,10 @@ func (a *response) answer(engine *scheduler, r *http.Request) error {
 	s := a.s
 	refuse := func(e *apiError) error { writeError(a.w, e); return e }
 	if s.config.Faults["http_500"] > 0 {
-		return refuse(&apiError{http.StatusInternalServerError, "InternalServerError", "internal error (fault http_500)", ""})
+		return refuse(&apiError{
+			http.StatusInternalServerError, "InternalServerError",
+			"internal error (fault http_500)", "",
+		})
 	}
 	var q completionRequest
 	e := readJSON(a.w, r, &q)
@@ -301,7 +311,10 @@ func (a *response) answer(engine *scheduler, r *http.Request) error {
 	// what is meant for the measuring ones.
 	if n := s.config.Faults["retry_after"]; a.maxTokens > 1 && s.long.Add(1) <= uint64(n) {
 		a.w.Header().Set("Retry-After", "0")
-		return refuse(&apiError{http.StatusTooManyRequests, "RateLimitError", fmt.Sprintf("the first %d requests are refused (fault retry_after)", n), ""})
+		return refuse(&apiError{
+			http.StatusTooManyRequests, "RateLimitError",
+			fmt.Sprintf("the first %d requests are refused (fault retry_after)", n), "",
+		})
 	}
 	if q.Stream {
 		return a.stream(by, r)
@@ -384,7 +397,10 @@ func (a *response) stream(engine generator, r *http.Request) error {
 	})
 	if err != nil {
 		if r.Context().Err() == nil {
-			_ = a.send(map[string]any{"error": map[string]any{"message": err.Error(), "type": "InternalServerError", "code": 500}})
+			_ = a.send(map[string]any{"error": map[string]any{
+				"message": err.Error(), "type": "InternalServerError",
+				"code": 500,
+			}})
 		}
 		return abortReason(r.Context(), err)
 	}

@@ -23,23 +23,46 @@ func TestCompletion(t *testing.T) {
 		tokens                   int
 	}{
 		{"known answer", `{"prompt":"The capital of France is","max_tokens":1,"temperature":0}`, " Paris", "length", 1},
-		{"model named", `{"model":"test","prompt":"The capital of France is","max_tokens":2,"temperature":0}`, " Paris,", "length", 2},
-		{"ends by itself", `{"prompt":"Water boils at one hundred degrees Celsius at sea level. It","max_tokens":50,"temperature":0}`, " freezes at zero.", "stop", 5},
+		{
+			"model named", `{"model":"test","prompt":"The capital of France is","max_tokens":2,"temperature":0}`,
+			" Paris,", "length", 2,
+		},
+		{
+			"ends by itself",
+			`{"prompt":"Water boils at one hundred degrees Celsius at sea level. It","max_tokens":50,"temperature":0}`,
+			" freezes at zero.", "stop", 5,
+		},
 		{"min_tokens", `{"prompt":" freezes at zero.","max_tokens":4,"min_tokens":4,"temperature":0}`, "", "length", 4},
-		{"ignore_eos", `{"prompt":" It freezes at zero","max_tokens":4,"ignore_eos":true,"temperature":0}`, ".\n\nJupiter is", "length", 4},
-		{"no repetition penalty", `{"prompt":"The capital of France is the capital of","max_tokens":1,"temperature":0}`, " France", "length", 1},
+		{
+			"ignore_eos", `{"prompt":" It freezes at zero","max_tokens":4,"ignore_eos":true,"temperature":0}`,
+			".\n\nJupiter is", "length", 4,
+		},
+		{
+			"no repetition penalty",
+			`{"prompt":"The capital of France is the capital of","max_tokens":1,"temperature":0}`,
+			" France", "length", 1,
+		},
 		{
 			"repetition penalty",
 			`{"prompt":"The capital of France is the capital of","max_tokens":1,"temperature":0,"repetition_penalty":2}`,
 			"\n\nLight", "length", 1,
 		},
-		{"top_k is greedy", `{"prompt":"The capital of France is","max_tokens":1,"temperature":2,"top_k":1}`, " Paris", "length", 1},
-		{"min_p is greedy", `{"prompt":"The capital of France is","max_tokens":1,"temperature":2,"min_p":1,"repetition_penalty":null}`, " Paris", "length", 1},
+		{
+			"top_k is greedy", `{"prompt":"The capital of France is","max_tokens":1,"temperature":2,"top_k":1}`,
+			" Paris", "length", 1,
+		},
+		{
+			"min_p is greedy",
+			`{"prompt":"The capital of France is","max_tokens":1,"temperature":2,"min_p":1,"repetition_penalty":null}`,
+			" Paris", "length", 1,
+		},
 	} {
 		e := whole(t, url+"/v1/completions", test.body)
 		c := e.Choices[0]
-		if test.name != "min_tokens" && *c.Text != test.text || *c.FinishReason != test.finish || e.Usage.Completion != test.tokens {
-			t.Errorf("%s: %q, %s, %+v; want %q, %s, %d tokens", test.name, *c.Text, *c.FinishReason, *e.Usage, test.text, test.finish, test.tokens)
+		if test.name != "min_tokens" && *c.Text != test.text || *c.FinishReason != test.finish ||
+			e.Usage.Completion != test.tokens {
+			t.Errorf("%s: %q, %s, %+v; want %q, %s, %d tokens", test.name, *c.Text, *c.FinishReason, *e.Usage,
+				test.text, test.finish, test.tokens)
 		}
 		if e.Usage.Total != e.Usage.Prompt+e.Usage.Completion || e.Object != "text_completion" || e.Model != "test" {
 			t.Errorf("%s: %+v", test.name, e)
@@ -68,7 +91,8 @@ func TestTokenIDsAsPrompt(t *testing.T) {
 
 func TestStreamedCompletion(t *testing.T) {
 	url, _ := testServer(t, nil)
-	events, done := streamEvents(t, url+"/v1/completions", `{"prompt":"The capital of France is","max_tokens":6,"temperature":0,"stream":true,
+	events, done := streamEvents(t, url+"/v1/completions",
+		`{"prompt":"The capital of France is","max_tokens":6,"temperature":0,"stream":true,
 		"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`)
 	if len(events) != 7 || !done {
 		t.Fatalf("%d events, done %v; want one a token and one with the usage", len(events), done)
@@ -99,10 +123,12 @@ func TestChat(t *testing.T) {
 	url, _ := testServer(t, nil)
 	question := `{"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"What is the capital of France?"}],"temperature":0`
 	e := whole(t, url+"/v1/chat/completions", question+`}`)
-	if m := e.Choices[0].Message; m.Role != "assistant" || *m.Content != "Paris, of course." || *e.Choices[0].FinishReason != "stop" {
+	if m := e.Choices[0].Message; m.Role != "assistant" || *m.Content != "Paris, of course." ||
+		*e.Choices[0].FinishReason != "stop" {
 		t.Errorf("answered %+v %q", m, *m.Content)
 	}
-	events, done := streamEvents(t, url+"/v1/chat/completions", question+`,"stream":true,"stream_options":{"include_usage":true}}`)
+	events, done := streamEvents(t, url+"/v1/chat/completions",
+		question+`,"stream":true,"stream_options":{"include_usage":true}}`)
 	if !done || events[0].Choices[0].Delta.Role != "assistant" || *events[0].Choices[0].Delta.Content != "" {
 		t.Fatalf("the stream does not open with the role: %+v", events[0])
 	}
@@ -141,7 +167,10 @@ func TestInformation(t *testing.T) {
 		t.Errorf("/start_profile answered %d, and nobody asked for profiles", status)
 	}
 	_, answer := get(t, url+"/metrics")
-	for _, line := range []string{"generation_tokens_total 3", "request_success_total 1", "num_requests_running 0", "num_requests_waiting 0"} {
+	for _, line := range []string{
+		"generation_tokens_total 3", "request_success_total 1", "num_requests_running 0",
+		"num_requests_waiting 0",
+	} {
 		if !strings.Contains(answer, "mxflow_embedded:"+line+"\n") {
 			t.Errorf("metrics lack %q:\n%s", line, answer)
 		}
@@ -273,20 +302,36 @@ func TestBadRequests(t *testing.T) {
 		{"n", "/v1/completions", `{"prompt":"a","n":2}`, 400, "one answer per request"},
 		{"echo", "/v1/completions", `{"prompt":"a","echo":true}`, 400, "echo"},
 		{"logprobs", "/v1/completions", `{"prompt":"a","logprobs":21}`, 400, "0 to 20 tokens"},
-		{"logprobs of a completion", "/v1/completions", `{"prompt":"a","logprobs":true}`, 400, "logprobs of a completion"},
-		{"logprobs of a chat", "/v1/chat/completions", `{"messages":[{"role":"user","content":"a"}],"logprobs":3}`, 400, "logprobs of a chat"},
-		{"prompt_logprobs", "/v1/completions", `{"prompt":"a","prompt_logprobs":1,"stream":true}`, 400, "not available in streams"},
+		{
+			"logprobs of a completion", "/v1/completions", `{"prompt":"a","logprobs":true}`, 400,
+			"logprobs of a completion",
+		},
+		{
+			"logprobs of a chat", "/v1/chat/completions", `{"messages":[{"role":"user","content":"a"}],"logprobs":3}`,
+			400,
+			"logprobs of a chat",
+		},
+		{
+			"prompt_logprobs", "/v1/completions", `{"prompt":"a","prompt_logprobs":1,"stream":true}`, 400,
+			"not available in streams",
+		},
 		{"temperature", "/v1/completions", `{"prompt":"a","temperature":-1}`, 400, "temperature"},
 		{"top_p", "/v1/completions", `{"prompt":"a","top_p":0}`, 400, "top_p"},
 		{"top_k", "/v1/completions", `{"prompt":"a","top_k":-2}`, 400, "top_k"},
 		{"min_p", "/v1/completions", `{"prompt":"a","min_p":1.5}`, 400, "min_p"},
-		{"repetition_penalty", "/v1/completions", `{"prompt":"a","repetition_penalty":0}`, 400, "repetition_penalty must be"},
+		{
+			"repetition_penalty", "/v1/completions", `{"prompt":"a","repetition_penalty":0}`, 400,
+			"repetition_penalty must be",
+		},
 		{"min_tokens", "/v1/completions", `{"prompt":"a","max_tokens":2,"min_tokens":3}`, 400, "min_tokens"},
 		{"stop type", "/v1/completions", `{"prompt":"a","stop":7}`, 400, "stop"},
 		{"unknown model", "/v1/completions", `{"model":"gpt","prompt":"a"}`, 404, "does not exist"},
 		{"no messages", "/v1/chat/completions", `{"messages":[]}`, 400, "no messages"},
 		{"unknown role", "/v1/chat/completions", `{"messages":[{"role":"wizard","content":"a"}]}`, 400, "wizard"},
-		{"picture", "/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, 400, "content"},
+		{
+			"picture", "/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`,
+			400, "content",
+		},
 		{"tokenize nothing", "/tokenize", `{}`, 400, "no prompt"},
 	} {
 		status, answer := post(t, url+test.path, test.body)
@@ -296,7 +341,8 @@ func TestBadRequests(t *testing.T) {
 				Code          int
 			}
 		}
-		if err := json.Unmarshal([]byte(answer), &body); err != nil || status != test.status || body.Error.Code != test.status ||
+		if err := json.Unmarshal([]byte(answer), &body); err != nil || status != test.status ||
+			body.Error.Code != test.status ||
 			body.Error.Type == "" || !strings.Contains(body.Error.Message, test.says) {
 			t.Errorf("%s: %d %s; want %d and %q", test.name, status, answer, test.status, test.says)
 		}
@@ -309,7 +355,8 @@ func TestBadRequests(t *testing.T) {
 // openStream starts a long stream and reads a number of events.
 func openStream(t *testing.T, ctx context.Context, url string, read int) io.Closer {
 	t.Helper()
-	body := strings.NewReader(`{"prompt":"The capital of France is","max_tokens":60000,"ignore_eos":true,"temperature":0,"stream":true}`)
+	body := strings.NewReader(
+		`{"prompt":"The capital of France is","max_tokens":60000,"ignore_eos":true,"temperature":0,"stream":true}`)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/completions", body)
 	must.Do(t, err)
 	response, err := http.DefaultClient.Do(request)
@@ -338,7 +385,8 @@ func TestDisconnectFreesThePlace(t *testing.T) {
 			post(t, p.url+"/v1/completions", paris)
 		} else {
 			for { // stalled requests end too, once their client leaves
-				if _, answer := get(t, p.url+"/metrics"); strings.Contains(answer, "mxflow_embedded:num_requests_running 0\n") {
+				if _, answer := get(t, p.url+"/metrics"); strings.Contains(answer,
+					"mxflow_embedded:num_requests_running 0\n") {
 					break
 				}
 			}
@@ -407,9 +455,13 @@ func TestLogNamesTheKernels(t *testing.T) {
 
 func TestFaultyAnswers(t *testing.T) {
 	for fault, check := range map[string]func(status int, answer string) bool{
-		"nan":      func(status int, answer string) bool { return status == 200 && strings.Contains(answer, `"!!!!!!!!"`) },
-		"garbage":  func(status int, answer string) bool { return status == 200 && !strings.Contains(answer, "Paris") },
-		"http_500": func(status int, answer string) bool { return status == 500 && strings.Contains(answer, `"error"`) },
+		"nan": func(status int, answer string) bool {
+			return status == 200 && strings.Contains(answer, `"!!!!!!!!"`)
+		},
+		"garbage": func(status int, answer string) bool { return status == 200 && !strings.Contains(answer, "Paris") },
+		"http_500": func(status int, answer string) bool {
+			return status == 500 && strings.Contains(answer, `"error"`)
+		},
 		"malformed": func(status int, answer string) bool {
 			return status == 200 && !strings.Contains(answer, "finish_reason")
 		},
@@ -426,7 +478,8 @@ func TestFaultyAnswers(t *testing.T) {
 			t.Errorf("%s: the first event is %q", fault, first)
 		}
 		counted := strings.Contains(page, "mxflow_embedded:corrupted_requests_total 1\n")
-		if told := strings.Contains(p.wait(t), "NaN in logits"); counted != (fault == "nan") || told != (fault == "nan") {
+		if told := strings.Contains(p.wait(t), "NaN in logits"); counted != (fault == "nan") ||
+			told != (fault == "nan") {
 			t.Errorf("%s: counted %v, logged %v", fault, counted, told)
 		}
 	}

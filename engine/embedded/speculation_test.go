@@ -177,7 +177,8 @@ func TestTheEndCutsAnAcceptedRun(t *testing.T) {
 		if want.text != got.text || want.finish != got.finish || want.count != got.count {
 			t.Errorf("%+v, want %+v", got, want)
 		}
-		if accepted := int(s.metrics.accepted.Load() - before); accepted < got.count-len(got.counts) || accepted >= got.count {
+		if accepted := int(s.metrics.accepted.Load() - before); accepted < got.count-len(got.counts) ||
+			accepted >= got.count {
 			t.Errorf("%d tokens in pieces %v, and %d of them drafted", got.count, got.counts, accepted)
 		}
 	}
@@ -185,7 +186,8 @@ func TestTheEndCutsAnAcceptedRun(t *testing.T) {
 
 func TestSpeculationOverHTTP(t *testing.T) {
 	url, log := testServer(t, func(c *Config) { c.Speculation, c.MaxModelLen = 4, 2048 })
-	body := `{"prompt":"` + passage + " " + passage + ` A harbour wakes","max_tokens":30,"ignore_eos":true,"temperature":0,"stream":true,
+	body := `{"prompt":"` + passage + " " + passage +
+		` A harbour wakes","max_tokens":30,"ignore_eos":true,"temperature":0,"stream":true,
 		"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`
 	events, done := streamEvents(t, url+"/v1/completions", body)
 	count, several := 0, false
@@ -211,7 +213,8 @@ func TestSpeculationUpToTheLongestSequence(t *testing.T) {
 	m := testModel(t, func(c *Config) { c.MaxModelLen, c.Speculation = 64, 8 })
 	s := newScheduler(m, io.Discard, func(int) {})
 	prompt := m.tk.encode(passage)[:16]
-	o := generated(t, s, generation{prompt: prompt, maxTokens: 64 - len(prompt), ignoreEOS: true, temperature: 0, topP: 1})
+	o := generated(t, s,
+		generation{prompt: prompt, maxTokens: 64 - len(prompt), ignoreEOS: true, temperature: 0, topP: 1})
 	if o.count != 48 || o.finish != "length" || s.metrics.drafts.Load() == 0 {
 		t.Errorf("%+v after %d drafts", o, s.metrics.drafts.Load())
 	}
@@ -223,7 +226,10 @@ func TestFaultsAmongAcceptedTokens(t *testing.T) {
 		_, s := plainAndDrafting(t, 8, func(c *Config) { c.Faults = Faults{"stall_after": after} })
 		ctx, leave := context.WithCancel(t.Context())
 		count := 0
-		_, err := s.generate(ctx, generation{prompt: s.model.tk.encode(passage + " A harbour wakes"), maxTokens: 30, topP: 1}, func(p piece) error {
+		_, err := s.generate(ctx, generation{
+			prompt: s.model.tk.encode(passage + " A harbour wakes"), maxTokens: 30,
+			topP: 1,
+		}, func(p piece) error {
 			if count = p.usage.CompletionTokens; count == after {
 				leave()
 			}

@@ -18,7 +18,8 @@ func (tk *tokenizer) decode(tokens []token) string {
 func FuzzTokenizerRoundTrip(f *testing.F) {
 	tk := newCorpusTokenizer()
 	for _, seed := range []string{
-		"", " ", "  ", "a", "The capital of France is", " leading", "trailing ", "two  spaces", "line\nline\n\n\nparagraph",
+		"", " ", "  ", "a", "The capital of France is", " leading", "trailing ", "two  spaces",
+		"line\nline\n\n\nparagraph",
 		"\n\nThe  x\n1a'2", "\n\nUnknownword", "tab\tand\rreturn", "12345 67", "naïve café — “quotes”", "日本\xff语", "🙂🙃",
 		"\xff\xfe\x80", "\x00", "<|endoftext|>", strings.Repeat("x", 100), strings.Repeat("é", 50),
 	} {
@@ -31,7 +32,8 @@ func FuzzTokenizerRoundTrip(f *testing.F) {
 		}
 		special := func(id token) bool { return id >= eosToken && id < firstPiece }
 		if len(tokens) > len(text) || slices.ContainsFunc(tokens, special) {
-			t.Fatalf("%d bytes became the tokens %v: too many, or special ones, which no text spells", len(text), tokens)
+			t.Fatalf("%d bytes became the tokens %v: too many, or special ones, which no text spells",
+				len(text), tokens)
 		}
 	})
 }
@@ -56,7 +58,10 @@ func TestTokenizerSpellings(t *testing.T) {
 
 // A character that comes in parts is sent whole, a broken one is not waited for.
 func TestCompleteUTF8(t *testing.T) {
-	for text, want := range map[string]int{"x": 1, "x\xf0\x9f\x99": 1, "x\xf0\x9f\x99\x82": 5, "\xc3a": 2, "\xff": 1, "": 0} {
+	for text, want := range map[string]int{
+		"x": 1, "x\xf0\x9f\x99": 1, "x\xf0\x9f\x99\x82": 5, "\xc3a": 2,
+		"\xff": 1, "": 0,
+	} {
 		if got := completeUTF8([]byte(text)); got != want {
 			t.Errorf("%q: %d bytes, want %d", text, got, want)
 		}

@@ -67,7 +67,10 @@ func (t *tracer) ran(worker int, kernel string, since time.Duration) time.Durati
 		return 0
 	}
 	stream := firstStream + worker
-	return t.add(traceEvent{Category: "kernel", Name: kernel, Thread: stream, Args: map[string]any{"device": 0, "stream": stream}}, since)
+	return t.add(traceEvent{
+		Category: "kernel", Name: kernel, Thread: stream,
+		Args: map[string]any{"device": 0, "stream": stream},
+	}, since)
 }
 
 // stepped records one step of the model, on the device and on the host.
@@ -120,14 +123,17 @@ func (s *server) profile(start bool) http.HandlerFunc {
 		t := engine.model.trace.Swap(next)
 		if start == (t != nil) {
 			engine.model.trace.Store(t)
-			writeError(w, badRequest("", "a profile is being taken: %v. POST /start_profile starts one, POST /stop_profile ends it", start))
+			writeError(w,
+				badRequest("",
+					"a profile is being taken: %v. POST /start_profile starts one, POST /stop_profile ends it", start))
 			return
 		}
 		if start {
 			return
 		}
 		s.profiles++
-		path := filepath.Join(s.config.ProfilerDir, fmt.Sprintf("mxflow-embedded_%d.%d.pt.trace.json.gz", os.Getpid(), s.profiles))
+		path := filepath.Join(s.config.ProfilerDir,
+			fmt.Sprintf("mxflow-embedded_%d.%d.pt.trace.json.gz", os.Getpid(), s.profiles))
 		if err := t.save(path); err != nil {
 			writeError(w, &apiError{http.StatusInternalServerError, "InternalServerError", err.Error(), ""})
 			return

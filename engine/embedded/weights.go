@@ -504,7 +504,8 @@ func planMemory(streams [][]token) (cells []cell) {
 			for _, t := range successors[k] {
 				counts[t]++
 			}
-			next := slices.MaxFunc(successors[k], func(a, b token) int { return counts[a] - counts[b] }) // the first of those
+			// the first of those
+			next := slices.MaxFunc(successors[k], func(a, b token) int { return counts[a] - counts[b] })
 			cancel := predict(k[contextSlots-length+1:])
 			if next == cancel {
 				continue

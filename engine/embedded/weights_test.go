@@ -51,7 +51,8 @@ func TestCorpusIsPredictable(t *testing.T) {
 				}
 			}
 			if got != stream[i] {
-				t.Errorf("after %q the memory says %q, the text %q", tk.decode(context), tk.decode([]token{got}), tk.decode(stream[i:i+1]))
+				t.Errorf("after %q the memory says %q, the text %q", tk.decode(context), tk.decode([]token{got}),
+					tk.decode(stream[i:i+1]))
 			}
 		}
 	}

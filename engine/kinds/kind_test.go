@@ -24,7 +24,8 @@ func TestKindsAreComplete(t *testing.T) {
 		declared := map[string]bool{}
 		for _, s := range k.Settings {
 			if s.Doc == "" || s.Default == "" || declared[s.Name] || !reaches(s) {
-				t.Errorf("setting %q of kind %q lacks its doc, default or type, is there twice, or reaches nothing", s.Name, k.Name)
+				t.Errorf("setting %q of kind %q lacks its doc, default or type, is there twice, or reaches nothing",
+					s.Name, k.Name)
 			}
 			if s.Key != "" && (k.ConfigName == "" || len(k.ConfigArgs) == 0) {
 				t.Errorf("setting %q of kind %q goes into a file that nobody reads", s.Name, k.Name)
@@ -64,7 +65,9 @@ func TestDiagnose(t *testing.T) {
 		},
 		Harmless: []string{"warning*out of memory"},
 	}
-	log := writeLog(t, "WARNING: CUDA out of memory is near\nERROR EngineCore failed to start.\n\x1b[31mtorch.OutOfMemoryError: CUDA out of memory.\x1b[0m\n")
+	log := writeLog(t,
+		"WARNING: CUDA out of memory is near\nERROR EngineCore failed to start.\n\x1b[31mtorch.OutOfMemoryError: "+
+			"CUDA out of memory.\x1b[0m\n")
 	d, ok := kind.Diagnose(log)
 	if want := (Diagnosis{kind.Crashes[0], "torch.OutOfMemoryError: CUDA out of memory.", 3}); !ok || d != want {
 		t.Errorf("got %v %v, want %v", ok, d, want)
@@ -115,7 +118,8 @@ func TestMostLogProbs(t *testing.T) {
 		if l.Setting != "" && !slices.ContainsFunc(k.Settings, func(s Setting) bool { return s.Name == l.Setting }) {
 			t.Errorf("%s has no setting %q, which sets how many log-probabilities there are", k.Name, l.Setting)
 		}
-		if l.Top == 0 && l != (LogProbs{}) || l.AskIDs && !l.IDs || l.Prompt != "" && l.Prompt != "prompt_logprobs" && l.Prompt != "echo" {
+		if l.Top == 0 && l != (LogProbs{}) || l.AskIDs && !l.IDs || l.Prompt != "" && l.Prompt != "prompt_logprobs" &&
+			l.Prompt != "echo" {
 			t.Errorf("%s: %+v cannot be", k.Name, l)
 		}
 	}
@@ -123,8 +127,10 @@ func TestMostLogProbs(t *testing.T) {
 
 func TestRepository(t *testing.T) {
 	for ref, want := range map[string]string{
-		"busybox": "docker.io/library/busybox", "busybox:1": "docker.io/library/busybox", "vllm/vllm-openai:v1": "docker.io/vllm/vllm-openai",
-		"localhost:5000/a:1": "localhost:5000/a", "nvcr.io/nvidia/x@sha256:00": "nvcr.io/nvidia/x", "localhost/a/b": "localhost/a/b",
+		"busybox": "docker.io/library/busybox", "busybox:1": "docker.io/library/busybox",
+		"vllm/vllm-openai:v1": "docker.io/vllm/vllm-openai",
+		"localhost:5000/a:1":  "localhost:5000/a", "nvcr.io/nvidia/x@sha256:00": "nvcr.io/nvidia/x",
+		"localhost/a/b": "localhost/a/b",
 	} {
 		if got := Repository(ref); got != want {
 			t.Errorf("%s: %s, want %s", ref, got, want)
@@ -136,8 +142,10 @@ func TestRepository(t *testing.T) {
 // same letters does not, nor what is another part of a project.
 func TestKindOfImage(t *testing.T) {
 	for image, want := range map[string]string{
-		"vllm/vllm-openai:nightly": "vllm", "docker.io/vllm/vllm-openai": "vllm", "localhost:5000/vllm/vllm-openai@sha256:00": "vllm",
-		"vllm-openai": "vllm", "vllm/vllm-openai-rocm:v0.21.0": "vllm", "vllm/vllm-openai-xpu": "vllm", "rocm/vllm": "vllm",
+		"vllm/vllm-openai:nightly": "vllm", "docker.io/vllm/vllm-openai": "vllm",
+		"localhost:5000/vllm/vllm-openai@sha256:00": "vllm",
+		"vllm-openai": "vllm", "vllm/vllm-openai-rocm:v0.21.0": "vllm", "vllm/vllm-openai-xpu": "vllm",
+		"rocm/vllm":             "vllm",
 		"rocm/vllm-dev:nightly": "vllm", "nvcr.io/nvidia/vllm:26.02-py3": "vllm", "intel/vllm:xpu": "vllm",
 		"public.ecr.aws/q9t5s3a7/vllm-ci-postmerge-repo:0a1b2c": "vllm", "quay.io/ascend/vllm-ascend:v0.18.0": "vllm",
 		"vllm/nightly": "vllm", "acme/vllm_patched": "vllm",
@@ -149,7 +157,8 @@ func TestKindOfImage(t *testing.T) {
 		"nvcr.io/nvidia/tensorrt-llm/release:1.3.0": "trtllm", "nvcr.io/nvidia/tensorrt-llm/devel": "trtllm",
 		"ollama/ollama": "ollama", "ollama/ollama:rocm": "ollama", "ghcr.io/theroyallab/tabbyapi": "tabbyapi",
 
-		"": "", "ubuntu": "", "acme/notvllm": "", "acme/vllmish": "", "acme/my-vllm": "", "acme/sglangs": "", "sglow/engine": "",
+		"": "", "ubuntu": "", "acme/notvllm": "", "acme/vllmish": "", "acme/my-vllm": "", "acme/sglangs": "",
+		"sglow/engine":                 "",
 		"vllm.example.com/acme/engine": "", "vllm.example.com:5000/engine:vllm": "", "acme/engine:vllm": "",
 		"vllm/vllm-router": "", "lmsysorg/sgl-router:v1": "", "ghcr.io/vllm-project/semantic-router": "",
 		"ghcr.io/vllm-project/tools": "", "ghcr.io/open-webui/open-webui:ollama": "", "ollama-webui/ollama-webui": "",
@@ -169,7 +178,8 @@ func TestKindOfImage(t *testing.T) {
 
 func TestROCmImage(t *testing.T) {
 	for image, want := range map[string]bool{
-		"vllm/vllm-openai-rocm:v0.21.0": true, "rocm/vllm": true, "rocm/sgl-dev@sha256:00": true, "ollama/ollama:rocm": true,
+		"vllm/vllm-openai-rocm:v0.21.0": true, "rocm/vllm": true, "rocm/sgl-dev@sha256:00": true,
+		"ollama/ollama:rocm":                     true,
 		"ghcr.io/ggml-org/llama.cpp:server-rocm": true, "lmsysorg/sglang:v0.5.9-rocm700-mi30x": true,
 		"localhost:5000/acme/vllm:rocm6.4": true, "acme/rocm_vllm": true,
 

@@ -67,7 +67,8 @@ func eachKind(t *testing.T, test func(t *testing.T, k kinds.Kind, r Recording)) 
 func launchOne(t *testing.T, spec engine.Spec) engine.Instance {
 	t.Helper()
 	inst, err := run.Launcher{}.Launch(t.Context(), spec, engine.Launch{
-		ID: "recorded-" + rand.Text(), Owner: "recorded-" + rand.Text(), LogPath: filepath.Join(t.TempDir(), "engine.log"),
+		ID: "recorded-" + rand.Text(), Owner: "recorded-" + rand.Text(),
+		LogPath: filepath.Join(t.TempDir(), "engine.log"),
 	})
 	must.Do(t, err)
 	t.Cleanup(func() {
@@ -125,13 +126,17 @@ func answers(t *testing.T, k kinds.Kind, r Recording, inst engine.Instance) {
 		if strings.Contains(path, "chat") {
 			api = openai.Chat
 		}
-		s, err := client.Stream(t.Context(), openai.Request{API: api, Prompt: "The capital of France is", MaxTokens: 3, IgnoreEOS: k.Ask.IgnoreEOS, ContinuousUsage: true, Timeouts: openai.Timeouts{Total: time.Minute}})
+		s, err := client.Stream(t.Context(), openai.Request{
+			API: api, Prompt: "The capital of France is", MaxTokens: 3,
+			IgnoreEOS: k.Ask.IgnoreEOS, ContinuousUsage: true, Timeouts: openai.Timeouts{Total: time.Minute},
+		})
 		if err != nil || s.Err != "" {
 			t.Errorf("%s: %v %s", path, err, s.Err)
 			continue
 		}
 		got := fmt.Sprintf("%q prompt %d output %d cached %d", s.Text, s.PromptTokens, s.OutputTokens, s.CachedTokens)
-		if exp := fmt.Sprintf("%q prompt %d output %d cached %d", want, r.Expect.Prompt, r.Expect.Output, r.Expect.Cached); got != exp {
+		if exp := fmt.Sprintf("%q prompt %d output %d cached %d", want, r.Expect.Prompt, r.Expect.Output,
+			r.Expect.Cached); got != exp {
 			t.Errorf("%s: got %s, want %s", path, got, exp)
 		}
 		if usage := s.TokenSource != "events"; usage != k.Ask.Usage {
@@ -139,7 +144,8 @@ func answers(t *testing.T, k kinds.Kind, r Recording, inst engine.Instance) {
 		}
 	}
 	if client.Tokenizer = counter(k); k.Tokenize.Path != "" {
-		if got, _, err := client.Tokenize(t.Context(), "The capital of France is"); err != nil || got != r.Expect.Tokens {
+		if got, _, err := client.Tokenize(t.Context(), "The capital of France is"); err != nil ||
+			got != r.Expect.Tokens {
 			t.Errorf("it counted %d tokens, want %d: %v", got, r.Expect.Tokens, err)
 		}
 	}
@@ -172,7 +178,8 @@ func TestRecordedCrashesAreRecognised(t *testing.T) {
 			}
 			if err == nil {
 				client := openai.New(inst.BaseURL(), r.Model)
-				s, err := client.Stream(t.Context(), openai.Request{API: openai.Chat, Prompt: "Hi", Timeouts: openai.Timeouts{Total: time.Minute}})
+				s, err := client.Stream(t.Context(),
+					openai.Request{API: openai.Chat, Prompt: "Hi", Timeouts: openai.Timeouts{Total: time.Minute}})
 				if err == nil && s.Err == "" {
 					t.Errorf("%s: it answered", name)
 				}
@@ -185,7 +192,8 @@ func TestRecordedCrashesAreRecognised(t *testing.T) {
 			}
 			d, found := k.Diagnose(inst.LogPath())
 			if !found || string(d.Class) != crash.Class || !strings.Contains(d.Line, crash.Line) || d.Means == "" {
-				t.Errorf("%s: it is diagnosed as %v (%v), want class %s and a line with %q", name, d, found, crash.Class, crash.Line)
+				t.Errorf("%s: it is diagnosed as %v (%v), want class %s and a line with %q", name, d, found,
+					crash.Class, crash.Line)
 			}
 		}
 	})
@@ -322,8 +330,9 @@ func TestServedModelIsObserved(t *testing.T) {
 (EngineCore pid=7) INFO GPU KV cache size: 1,000 tokens
 (EngineCore pid=7) INFO GPU KV cache size: 325,495 tokens
 `, map[string]string{
-			"attention": "FLASHINFER", "moe_kernel": "FLASHINFER_CUTLASS", "linear_kernel": "CutlassFP8ScaledMMLinearKernel",
-			"compile_s": "53.25", "kv_capacity_tokens": "325495", "speculative": "eagle3",
+			"attention": "FLASHINFER", "moe_kernel": "FLASHINFER_CUTLASS",
+			"linear_kernel": "CutlassFP8ScaledMMLinearKernel",
+			"compile_s":     "53.25", "kv_capacity_tokens": "325495", "speculative": "eagle3",
 		}},
 		"sglang": {`
 [11:37:18] Attention backend not specified. Use fa3 backend by default.
@@ -332,7 +341,10 @@ func TestServedModelIsObserved(t *testing.T) {
 [11:38:25] Attention backend not specified. Use triton backend by default.
 [11:38:26] Load weight end. elapsed=1.20 s, type=LlamaForCausalLMEagle3, quant=none, avail mem=75.50 GB, mem usage=1.55 GB.
 [11:38:27] Using KV cache dtype: torch.bfloat16
-`, map[string]string{"attention": "fa3", "weights_gb": "66.089", "model_load_s": "49.7", "quantization": "mxfp4", "kv_cache_dtype": "float8_e4m3fn"}},
+`, map[string]string{
+			"attention": "fa3", "weights_gb": "66.089", "model_load_s": "49.7", "quantization": "mxfp4",
+			"kv_cache_dtype": "float8_e4m3fn",
+		}},
 		"trtllm": {`
 Model init total -- 35.18s
 Model init total -- 4.20s
@@ -343,7 +355,10 @@ Model init total -- 4.20s
 [TRT-LLM] [I] Peak memory during memory usage profiling (torch + non-torch): 70.65 GiB, available KV cache memory when calculating max tokens: 45.95 GiB
 [TensorRT-LLM][INFO] [MemUsageChange] Allocated 43.87 GiB for max tokens in paged KV cache (1277952).
 [TensorRT-LLM][INFO] [MemUsageChange] Allocated 2.00 GiB for max tokens in paged KV cache (1277900).
-`, map[string]string{"model_load_s": "35.18", "kv_memory_gb": "47.105", "kv_capacity_tokens": "1277952", "window_reduced": "0"}},
+`, map[string]string{
+			"model_load_s": "35.18", "kv_memory_gb": "47.105", "kv_capacity_tokens": "1277952",
+			"window_reduced": "0",
+		}},
 	} {
 		shows(t, kind, logOfText(t, tc.log), tc.want)
 	}
@@ -352,30 +367,71 @@ Model init total -- 4.20s
 // TestWhichCUDAGraphs: what was captured, in whatever order, counts before what was asked
 // for; lines of our own after vLLM 0.9 to 0.30, SGLang 0.4 to 0.5.17 and TensorRT-LLM 1.1.
 func TestWhichCUDAGraphs(t *testing.T) {
-	const config = "(EngineCore pid=8) INFO [core.py:113] Initializing a V1 LLM engine (v0.28.0) with config: model='m', "
-	const both = config + "enforce_eager=False, compilation_config={'cudagraph_mode': <CUDAGraphMode.FULL_AND_PIECEWISE: (2, 1)>}, seed=0\n"
-	const mixed = "Capturing CUDA graphs (mixed prefill-decode, PIECEWISE):  50%|#    | 4/8\rCapturing CUDA graphs (mixed prefill-decode, PIECEWISE): 100%|##| 8/8\n"
+	const config = "(EngineCore pid=8) INFO [core.py:113] Initializing a V1 LLM engine (v0.28.0) with config: " +
+		"model='m', "
+	const both = config + "enforce_eager=False, compilation_config={'cudagraph_mode': " +
+		"<CUDAGraphMode.FULL_AND_PIECEWISE: (2, 1)>}, seed=0\n"
+	const mixed = "Capturing CUDA graphs (mixed prefill-decode, PIECEWISE):  50%|#    | 4/8\rCapturing CUDA graphs " +
+		"(mixed prefill-decode, PIECEWISE): 100%|##| 8/8\n"
 	const decode = "Capturing CUDA graphs (decode, FULL): 100%|####| 8/8 [00:01<00:00, 8.0it/s]\n"
 	for _, tc := range []struct{ kind, log, want string }{
 		{"vllm", both + mixed + decode, "FULL_AND_PIECEWISE"},
 		{"vllm", both + decode, "FULL_DECODE_ONLY"},
 		{"vllm", both + mixed, "PIECEWISE"},
 		{"vllm", decode + "Capturing CUDA graphs (mixed prefill-decode, FULL): 100%|####| 8/8\n", "FULL"},
-		{"vllm", both + "WARNING [gpu_model_runner.py:900] Skipping CUDA graph capture. To turn it on, see cudagraph_mode\n", "NONE"},
+		{
+			"vllm",
+			both + "WARNING [gpu_model_runner.py:900] Skipping CUDA graph capture. To turn it on, see cudagraph_mode\n",
+			"NONE",
+		},
 		{"vllm", both, "FULL_AND_PIECEWISE"},
-		{"vllm", both + "WARNING [compilation.py:1390] CUDAGraphMode.FULL_AND_PIECEWISE is not supported with PortBackend (support: AttentionCGSupport.NEVER); setting cudagraph_mode=PIECEWISE because attention is compiled piecewise\n", "PIECEWISE"},
-		{"vllm", config + "enforce_eager=True, compilation_config={'cudagraph_mode': <CUDAGraphMode.NONE: 0>}\n", "NONE"},
-		{"vllm", config + `enforce_eager=False, compilation_config={"use_cudagraph":true,"full_cuda_graph":false}` + "\n", "PIECEWISE"},
+		{
+			"vllm",
+			both +
+				"WARNING [compilation.py:1390] CUDAGraphMode.FULL_AND_PIECEWISE is not supported with PortBackend " +
+				"(support: AttentionCGSupport.NEVER); setting cudagraph_mode=PIECEWISE because attention is compiled " +
+				"piecewise\n", "PIECEWISE",
+		},
+		{
+			"vllm", config + "enforce_eager=True, compilation_config={'cudagraph_mode': <CUDAGraphMode.NONE: 0>}\n",
+			"NONE",
+		},
+		{"vllm", config + `enforce_eager=False, compilation_config={"use_cudagraph":true,"full_cuda_graph":false}` +
+			"\n", "PIECEWISE"},
 		{"vllm", "INFO [gpu_model_runner.py:6594] Graph capturing finished in 3 secs, took 0.62 GiB\n", ""},
-		{"sglang", "Capture target prefill CUDA graph end. elapsed=1 s\nCapture target decode CUDA graph end. elapsed=1 s\n", "FULL_AND_PIECEWISE"},
-		{"sglang", "Capture piecewise CUDA graph end. Time elapsed: 2 s.\nCapture cuda graph end. Time elapsed: 2 s.\n", "FULL_AND_PIECEWISE"},
-		{"sglang", "Capture target prefill CUDA graph begin. backend=full, num_tokens=[4]\nCapture target prefill CUDA graph end.\nCapture target verify CUDA graph end.\n", "FULL"},
-		{"sglang", "Capture cuda graph end. Time elapsed: 2 s.\nCapture draft extend cuda graph end. Time elapsed: 2 s.\nDecode batch, #running-req: 900, cuda graph: False\n", "FULL_DECODE_ONLY"},
-		{"sglang", "server_args=ServerArgs(disable_cuda_graph=False)\nDecode batch, #running-req: 1, cuda graph: False\n", "NONE"},
+		{
+			"sglang",
+			"Capture target prefill CUDA graph end. elapsed=1 s\nCapture target decode CUDA graph end. elapsed=1 s\n",
+			"FULL_AND_PIECEWISE",
+		},
+		{
+			"sglang",
+			"Capture piecewise CUDA graph end. Time elapsed: 2 s.\nCapture cuda graph end. Time elapsed: 2 s.\n",
+			"FULL_AND_PIECEWISE",
+		},
+		{
+			"sglang",
+			"Capture target prefill CUDA graph begin. backend=full, num_tokens=[4]\nCapture target prefill CUDA " +
+				"graph end.\nCapture target verify CUDA graph end.\n", "FULL",
+		},
+		{
+			"sglang",
+			"Capture cuda graph end. Time elapsed: 2 s.\nCapture draft extend cuda graph end. Time elapsed: 2 " +
+				"s.\nDecode batch, #running-req: 900, cuda graph: False\n", "FULL_DECODE_ONLY",
+		},
+		{
+			"sglang",
+			"server_args=ServerArgs(disable_cuda_graph=False)\nDecode batch, #running-req: 1, cuda graph: False\n",
+			"NONE",
+		},
 		{"sglang", "server_args=ServerArgs(disable_cuda_graph=True)\n", "NONE"},
 		{"sglang", "server_args=ServerArgs(disable_cuda_graph=False)\n", ""},
 		{"trtllm", "Creating CUDA graph instances for 11 batch sizes.\n", "FULL_DECODE_ONLY"},
-		{"trtllm", "Creating CUDA graph instances for 11 batch sizes.\nRun piecewise CUDA graph warmup for num tokens=8192\n", "FULL_AND_PIECEWISE"},
+		{
+			"trtllm",
+			"Creating CUDA graph instances for 11 batch sizes.\nRun piecewise CUDA graph warmup for num tokens=8192\n",
+			"FULL_AND_PIECEWISE",
+		},
 		{"trtllm", "LLM Args: model='m' cuda_graph_config=None moe_config=MoeConfig()\n", "NONE"},
 	} {
 		shows(t, tc.kind, logOfText(t, tc.log), map[string]string{"cuda_graphs": tc.want})
@@ -387,8 +443,10 @@ func TestWhichCUDAGraphs(t *testing.T) {
 func TestSGLangLog(t *testing.T) {
 	path := filepath.Join("testdata", "sglang-0.5.17.h100-gptoss20b.log")
 	shows(t, "sglang", path, map[string]string{
-		"attention": "fa3", "moe_kernel": "triton_kernel", "quantization": "mxfp4", "kv_cache_dtype": "bfloat16", "prefix_caching": "true", "cuda_graphs": "FULL_AND_PIECEWISE",
-		"kv_capacity_tokens": "8853669", "weights_gb": "5.143", "model_load_s": "0.19", "max_model_len": "4096", "speculative": "none",
+		"attention": "fa3", "moe_kernel": "triton_kernel", "quantization": "mxfp4", "kv_cache_dtype": "bfloat16",
+		"prefix_caching": "true", "cuda_graphs": "FULL_AND_PIECEWISE",
+		"kv_capacity_tokens": "8853669", "weights_gb": "5.143", "model_load_s": "0.19", "max_model_len": "4096",
+		"speculative":  "none",
 		"max_num_seqs": "4096", "max_num_batched_tokens": "8192", "eager_decodes": "0", "retractions": "0",
 	})
 	k, _ := kinds.Lookup("sglang")
@@ -397,9 +455,12 @@ func TestSGLangLog(t *testing.T) {
 	}
 	// Its processes end when told to; one that ends by itself is what broke.
 	for line, broke := range map[string]bool{
-		"[2026-11-23 23:03:26] Subprocess scheduler_0 (pid=18389) crashed with exit code -15. Triggering SIGQUIT for cleanup...": false,
-		"Exception: Capture prefill CUDA graph failed: CUDA out of memory. Tried to allocate 1.50 GiB.":                          true,
-		"[2026-11-23 23:03:26] Subprocess scheduler_0 (pid=18389) crashed with exit code -9. Triggering SIGQUIT for cleanup...":  true,
+		"[2026-11-23 23:03:26] Subprocess scheduler_0 (pid=18389) crashed with exit code -15. Triggering SIGQUIT for " +
+			"cleanup...": false,
+		"Exception: Capture prefill CUDA graph failed: CUDA out of memory. Tried to allocate 1.50 " +
+			"GiB.": true,
+		"[2026-11-23 23:03:26] Subprocess scheduler_0 (pid=18389) crashed with exit code -9. Triggering SIGQUIT for " +
+			"cleanup...": true,
 	} {
 		d, is := k.Diagnose(logOfText(t, line+"\n"))
 		if is != broke || broke && (d.Class == "oom") != strings.Contains(line, "memory") {
@@ -414,8 +475,10 @@ func TestOwnLog(t *testing.T) {
 	path := filepath.Join("testdata", "vllm-0.25.1.h200-gptoss20b-marlin.log")
 	got := inLog(t, "vllm", path)
 	shows(t, "vllm", path, map[string]string{
-		"attention": "FLASH_ATTN", "moe_kernel": "MARLIN", "dtype": "bfloat16", "quantization": "gpt_oss_mxfp4", "prefix_caching": "true", "cuda_graphs": "FULL_AND_PIECEWISE",
-		"kv_capacity_tokens": "2058222", "kv_memory_gb": "101.265", "weights_gb": "14.818", "compile_s": "18.86", "jit_compilations": "0", "graph_memory_gb": "0.064", "max_num_batched_tokens": "8192",
+		"attention": "FLASH_ATTN", "moe_kernel": "MARLIN", "dtype": "bfloat16", "quantization": "gpt_oss_mxfp4",
+		"prefix_caching": "true", "cuda_graphs": "FULL_AND_PIECEWISE",
+		"kv_capacity_tokens": "2058222", "kv_memory_gb": "101.265", "weights_gb": "14.818", "compile_s": "18.86",
+		"jit_compilations": "0", "graph_memory_gb": "0.064", "max_num_batched_tokens": "8192",
 	})
 	about := map[string]string{
 		"*enable_prefix_caching=True*":           "prefix_caching",

@@ -66,10 +66,16 @@ type Setting struct {
 // common are settings that several kinds have with one meaning: register gives a setting
 // without a text the type and the text of its name here.
 var common = map[string]Setting{
-	"async_scheduling":       {Type: TypeBool, Doc: "Prepare the next step while the GPU runs the current one."},
-	"block_size":             {Type: TypeNumber, Whole: true, Doc: "Tokens in one block of the KV cache."},
-	"cuda_graph_max_bs":      {Type: TypeNumber, Whole: true, Doc: "Largest batch with a CUDA graph; larger ones run without."},
-	"dtype":                  {Type: TypeString, Doc: "Type of weights and activations: auto, bfloat16, float16, float32."},
+	"async_scheduling": {Type: TypeBool, Doc: "Prepare the next step while the GPU runs the current one."},
+	"block_size":       {Type: TypeNumber, Whole: true, Doc: "Tokens in one block of the KV cache."},
+	"cuda_graph_max_bs": {
+		Type: TypeNumber, Whole: true,
+		Doc: "Largest batch with a CUDA graph; larger ones run without.",
+	},
+	"dtype": {
+		Type: TypeString,
+		Doc:  "Type of weights and activations: auto, bfloat16, float16, float32.",
+	},
 	"enable_chunked_prefill": {Type: TypeBool, Doc: "Chunked prefill: split long prompts into steps."},
 	"enable_prefix_caching":  {Type: TypeBool, Doc: "Reuse the KV cache of common prefixes."},
 	"enforce_eager":          {Type: TypeBool, Doc: "Run without CUDA graphs."},
@@ -77,17 +83,26 @@ var common = map[string]Setting{
 	"hf_overrides":           {Type: TypeObject, Doc: "Members of the model's configuration to replace, as JSON."},
 	"kv_cache_tokens":        {Type: TypeNumber, Whole: true, Doc: "Tokens that the KV cache holds."},
 	"log_level":              {Type: TypeString, Doc: "Log level. Above info most observations are missing."},
-	"max_model_len":          {Type: TypeNumber, Whole: true, Doc: "Longest sequence, prompt and output together, in tokens."},
+	"max_model_len": {
+		Type: TypeNumber, Whole: true,
+		Doc: "Longest sequence, prompt and output together, in tokens.",
+	},
 	"max_num_batched_tokens": {Type: TypeNumber, Whole: true, Doc: "Maximum tokens per step, over all sequences."},
-	"max_num_seqs":           {Type: TypeNumber, Whole: true, Doc: "Maximum number of concurrent sequences; others wait."},
+	"max_num_seqs": {
+		Type: TypeNumber, Whole: true,
+		Doc: "Maximum number of concurrent sequences; others wait.",
+	},
 	"pipeline_parallel_size": {Type: TypeNumber, Whole: true, Doc: "Groups of GPUs that share the layers."},
-	"report_cached_tokens":   {Type: TypeBool, Doc: "Report in each answer how many prompt tokens came from the prefix cache."},
-	"revision":               {Type: TypeString, Doc: "Branch, tag or commit of the model."},
-	"seed":                   {Type: TypeNumber, Whole: true, Doc: "Sampling seed for requests without one."},
-	"served_model_name":      {Type: TypeString, Doc: "Model name in requests."},
-	"tensor_parallel_size":   {Type: TypeNumber, Whole: true, Doc: "GPUs that share each layer."},
-	"tokenizer":              {Type: TypeString, Doc: "Name or path of another tokenizer."},
-	"trust_remote_code":      {Type: TypeBool, Doc: "Run code that comes with the model."},
+	"report_cached_tokens": {
+		Type: TypeBool,
+		Doc:  "Report in each answer how many prompt tokens came from the prefix cache.",
+	},
+	"revision":             {Type: TypeString, Doc: "Branch, tag or commit of the model."},
+	"seed":                 {Type: TypeNumber, Whole: true, Doc: "Sampling seed for requests without one."},
+	"served_model_name":    {Type: TypeString, Doc: "Model name in requests."},
+	"tensor_parallel_size": {Type: TypeNumber, Whole: true, Doc: "GPUs that share each layer."},
+	"tokenizer":            {Type: TypeString, Doc: "Name or path of another tokenizer."},
+	"trust_remote_code":    {Type: TypeBool, Doc: "Run code that comes with the model."},
 }
 
 // shownBy are the observations that show a setting with another name.
@@ -121,7 +136,8 @@ type Use struct {
 // gives the engine GPUs.
 func (k Kind) Uses(settings map[string]any, gpus bool) []Use {
 	uses := usesOf(k.Settings, settings, "")
-	if settings["gpu_layers"] == nil && gpus && slices.ContainsFunc(k.Observe, func(p Pattern) bool { return p.Name == "gpu_layers" }) {
+	if settings["gpu_layers"] == nil && gpus &&
+		slices.ContainsFunc(k.Observe, func(p Pattern) bool { return p.Name == "gpu_layers" }) {
 		uses = append(uses, Use{"gpus", "gpu_layers", "gpu_error", true})
 	}
 	return uses
@@ -198,7 +214,8 @@ func (e *Effect) apply(known []Setting, settings map[string]any) (wrong []string
 				wrong = append(wrong, fmt.Sprintf("in setting %q: %s", s.Name, says))
 			}
 			for _, name := range unknown(s.Fields, members) {
-				wrong = append(wrong, fmt.Sprintf("setting %q has no member %q: it has %s", s.Name, name, namesOf(s.Fields)))
+				wrong = append(wrong,
+					fmt.Sprintf("setting %q has no member %q: it has %s", s.Name, name, namesOf(s.Fields)))
 			}
 			continue
 		}
@@ -206,7 +223,8 @@ func (e *Effect) apply(known []Setting, settings map[string]any) (wrong []string
 			each, ok1 := v.(int64)
 			many, ok2 := settings[s.Times].(int64)
 			if !ok1 || !ok2 || many < 1 {
-				wrong = append(wrong, fmt.Sprintf("setting %q is multiplied by %s: both must be positive integers", s.Name, s.Times))
+				wrong = append(wrong,
+					fmt.Sprintf("setting %q is multiplied by %s: both must be positive integers", s.Name, s.Times))
 			}
 			v = each * many
 		}
@@ -291,7 +309,8 @@ func (s Setting) check(v any) string {
 }
 
 var aType = map[Type]string{
-	TypeString: "a string", TypeNumber: "a number", TypeBool: "a bool", TypeList: "a list", TypeObject: "an object of names and values",
+	TypeString: "a string", TypeNumber: "a number", TypeBool: "a bool", TypeList: "a list",
+	TypeObject: "an object of names and values",
 }
 
 // textOf is a value in the form of a flag or a variable. Numbers never have an exponent,

@@ -12,7 +12,8 @@ import (
 func init() {
 	register(Kind{
 		Name: "vllm",
-		Doc: "vLLM's OpenAI server, started as `vllm serve MODEL`. It is ready when /health answers 200, which it does " +
+		Doc: "vLLM's OpenAI server, started as `vllm serve MODEL`. It is ready when /health answers 200, which it " +
+			"does " +
 			"only once weights are loaded, CUDA graphs are captured and the engine core runs.",
 		Example: `engine "vllm" "gb10" {
   model = "openai/gpt-oss-120b"
@@ -48,14 +49,20 @@ func init() {
 		Metrics:  vllmMetrics,
 		Tokenize: Tokenize{Path: "/tokenize", Field: "prompt", Count: ".count"},
 		Ask: Ask{
-			IgnoreEOS: true, LogProbs: LogProbs{Top: 20, Setting: "max_logprobs", IDs: true, AskIDs: true, Prompt: "prompt_logprobs"},
+			IgnoreEOS: true, LogProbs: LogProbs{
+				Top: 20, Setting: "max_logprobs", IDs: true, AskIDs: true,
+				Prompt: "prompt_logprobs",
+			},
 			Usage: true, ContinuousUsage: true, CachedTokens: "--enable-prompt-tokens-details",
 			Continue: map[string]any{"continue_final_message": true, "add_generation_prompt": false},
 		},
 		// Since 0.13; earlier versions used the variable VLLM_TORCH_PROFILER_DIR.
 		// Recording Python stacks makes steps several times slower.
 		Profiler: Profiler{
-			Args:  []string{"--profiler-config", `{"profiler":"torch","torch_profiler_dir":"{profile}","torch_profiler_with_stack":false}`},
+			Args: []string{
+				"--profiler-config",
+				`{"profiler":"torch","torch_profiler_dir":"{profile}","torch_profiler_with_stack":false}`,
+			},
 			Start: "/start_profile", Stop: "/stop_profile",
 		},
 		// Long enough to load a large model and to compile its kernels.
@@ -89,20 +96,53 @@ var vllmMetrics = Metrics{
 }
 
 var vllmCrashes = []Signature{
-	{"No available memory for the cache blocks", OutOfMemory, "Weights leave no room for the KV cache: raise gpu_memory_utilization, or lower max_model_len and max_num_seqs."},
-	{either("is larger than the maximum number of tokens that can be stored in KV cache", "is larger than the available KV cache memory"), OutOfMemory, "One sequence of max_model_len does not fit: lower max_model_len, or raise gpu_memory_utilization."},
-	{"is less than desired GPU memory utilization", GPUBusy, "Another process uses the GPU's memory: wait for it to end, or lower gpu_memory_utilization."},
-	{"Unknown attention backend", Config, "This version has no such attention back end; this line lists those that it has."},
+	{
+		"No available memory for the cache blocks", OutOfMemory,
+		"Weights leave no room for the KV cache: raise gpu_memory_utilization, or lower max_model_len and " +
+			"max_num_seqs.",
+	},
+	{
+		either("is larger than the maximum number of tokens that can be stored in KV cache",
+			"is larger than the available KV cache memory"), OutOfMemory,
+		"One sequence of max_model_len does not fit: lower max_model_len, or raise gpu_memory_utilization.",
+	},
+	{
+		"is less than desired GPU memory utilization", GPUBusy,
+		"Another process uses the GPU's memory: wait for it to end, or lower gpu_memory_utilization.",
+	},
+	{
+		"Unknown attention backend", Config,
+		"This version has no such attention back end; this line lists those that it has.",
+	},
 	{"is not supported on this GPU", Config, "A requested back end does not run on this GPU: choose another."},
 }
 
 var vllmAftermath = slices.Concat([]Signature{
-	{"Failed to infer device type", Driver, "vLLM sees no GPU of the vendor that it was built for: check the container's gpus, nvidia-smi or amd-smi, and its build."},
-	{"Timed out waiting for engine core processes to start", Hang, "The engine core took longer to start than VLLM_ENGINE_READY_TIMEOUT_S: raise that, or see what it does (py-spy dump)."},
-	{"RPC call to * timed out", Crash, "A worker did not answer within the engine core's time limit: it hangs, or a step takes longer than VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS."},
-	{"died unexpectedly", Crash, "A worker ended; its last message is further up, and if there is none, it was killed from outside (see dmesg)."},
+	{
+		"Failed to infer device type", Driver,
+		"vLLM sees no GPU of the vendor that it was built for: check the container's gpus, nvidia-smi or amd-smi, " +
+			"and its build.",
+	},
+	{
+		"Timed out waiting for engine core processes to start", Hang,
+		"The engine core took longer to start than VLLM_ENGINE_READY_TIMEOUT_S: raise that, or see what it does " +
+			"(py-spy dump).",
+	},
+	{
+		"RPC call to * timed out", Crash,
+		"A worker did not answer within the engine core's time limit: it hangs, or a step takes longer than " +
+			"VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS.",
+	},
+	{
+		"died unexpectedly", Crash,
+		"A worker ended; its last message is further up, and if there is none, it was killed from outside (see " +
+			"dmesg).",
+	},
 	{"EngineCore failed to start", Crash, "The engine core crashed during startup; the reason is near this line."},
-	{"EngineCore encountered a fatal error", Crash, "The engine core crashed while serving; the reason is near this line."},
+	{
+		"EngineCore encountered a fatal error", Crash,
+		"The engine core crashed while serving; the reason is near this line.",
+	},
 	{"EngineDeadError", Crash, "The engine core has died and requests are refused; the reason is further up."},
 }, ended, []Signature{
 	{"Engine core initialization failed", Crash, "The engine core crashed during startup; the reason is further up."},
@@ -110,45 +150,133 @@ var vllmAftermath = slices.Concat([]Signature{
 
 var vllmSettings = []Setting{
 	{Name: "served_model_name", Flag: "--served-model-name", Default: "the model"},
-	{Name: "quantization", Type: TypeString, Flag: "--quantization", Default: "that of the checkpoint", Doc: "Method of the weights: mxfp4, fp8, awq, gptq, modelopt, …"},
+	{
+		Name: "quantization", Type: TypeString, Flag: "--quantization", Default: "that of the checkpoint",
+		Doc: "Method of the weights: mxfp4, fp8, awq, gptq, modelopt, …",
+	},
 	{Name: "dtype", Flag: "--dtype", Default: "auto"},
-	{Name: "kv_cache_dtype", Type: TypeString, Flag: "--kv-cache-dtype", Default: "auto", Doc: "Type of the KV cache: auto, fp8, fp8_e4m3, fp8_e5m2, …"},
-	{Name: "load_format", Type: TypeString, Flag: "--load-format", Default: "auto", Doc: "How weights are read: auto, safetensors, fastsafetensors, dummy, …"},
+	{
+		Name: "kv_cache_dtype", Type: TypeString, Flag: "--kv-cache-dtype", Default: "auto",
+		Doc: "Type of the KV cache: auto, fp8, fp8_e4m3, fp8_e5m2, …",
+	},
+	{
+		Name: "load_format", Type: TypeString, Flag: "--load-format", Default: "auto",
+		Doc: "How weights are read: auto, safetensors, fastsafetensors, dummy, …",
+	},
 	{Name: "max_model_len", Flag: "--max-model-len", Default: "the model's own"},
-	{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "--max-num-seqs", Default: "depends on the GPU", Doc: "Maximum sequences per batch; others wait."},
+	{
+		Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "--max-num-seqs", Default: "depends on the GPU",
+		Doc: "Maximum sequences per batch; others wait.",
+	},
 	{Name: "max_num_batched_tokens", Flag: "--max-num-batched-tokens", Default: "depends on the GPU"},
-	{Name: "gpu_memory_utilization", Type: TypeNumber, Max: 1, Flag: "--gpu-memory-utilization", Default: "0.9", Doc: "Share of the whole GPU memory for weights, activations and KV cache together."},
-	{Name: "kv_cache_memory_bytes", Type: TypeNumber, Whole: true, Flag: "--kv-cache-memory-bytes", Default: "the remaining memory", Doc: "Size of the KV cache, in bytes; overrides gpu_memory_utilization."},
+	{
+		Name: "gpu_memory_utilization", Type: TypeNumber, Max: 1, Flag: "--gpu-memory-utilization", Default: "0.9",
+		Doc: "Share of the whole GPU memory for weights, activations and KV cache together.",
+	},
+	{
+		Name: "kv_cache_memory_bytes", Type: TypeNumber, Whole: true, Flag: "--kv-cache-memory-bytes",
+		Default: "the remaining memory", Doc: "Size of the KV cache, in bytes; overrides gpu_memory_utilization.",
+	},
 	{Name: "block_size", Flag: "--block-size", Default: "the back end's"},
 	{Name: "tensor_parallel_size", Flag: "--tensor-parallel-size", Default: "1"},
 	{Name: "pipeline_parallel_size", Flag: "--pipeline-parallel-size", Default: "1"},
-	{Name: "data_parallel_size", Type: TypeNumber, Whole: true, Flag: "--data-parallel-size", Default: "1", Doc: "Copies of the model."},
-	{Name: "enable_expert_parallel", Type: TypeBool, Flag: "--enable-expert-parallel", OffFlag: "--no-enable-expert-parallel", Default: "false", Doc: "Expert parallelism: whole experts per GPU instead of slices of each."},
-	{Name: "enforce_eager", Type: TypeBool, Flag: "--enforce-eager", OffFlag: "--no-enforce-eager", Default: "false", Doc: "Run without CUDA graphs and without torch.compile."},
-	{Name: "enable_prefix_caching", Flag: "--enable-prefix-caching", OffFlag: "--no-enable-prefix-caching", Default: "true"},
-	{Name: "enable_chunked_prefill", Flag: "--enable-chunked-prefill", OffFlag: "--no-enable-chunked-prefill", Default: "true"},
-	{Name: "async_scheduling", Flag: "--async-scheduling", OffFlag: "--no-async-scheduling", Default: "true since 0.14"},
-	{Name: "attention_backend", Type: TypeString, Flag: "--attention-backend", Default: "chosen by platform", Doc: "FLASH_ATTN, FLASHINFER, TRITON_ATTN, FLEX_ATTENTION, …"},
-	{Name: "attention_config", Type: TypeObject, Flag: "--attention-config", Default: "none", Doc: "Attention options, in vLLM's own names, as JSON."},
-	{Name: "moe_backend", Type: TypeString, Flag: "--moe-backend", Default: "auto", Doc: "Kernels of the experts: auto, marlin, triton, cutlass, flashinfer_trtllm, flashinfer_cutlass, …"},
-	{Name: "speculative", Type: TypeObject, Flag: "--speculative-config", Default: "none", Used: "drafted_tokens", UsedWith: "model", UsedHidden: true, Doc: "Speculative decoding: method, model, num_speculative_tokens and vLLM's other options, as JSON."},
-	{Name: "compilation_config", Type: TypeObject, Flag: "--compilation-config", Default: "by optimisation level", Doc: "torch.compile and CUDA graphs, in vLLM's own names, as JSON."},
-	{Name: "profiler_config", Type: TypeObject, Flag: "--profiler-config", Default: "none", Doc: "The profiler behind /start_profile, as JSON."},
+	{
+		Name: "data_parallel_size", Type: TypeNumber, Whole: true, Flag: "--data-parallel-size", Default: "1",
+		Doc: "Copies of the model.",
+	},
+	{
+		Name: "enable_expert_parallel", Type: TypeBool, Flag: "--enable-expert-parallel",
+		OffFlag: "--no-enable-expert-parallel", Default: "false",
+		Doc: "Expert parallelism: whole experts per GPU instead of slices of each.",
+	},
+	{
+		Name: "enforce_eager", Type: TypeBool, Flag: "--enforce-eager", OffFlag: "--no-enforce-eager", Default: "false",
+		Doc: "Run without CUDA graphs and without torch.compile.",
+	},
+	{
+		Name: "enable_prefix_caching", Flag: "--enable-prefix-caching", OffFlag: "--no-enable-prefix-caching",
+		Default: "true",
+	},
+	{
+		Name: "enable_chunked_prefill", Flag: "--enable-chunked-prefill", OffFlag: "--no-enable-chunked-prefill",
+		Default: "true",
+	},
+	{
+		Name: "async_scheduling", Flag: "--async-scheduling", OffFlag: "--no-async-scheduling",
+		Default: "true since 0.14",
+	},
+	{
+		Name: "attention_backend", Type: TypeString, Flag: "--attention-backend", Default: "chosen by platform",
+		Doc: "FLASH_ATTN, FLASHINFER, TRITON_ATTN, FLEX_ATTENTION, …",
+	},
+	{
+		Name: "attention_config", Type: TypeObject, Flag: "--attention-config", Default: "none",
+		Doc: "Attention options, in vLLM's own names, as JSON.",
+	},
+	{
+		Name: "moe_backend", Type: TypeString, Flag: "--moe-backend", Default: "auto",
+		Doc: "Kernels of the experts: auto, marlin, triton, cutlass, flashinfer_trtllm, flashinfer_cutlass, …",
+	},
+	{
+		Name: "speculative", Type: TypeObject, Flag: "--speculative-config", Default: "none", Used: "drafted_tokens",
+		UsedWith: "model", UsedHidden: true,
+		Doc: "Speculative decoding: method, model, num_speculative_tokens and vLLM's other options, as JSON.",
+	},
+	{
+		Name: "compilation_config", Type: TypeObject, Flag: "--compilation-config", Default: "by optimisation level",
+		Doc: "torch.compile and CUDA graphs, in vLLM's own names, as JSON.",
+	},
+	{
+		Name: "profiler_config", Type: TypeObject, Flag: "--profiler-config", Default: "none",
+		Doc: "The profiler behind /start_profile, as JSON.",
+	},
 	{Name: "hf_overrides", Flag: "--hf-overrides", Default: "none"},
-	{Name: "cpu_offload_gb", Type: TypeNumber, Flag: "--cpu-offload-gb", Default: "0", Doc: "Weights to keep in host memory, in GiB per GPU."},
+	{
+		Name: "cpu_offload_gb", Type: TypeNumber, Flag: "--cpu-offload-gb", Default: "0",
+		Doc: "Weights to keep in host memory, in GiB per GPU.",
+	},
 	{Name: "seed", Type: TypeNumber, Whole: true, Flag: "--seed", Default: "0", Doc: "Random seed of the engine."},
 	{Name: "trust_remote_code", Flag: "--trust-remote-code", OffFlag: "--no-trust-remote-code", Default: "false"},
 	{Name: "revision", Flag: "--revision", Default: "the newest"},
 	{Name: "tokenizer", Flag: "--tokenizer", Default: "the model's"},
-	{Name: "skip_tokenizer_init", Type: TypeBool, Flag: "--skip-tokenizer-init", OffFlag: "--no-skip-tokenizer-init", Default: "false", Doc: "Serve token IDs only."},
-	{Name: "generation_config", Type: TypeString, Flag: "--generation-config", Default: "auto: the model's sampling defaults", Doc: "vllm ignores the sampling defaults that come with the model."},
-	{Name: "max_logprobs", Type: TypeNumber, Whole: true, Flag: "--max-logprobs", Default: "20", Doc: "Maximum number of log-probabilities per request."},
-	{Name: "chat_template", Type: TypeString, Flag: "--chat-template", Default: "the model's", Doc: "File or text of another chat template."},
-	{Name: "enable_metrics", Type: TypeBool, On: &Effect{}, Off: &Effect{Flags: []string{"--disable-log-stats"}}, Default: "true", Doc: "Collect requests, tokens and cache usage for /metrics and the log."},
-	{Name: "report_cached_tokens", Flag: "--enable-prompt-tokens-details", OffFlag: "--no-enable-prompt-tokens-details", Default: "false"},
-	{Name: "dev_mode", Type: TypeBool, Env: "VLLM_SERVER_DEV_MODE", Default: "false", Doc: "Serve /server_info and /reset_prefix_cache."},
-	{Name: "count_nans", Type: TypeBool, Env: "VLLM_COMPUTE_NANS_IN_LOGITS", Default: "false", Doc: "Count answers with NaN in their logits as corrupted requests. Slightly slower."},
-	{Name: "log_level", Type: TypeString, Env: "VLLM_LOGGING_LEVEL", Default: "INFO", Choices: []string{"DEBUG", "INFO", "WARNING", "ERROR"}, Doc: "Log level. Above INFO most observations are missing."},
+	{
+		Name: "skip_tokenizer_init", Type: TypeBool, Flag: "--skip-tokenizer-init", OffFlag: "--no-skip-tokenizer-init",
+		Default: "false", Doc: "Serve token IDs only.",
+	},
+	{
+		Name: "generation_config", Type: TypeString, Flag: "--generation-config",
+		Default: "auto: the model's sampling defaults",
+		Doc:     "vllm ignores the sampling defaults that come with the model.",
+	},
+	{
+		Name: "max_logprobs", Type: TypeNumber, Whole: true, Flag: "--max-logprobs", Default: "20",
+		Doc: "Maximum number of log-probabilities per request.",
+	},
+	{
+		Name: "chat_template", Type: TypeString, Flag: "--chat-template", Default: "the model's",
+		Doc: "File or text of another chat template.",
+	},
+	{
+		Name: "enable_metrics", Type: TypeBool, On: &Effect{}, Off: &Effect{Flags: []string{"--disable-log-stats"}},
+		Default: "true", Doc: "Collect requests, tokens and cache usage for /metrics and the log.",
+	},
+	{
+		Name: "report_cached_tokens", Flag: "--enable-prompt-tokens-details",
+		OffFlag: "--no-enable-prompt-tokens-details",
+		Default: "false",
+	},
+	{
+		Name: "dev_mode", Type: TypeBool, Env: "VLLM_SERVER_DEV_MODE", Default: "false",
+		Doc: "Serve /server_info and /reset_prefix_cache.",
+	},
+	{
+		Name: "count_nans", Type: TypeBool, Env: "VLLM_COMPUTE_NANS_IN_LOGITS", Default: "false",
+		Doc: "Count answers with NaN in their logits as corrupted requests. Slightly slower.",
+	},
+	{Name: "log_level", Type: TypeString, Env: "VLLM_LOGGING_LEVEL", Default: "INFO", Choices: []string{
+		"DEBUG", "INFO",
+		"WARNING", "ERROR",
+	}, Doc: "Log level. Above INFO most observations are missing."},
 }
 
 // vllmConfig matches the start of the line in which vLLM prints its whole configuration.
@@ -167,8 +295,10 @@ var vllmObserve = []Pattern{
 			`Using (?P<value>[A-Z][A-Za-z ]*?) backend on V[01] engine`,
 		},
 		Words: map[string]string{
-			"Flash Attention": "FLASH_ATTN", "FlashInfer": "FLASHINFER", "Triton": "TRITON_ATTN", "FlexAttention": "FLEX_ATTENTION",
-			"Triton MLA": "TRITON_MLA", "FlashMLA": "FLASHMLA", "Cutlass MLA": "CUTLASS_MLA", "FlashInfer MLA": "FLASHINFER_MLA",
+			"Flash Attention": "FLASH_ATTN", "FlashInfer": "FLASHINFER", "Triton": "TRITON_ATTN",
+			"FlexAttention": "FLEX_ATTENTION",
+			"Triton MLA":    "TRITON_MLA", "FlashMLA": "FLASHMLA", "Cutlass MLA": "CUTLASS_MLA",
+			"FlashInfer MLA": "FLASHINFER_MLA",
 		},
 	},
 	{
@@ -183,45 +313,117 @@ var vllmObserve = []Pattern{
 		},
 		Words: map[string]string{"Marlin": "MARLIN", "Triton": "TRITON"},
 	},
-	{Name: "linear_kernel", Type: TypeString, Chosen: true, First: true, Doc: "Kernel of quantised linear layers.", Log: []string{`Using (?P<value>\w*LinearKernel) for `}},
+	{
+		Name: "linear_kernel", Type: TypeString, Chosen: true, First: true, Doc: "Kernel of quantised linear layers.",
+		Log: []string{`Using (?P<value>\w*LinearKernel) for `},
+	},
 	{
 		Name: "quantization", Type: TypeString, Doc: "Quantisation method of the weights.",
 		Log: []string{vllmConfig + `quantization=(?P<value>[\w.-]+)`}, Words: map[string]string{"None": "none"},
 	},
-	{Name: "dtype", Type: TypeString, Doc: "Type of weights and activations.", Log: []string{vllmConfig + `dtype=(?:torch\.)?(?P<value>\w+)`}},
-	{Name: "kv_cache_dtype", Type: TypeString, Doc: "Type of the KV cache.", Log: []string{vllmConfig + `kv_cache_dtype=(?P<value>\w+)`}},
+	{
+		Name: "dtype", Type: TypeString, Doc: "Type of weights and activations.",
+		Log: []string{vllmConfig + `dtype=(?:torch\.)?(?P<value>\w+)`},
+	},
+	{
+		Name: "kv_cache_dtype", Type: TypeString, Doc: "Type of the KV cache.",
+		Log: []string{vllmConfig + `kv_cache_dtype=(?P<value>\w+)`},
+	},
 	graphs(map[string]string{
-		"decode, FULL": "FULL_DECODE_ONLY", "mixed prefill-decode, PIECEWISE": "PIECEWISE", "mixed prefill-decode, FULL": "FULL",
-		"Skipping": "NONE",
+		"decode, FULL": "FULL_DECODE_ONLY", "mixed prefill-decode, PIECEWISE": "PIECEWISE",
+		"mixed prefill-decode, FULL": "FULL",
+		"Skipping":                   "NONE",
 	}, `Capturing CUDA graphs \((?P<value>[\w -]+, \w+)\)`, `(?P<value>Skipping) CUDA graph capture`),
 	{
 		// The first is what vLLM chose for what the attention back end cannot do, the last
 		// what versions before 0.11 print.
-		Name: "cuda_graphs", Type: TypeString, Doc: "Which CUDA graphs were requested, in a log without the lines of capturing.",
-		Log:   []string{`setting cudagraph_mode=(?P<value>[A-Z_]+)`, vllmConfig + `enforce_eager=(?P<value>True)`, vllmConfig + `compilation_config=.*'cudagraph_mode': <CUDAGraphMode\.(?P<value>[A-Z_]+)`, vllmConfig + `compilation_config=.*"full_cuda_graph":(?P<value>true|false)`},
+		Name: "cuda_graphs", Type: TypeString,
+		Doc: "Which CUDA graphs were requested, in a log without the lines of capturing.",
+		Log: []string{
+			`setting cudagraph_mode=(?P<value>[A-Z_]+)`, vllmConfig + `enforce_eager=(?P<value>True)`,
+			vllmConfig + `compilation_config=.*'cudagraph_mode': <CUDAGraphMode\.(?P<value>[A-Z_]+)`,
+			vllmConfig + `compilation_config=.*"full_cuda_graph":(?P<value>true|false)`,
+		},
 		Words: map[string]string{"True": "NONE", "true": "FULL", "false": "PIECEWISE"},
 	},
 	{
 		Name: "prefix_caching", Type: TypeBool, Doc: "Whether prefixes are cached.",
-		Log: []string{vllmConfig + `enable_prefix_caching=(?P<value>True|False)`}, Words: map[string]string{"True": "true", "False": "false"},
+		Log:   []string{vllmConfig + `enable_prefix_caching=(?P<value>True|False)`},
+		Words: map[string]string{"True": "true", "False": "false"},
 	},
 	{
 		Name: "speculative", Type: TypeString, Doc: "Method of speculative decoding.",
-		Log: []string{vllmConfig + `speculative_config=(?:SpeculativeConfig\(method=')?(?P<value>\w+)`}, Words: map[string]string{"None": "none"},
+		Log:   []string{vllmConfig + `speculative_config=(?:SpeculativeConfig\(method=')?(?P<value>\w+)`},
+		Words: map[string]string{"None": "none"},
 	},
-	{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Log: []string{`(?:GPU|CPU) KV cache size: (?P<value>[\d,]+) tokens`}},
-	{Name: "kv_memory_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB, Doc: "Memory of the KV cache.", Log: []string{`Available KV cache memory: (?P<value>[\d.]+) GiB`}},
-	{Name: "weights_gb", Type: TypeNumber, Consequence: true, First: true, Unit: "GB", Scale: gibToGB, Doc: "GPU memory of the weights.", Log: []string{`Model loading took (?P<value>[\d.]+) Gi?B`, `Loading model weights took (?P<value>[\d.]+) GB`}},
-	{Name: "model_load_s", Type: TypeNumber, Consequence: true, First: true, Unit: "s", Doc: "Time to load the weights.", Log: []string{`Model loading took [\d.]+ Gi?B(?: memory)? and (?P<value>[\d.]+) s`}},
-	{Name: "compile_s", Type: TypeNumber, Consequence: true, First: true, Unit: "s", Doc: "Time of torch.compile.", Log: []string{`torch\.compile (?:takes|took) (?P<value>[\d.]+) s in total`}},
-	{Name: "jit_compilations", Type: TypeCount, Consequence: true, Doc: "Kernels compiled during inference, since 0.25.", Log: []string{`kernel JIT compilation during inference`}},
-	{Name: "graph_memory_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB, Doc: "GPU memory of CUDA graphs.", Log: []string{`Graph capturing finished in \d+ secs?, took (?P<value>-?[\d.]+) GiB`}},
-	{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence served.", Path: "/v1/models", JQ: ".data[0].max_model_len"},
-	{Name: "max_num_batched_tokens", Type: TypeNumber, Unit: "tokens", Doc: "Maximum tokens per step.", Log: []string{`Chunked prefill is enabled with max_num_batched_tokens=(?P<value>\d+)`}},
-	{Name: "drafted_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Drafted tokens of all requests.", Metric: []string{"vllm:spec_decode_num_draft_tokens_total"}},
-	{Name: "acceptance_length", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Mean accepted length of speculative decoding, as last logged.", Log: []string{`SpecDecoding metrics: Mean acceptance length: (?P<value>[\d.]+)`}},
-	{Name: "fp4_fallback", Type: TypeCount, Chosen: true, Doc: "Times that FP4 weights fell back to weight-only kernels for lack of hardware support.", Log: []string{`does not have native support for FP4 computation`}},
-	{Name: "autotuned", Type: TypeCount, Consequence: true, Doc: "Times that FlashInfer's autotuner ran.", Log: []string{`\[Autotuner\]: Autotuning process ends`}},
-	{Name: "preemptions", Type: TypeNumber, Consequence: true, Doc: "Preempted sequences (KV cache freed for others).", Metric: vllmMetrics.Names["preemptions"]},
-	{Name: "corrupted_requests", Type: TypeNumber, Consequence: true, Doc: "Requests with NaN in their logits, if count_nans is on.", Metric: vllmMetrics.Names["corrupted_requests"]},
+	{
+		Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens",
+		Doc: "Tokens that the KV cache holds.", Log: []string{`(?:GPU|CPU) KV cache size: (?P<value>[\d,]+) tokens`},
+	},
+	{
+		Name: "kv_memory_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB,
+		Doc: "Memory of the KV cache.", Log: []string{`Available KV cache memory: (?P<value>[\d.]+) GiB`},
+	},
+	{
+		Name: "weights_gb", Type: TypeNumber, Consequence: true, First: true, Unit: "GB", Scale: gibToGB,
+		Doc: "GPU memory of the weights.", Log: []string{
+			`Model loading took (?P<value>[\d.]+) Gi?B`,
+			`Loading model weights took (?P<value>[\d.]+) GB`,
+		},
+	},
+	{
+		Name: "model_load_s", Type: TypeNumber, Consequence: true, First: true, Unit: "s",
+		Doc: "Time to load the weights.",
+		Log: []string{`Model loading took [\d.]+ Gi?B(?: memory)? and (?P<value>[\d.]+) s`},
+	},
+	{
+		Name: "compile_s", Type: TypeNumber, Consequence: true, First: true, Unit: "s", Doc: "Time of torch.compile.",
+		Log: []string{`torch\.compile (?:takes|took) (?P<value>[\d.]+) s in total`},
+	},
+	{
+		Name: "jit_compilations", Type: TypeCount, Consequence: true,
+		Doc: "Kernels compiled during inference, since 0.25.",
+		Log: []string{`kernel JIT compilation during inference`},
+	},
+	{
+		Name: "graph_memory_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB,
+		Doc: "GPU memory of CUDA graphs.",
+		Log: []string{`Graph capturing finished in \d+ secs?, took (?P<value>-?[\d.]+) GiB`},
+	},
+	{
+		Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence served.", Path: "/v1/models",
+		JQ: ".data[0].max_model_len",
+	},
+	{
+		Name: "max_num_batched_tokens", Type: TypeNumber, Unit: "tokens", Doc: "Maximum tokens per step.",
+		Log: []string{`Chunked prefill is enabled with max_num_batched_tokens=(?P<value>\d+)`},
+	},
+	{
+		Name: "drafted_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens",
+		Doc: "Drafted tokens of all requests.", Metric: []string{"vllm:spec_decode_num_draft_tokens_total"},
+	},
+	{
+		Name: "acceptance_length", Type: TypeNumber, Consequence: true, Unit: "tokens",
+		Doc: "Mean accepted length of speculative decoding, as last logged.",
+		Log: []string{`SpecDecoding metrics: Mean acceptance length: (?P<value>[\d.]+)`},
+	},
+	{
+		Name: "fp4_fallback", Type: TypeCount, Chosen: true,
+		Doc: "Times that FP4 weights fell back to weight-only kernels for lack of hardware support.",
+		Log: []string{`does not have native support for FP4 computation`},
+	},
+	{
+		Name: "autotuned", Type: TypeCount, Consequence: true, Doc: "Times that FlashInfer's autotuner ran.",
+		Log: []string{`\[Autotuner\]: Autotuning process ends`},
+	},
+	{
+		Name: "preemptions", Type: TypeNumber, Consequence: true,
+		Doc:    "Preempted sequences (KV cache freed for others).",
+		Metric: vllmMetrics.Names["preemptions"],
+	},
+	{
+		Name: "corrupted_requests", Type: TypeNumber, Consequence: true,
+		Doc:    "Requests with NaN in their logits, if count_nans is on.",
+		Metric: vllmMetrics.Names["corrupted_requests"],
+	},
 }

@@ -55,9 +55,15 @@ func TestParameters(t *testing.T) {
 		// 30.5B and 3.3B.
 		"Qwen3-30B-A3B": {qwen30B + "}", 30_220_746_752, 3_041_656_832, 6_083_313_664, 98_304_000},
 		// Its model card: 116.83B and 5.13B. 18 of 36 layers see 128 tokens only.
-		"gpt-oss-120b": {gptOSS120B, 116_209_704_960, 5_131_100_160, 2*1_547_919_360 + 3_583_180_800*4.25/8, 36_864*1000 + 36_864*128},
+		"gpt-oss-120b": {
+			gptOSS120B, 116_209_704_960, 5_131_100_160, 2*1_547_919_360 + 3_583_180_800*4.25/8,
+			36_864*1000 + 36_864*128,
+		},
 		// 20.91B and 3.61B.
-		"gpt-oss-20b": {gptOSS20B, 20_328_652_800, 3_607_142_400, 2*1_218_355_200 + 2_388_787_200*4.25/8, 24_576*1000 + 24_576*128},
+		"gpt-oss-20b": {
+			gptOSS20B, 20_328_652_800, 3_607_142_400, 2*1_218_355_200 + 2_388_787_200*4.25/8,
+			24_576*1000 + 24_576*128,
+		},
 		// 671B and 37B; 70,272 bytes of cache per token. All but the output projection
 		// has 8 bits here: the config does not say that routers have 16.
 		"DeepSeek-V3": {deepSeekV3, 670_098_718_720, 36_624_596_992, 36_624_596_992 + 926_679_040, 70_272_000},
@@ -70,7 +76,8 @@ func TestParameters(t *testing.T) {
 		token := every.and(m.Expert.times(float64(m.Used)))
 		active, step := token.Params, token.Bytes
 		if all != c.all || active != c.active || math.Abs(step-c.step) > 1 || cacheOf(m) != c.cache {
-			t.Errorf("%s: %.0f parameters, %.0f of a token in %.0f bytes, %.0f bytes of cache; want %.0f, %.0f, %.0f, %.0f",
+			t.Errorf(
+				"%s: %.0f parameters, %.0f of a token in %.0f bytes, %.0f bytes of cache; want %.0f, %.0f, %.0f, %.0f",
 				name, all, active, step, cacheOf(m), c.all, c.active, c.step, c.cache)
 		}
 	}
@@ -97,11 +104,23 @@ func TestFormats(t *testing.T) {
 		{`{"quant_method": "gptq", "bits": 8, "group_size": -1}`, 8, 8, 16},
 		{`{"quant_method": "gptq", "bits": 4, "group_size": 128, "dynamic": {"-:x": {}}}`, 0, 0, 0},
 		{`{"quant_method": "mxfp4"}`, 16, 4.25, 16},
-		{`{"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": ["lm_head", "model.layers.0.self_attn*"]}`, 16, 4.5, 16},
-		{`{"quant_method": "compressed-tensors", "ignore": ["lm_head", "re:.*self_attn.*"], "config_groups": {"group_0": {"targets": ["Linear"], "weights": {"num_bits": 4, "type": "int", "group_size": 128}}}}`, 16, 4.125, 16},
-		{`{"quant_method": "compressed-tensors", "config_groups": {"group_0": {"targets": ["Linear"], "weights": {"num_bits": 4, "type": "float", "group_size": 16}}}}`, 4.5, 4.5, 4.5},
-		{`{"quant_method": "compressed-tensors", "config_groups": {"a": {"targets": ["Linear"], "weights": {"num_bits": 8}}, "b": {"targets": ["re:x"], "weights": {"num_bits": 4}}}}`, 0, 0, 0},
-		{`{"quant_method": "compressed-tensors", "ignore": ["re:("], "config_groups": {"a": {"targets": ["Linear"], "weights": {"num_bits": 8}}}}`, 0, 0, 0},
+		{
+			`{"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": ["lm_head", "model.layers.0.self_attn*"]}`,
+			16,
+			4.5, 16,
+		},
+		{
+			`{"quant_method": "compressed-tensors", "ignore": ["lm_head", "re:.*self_attn.*"], "config_groups": {"group_0": {"targets": ["Linear"], "weights": {"num_bits": 4, "type": "int", "group_size": 128}}}}`, 16, 4.125, 16,
+		},
+		{
+			`{"quant_method": "compressed-tensors", "config_groups": {"group_0": {"targets": ["Linear"], "weights": {"num_bits": 4, "type": "float", "group_size": 16}}}}`, 4.5, 4.5, 4.5,
+		},
+		{
+			`{"quant_method": "compressed-tensors", "config_groups": {"a": {"targets": ["Linear"], "weights": {"num_bits": 8}}, "b": {"targets": ["re:x"], "weights": {"num_bits": 4}}}}`, 0, 0, 0,
+		},
+		{
+			`{"quant_method": "compressed-tensors", "ignore": ["re:("], "config_groups": {"a": {"targets": ["Linear"], "weights": {"num_bits": 8}}}}`, 0, 0, 0,
+		},
 		{`{"quant_method": "bitsandbytes", "load_in_4bit": true}`, 4, 4, 16},
 		{`{"quant_method": "exl3", "bits": 2.5}`, 0, 0, 0},
 		{`{"quant_method": "quip"}`, 0, 0, 0},
@@ -114,7 +133,8 @@ func TestFormats(t *testing.T) {
 			}
 			continue
 		}
-		attention, expert, head := f.of("model.layers.0.self_attn.q_proj"), f.of("model.layers.0.mlp.experts.0.gate_proj"), f.of("lm_head")
+		attention, expert, head := f.of("model.layers.0.self_attn.q_proj"),
+			f.of("model.layers.0.mlp.experts.0.gate_proj"), f.of("lm_head")
 		if err != nil || attention != c.attention || expert != c.expert || head != c.head {
 			t.Errorf("%s: %v, %v and %v bits, %v", c.quantised, attention, expert, head, err)
 		}
@@ -127,7 +147,8 @@ func TestUnknown(t *testing.T) {
 		``, `{}`, `null`, `{"model_type": "mamba"}`, `{"model_type": "llama"}`,
 		`{"model_type": "llama", "hidden_size": 99999999999, "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 1, "vocab_size": 1}`,
 		`{"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 9000000, "num_attention_heads": 32, "intermediate_size": 1, "vocab_size": 1}`,
-		`{"model_type": "gpt_oss", "num_hidden_layers": 24, "num_local_experts": 2, ` + gptOSS + `}`, // fewer than a token uses
+		// fewer than a token uses
+		`{"model_type": "gpt_oss", "num_hidden_layers": 24, "num_local_experts": 2, ` + gptOSS + `}`,
 		qwen30B + `, "quantization_config": {"quant_method": "quip"}}`,
 	} {
 		if m, err := Read([]byte(text)); err == nil {
@@ -185,7 +206,8 @@ func TestLimit(t *testing.T) {
 	near(t, "the least of it", many.LeastGB, oss.LeastGB)
 
 	// Weights that fit into caches are not bound by memory.
-	tiny := read(t, `{"model_type": "llama", "hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 512, "vocab_size": 1024}`)
+	tiny := read(t,
+		`{"model_type": "llama", "hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 512, "vocab_size": 1024}`)
 	if l := tiny.Limit(on("NVIDIA H200"), 1, 0); l.LeastGB != 0 || l.MostSteps() != 0 {
 		t.Errorf("a model of 5 MB is bound to %v steps", l.MostSteps())
 	}
@@ -309,7 +331,8 @@ func TestOneCalculation(t *testing.T) {
 			}
 		}
 	}
-	if seconds, waits := (Machine{}).Least(Work{Bytes: 1, FLOPs: 1, Bits: whole}); seconds != 0 || waits != "" || math.IsNaN(seconds) {
+	if seconds, waits := (Machine{}).Least(Work{Bytes: 1, FLOPs: 1, Bits: whole}); seconds != 0 || waits != "" ||
+		math.IsNaN(seconds) {
 		t.Errorf("no machine takes %v s, by %q", seconds, waits)
 	}
 }

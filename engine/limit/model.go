@@ -140,12 +140,14 @@ func Read(text []byte) (*Model, error) {
 		c.ExpertInner = c.Inner
 	}
 	needed := map[string]int{
-		"hidden_size": c.Hidden, "num_hidden_layers": c.Layers, "num_attention_heads": c.Heads, "num_key_value_heads": c.KVHeads,
-		"head_dim": c.HeadDim, "intermediate_size": c.Inner, "vocab_size": c.Vocabulary,
+		"hidden_size": c.Hidden, "num_hidden_layers": c.Layers, "num_attention_heads": c.Heads,
+		"num_key_value_heads": c.KVHeads,
+		"head_dim":            c.HeadDim, "intermediate_size": c.Inner, "vocab_size": c.Vocabulary,
 	}
 	if family.router != "" {
 		m.Experts = max(c.LocalExperts, c.NumExperts, c.RoutedExperts) // each has one of them
-		needed["the number of experts"], needed["num_experts_per_tok"], needed["moe_intermediate_size"] = m.Experts, c.Used, c.ExpertInner
+		needed["the number of experts"], needed["num_experts_per_tok"], needed["moe_intermediate_size"] = m.Experts,
+			c.Used, c.ExpertInner
 	}
 	if family.latent {
 		needed["q_lora_rank"], needed["kv_lora_rank"], needed["qk_nope_head_dim"] = c.QueryRank, c.KVRank, c.NoPE
@@ -156,7 +158,8 @@ func Read(text []byte) (*Model, error) {
 			return nil, fmt.Errorf("config.json: %s is %d", name, n)
 		}
 	}
-	if family.router != "" && c.Used > m.Experts || c.SharedExperts < 0 || c.SharedExperts > maxDimension || c.Window < 0 {
+	if family.router != "" && c.Used > m.Experts || c.SharedExperts < 0 || c.SharedExperts > maxDimension ||
+		c.Window < 0 {
 		return nil, errors.New("config.json: num_experts_per_tok, n_shared_experts or sliding_window is out of bounds")
 	}
 	format, err := formatOf(c.Quantised)

@@ -11,13 +11,16 @@ func TestLateness(t *testing.T) {
 	var samples []measure.Sample
 	for i := range 200 {
 		due := time.Duration(i) * time.Second
-		samples = append(samples, measure.Sample{OpenLoop: true, Due: due, Start: due + time.Duration(i)*100*time.Microsecond})
+		samples = append(samples,
+			measure.Sample{OpenLoop: true, Due: due, Start: due + time.Duration(i)*100*time.Microsecond})
 	}
 	samples = append(samples,
-		measure.Sample{OpenLoop: true, Warmup: true, Start: time.Hour}, measure.Sample{OpenLoop: true, Context: true, Start: time.Hour},
+		measure.Sample{OpenLoop: true, Warmup: true, Start: time.Hour},
+		measure.Sample{OpenLoop: true, Context: true, Start: time.Hour},
 		measure.Sample{Start: time.Hour})
 	samples[199].Err = "broken" // it was late nevertheless
-	if l := Lag(samples, 10*time.Millisecond); l.Of != 200 || l.Over != 99 || !l.Late || l.Max != 19900*time.Microsecond || l.P99 < 19700*time.Microsecond || l.P99 > 19900*time.Microsecond {
+	if l := Lag(samples, 10*time.Millisecond); l.Of != 200 || l.Over != 99 || !l.Late ||
+		l.Max != 19900*time.Microsecond || l.P99 < 19700*time.Microsecond || l.P99 > 19900*time.Microsecond {
 		t.Errorf("%+v", l)
 	}
 	if l := Lag(samples, 20*time.Millisecond); l.Late || l.Over != 0 {
@@ -40,18 +43,23 @@ func TestLateness(t *testing.T) {
 
 func TestFindings(t *testing.T) {
 	s := func(prompt, output, cached int) measure.Sample {
-		return measure.Sample{PromptTokens: prompt, OutputTokens: output, CachedTokens: cached, RequestedOutput: 32, RequestedPrompt: 100}
+		return measure.Sample{
+			PromptTokens: prompt, OutputTokens: output, CachedTokens: cached, RequestedOutput: 32,
+			RequestedPrompt: 100,
+		}
 	}
 	warm, failed := s(1, 1, 1), s(1, 1, 1)
 	warm.Warmup, failed.Err = true, "stalled"
 	samples := []measure.Sample{warm, failed, s(100, 32, 0), s(100, 30, 25), s(90, 33, -1), s(-1, -1, 50)}
-	if got, want := contaminated(samples, 0, 0), (CacheUse{Requests: 2, Of: 4, Unknown: 1, Tokens: 75, Worst: 1}); got != want {
+	if got, want := contaminated(samples, 0, 0),
+		(CacheUse{Requests: 2, Of: 4, Unknown: 1, Tokens: 75, Worst: 1}); got != want {
 		t.Errorf("contaminated %+v, want %+v", got, want)
 	}
 	if got := contaminated(samples[:4], 0, 0); got.Worst != 0.25 {
 		t.Errorf("worst share %v, want 0.25", got.Worst)
 	}
-	if got, want := Deviating(samples), (Deviation{Requests: 1, Of: 4, Far: 1, Unknown: 1, Least: 90, Most: 100}); got != want {
+	if got, want := Deviating(samples),
+		(Deviation{Requests: 1, Of: 4, Far: 1, Unknown: 1, Least: 90, Most: 100}); got != want {
 		t.Errorf("deviating %+v, want %+v", got, want)
 	}
 }
@@ -60,13 +68,19 @@ func TestFindings(t *testing.T) {
 func TestExpectedInCache(t *testing.T) {
 	// A template of 8 tokens, a system prompt of 20, a context of 100 with it, a prompt of 30.
 	one := func(index, cached int) measure.Sample {
-		return measure.Sample{Workload: "chat", Index: index, PromptTokens: 138, ContextTokens: 100, RequestedPrompt: 38, CachedTokens: cached}
+		return measure.Sample{
+			Workload: "chat", Index: index, PromptTokens: 138, ContextTokens: 100,
+			RequestedPrompt: 38, CachedTokens: cached,
+		}
 	}
 	context := func(index int) measure.Sample {
 		return measure.Sample{Workload: "chat", Index: index, Context: true, CachedTokens: 64, PromptTokens: 108}
 	}
 	later := func(cached int) measure.Sample {
-		return measure.Sample{Workload: "chat", Turn: 1, PromptTokens: 300, ContextTokens: 270, RequestedPrompt: 30, CachedTokens: cached}
+		return measure.Sample{
+			Workload: "chat", Turn: 1, PromptTokens: 300, ContextTokens: 270, RequestedPrompt: 30,
+			CachedTokens: cached,
+		}
 	}
 	for _, tt := range []struct {
 		name            string
@@ -74,13 +88,43 @@ func TestExpectedInCache(t *testing.T) {
 		cached, missing CacheUse
 	}{
 		{"a context that was cached", []measure.Sample{context(0), one(0, 108)}, CacheUse{Of: 1}, CacheUse{Of: 1}},
-		{"and was not found", []measure.Sample{context(0), one(0, 25)}, CacheUse{Of: 1}, CacheUse{Of: 1, Requests: 1, Tokens: 75, Worst: 0.75}},
-		{"and of which nothing is known", []measure.Sample{context(0), one(0, -1)}, CacheUse{Of: 1, Unknown: 1}, CacheUse{Of: 1, Unknown: 1}},
-		{"the prompt too", []measure.Sample{context(0), one(0, 123)}, CacheUse{Of: 1, Requests: 1, Tokens: 15, Worst: 0.5}, CacheUse{Of: 1}},
+		{
+			"and was not found",
+			[]measure.Sample{context(0), one(0, 25)},
+			CacheUse{Of: 1},
+			CacheUse{Of: 1, Requests: 1, Tokens: 75, Worst: 0.75},
+		},
+		{
+			"and of which nothing is known",
+			[]measure.Sample{context(0), one(0, -1)},
+			CacheUse{Of: 1, Unknown: 1},
+			CacheUse{Of: 1, Unknown: 1},
+		},
+		{
+			"the prompt too",
+			[]measure.Sample{context(0), one(0, 123)},
+			CacheUse{Of: 1, Requests: 1, Tokens: 15, Worst: 0.5},
+			CacheUse{Of: 1},
+		},
 		{"the system prompt that all share", []measure.Sample{one(0, 28)}, CacheUse{Of: 1}, CacheUse{}},
-		{"a context of another request", []measure.Sample{context(1), one(0, 128)}, CacheUse{Of: 1, Requests: 1, Tokens: 100, Worst: 100. / 110}, CacheUse{}},
-		{"a later turn", []measure.Sample{later(256)}, CacheUse{Of: 1}, CacheUse{Of: 1, Requests: 1, Tokens: 14, Worst: 14. / 270}},
-		{"a later turn as a whole", []measure.Sample{later(300)}, CacheUse{Of: 1, Requests: 1, Tokens: 22, Worst: 1}, CacheUse{Of: 1}},
+		{
+			"a context of another request",
+			[]measure.Sample{context(1), one(0, 128)},
+			CacheUse{Of: 1, Requests: 1, Tokens: 100, Worst: 100. / 110},
+			CacheUse{},
+		},
+		{
+			"a later turn",
+			[]measure.Sample{later(256)},
+			CacheUse{Of: 1},
+			CacheUse{Of: 1, Requests: 1, Tokens: 14, Worst: 14. / 270},
+		},
+		{
+			"a later turn as a whole",
+			[]measure.Sample{later(300)},
+			CacheUse{Of: 1, Requests: 1, Tokens: 22, Worst: 1},
+			CacheUse{Of: 1},
+		},
 	} {
 		if cached, missing := Caching(tt.samples, 8, 20); cached != tt.cached || missing != tt.missing {
 			t.Errorf("%s: %+v, want %+v; recomputed %+v, want %+v", tt.name, cached, tt.cached, missing, tt.missing)
@@ -97,7 +141,8 @@ func answerAt(kind measure.Kind, at ...float64) measure.Sample {
 	for _, ms := range at {
 		s.Events = append(s.Events, measure.Event{Kind: kind, At: time.Duration(ms * float64(time.Millisecond))})
 	}
-	s.Events = append(s.Events, measure.Event{Kind: measure.KindUsage, At: time.Hour}, measure.Event{Kind: measure.KindDone, At: time.Hour})
+	s.Events = append(s.Events, measure.Event{Kind: measure.KindUsage, At: time.Hour},
+		measure.Event{Kind: measure.KindDone, At: time.Hour})
 	return s
 }
 
@@ -117,13 +162,25 @@ func TestHeldBack(t *testing.T) {
 		sample measure.Sample
 		want   Buffered
 	}{
-		"one piece":           {answerAt(measure.KindText, whole...), Buffered{Requests: 1, Of: 1, Longest: 200 * time.Millisecond}},
-		"reasoning":           {answerAt(measure.KindReasoning, whole...), Buffered{Requests: 1, Of: 1, Longest: 200 * time.Millisecond}},
-		"most of it":          {answerAt(measure.KindText, starved...), Buffered{Requests: 1, Of: 1, Longest: 173 * time.Millisecond}},
-		"too few to say":      {answerAt(measure.KindText, whole[:7]...), Buffered{}},
-		"a stream":            {answerAt(measure.KindText, 200, 201, 202, 203, 204, 205, 206, 207), Buffered{Of: 1}},
-		"half of it":          {answerAt(measure.KindText, 200, 200, 200, 200, 204, 205, 206, 207), Buffered{Of: 1}},
-		"a step of many":      {answerAt(measure.KindText, 200, 210, 210, 210, 210, 210, 210, 210, 210, 210), Buffered{Of: 1}},
+		"one piece": {
+			answerAt(measure.KindText, whole...),
+			Buffered{Requests: 1, Of: 1, Longest: 200 * time.Millisecond},
+		},
+		"reasoning": {
+			answerAt(measure.KindReasoning, whole...),
+			Buffered{Requests: 1, Of: 1, Longest: 200 * time.Millisecond},
+		},
+		"most of it": {
+			answerAt(measure.KindText, starved...),
+			Buffered{Requests: 1, Of: 1, Longest: 173 * time.Millisecond},
+		},
+		"too few to say": {answerAt(measure.KindText, whole[:7]...), Buffered{}},
+		"a stream":       {answerAt(measure.KindText, 200, 201, 202, 203, 204, 205, 206, 207), Buffered{Of: 1}},
+		"half of it":     {answerAt(measure.KindText, 200, 200, 200, 200, 204, 205, 206, 207), Buffered{Of: 1}},
+		"a step of many": {
+			answerAt(measure.KindText, 200, 210, 210, 210, 210, 210, 210, 210, 210, 210),
+			Buffered{Of: 1},
+		},
 		"at once but at once": {answerAt(measure.KindText, 9, 9, 9, 9, 9, 9, 9, 9), Buffered{Of: 1}},
 	} {
 		if got := FindBuffered([]measure.Sample{c.sample}, 10*time.Millisecond); got != c.want {
@@ -139,7 +196,8 @@ func TestHeldBack(t *testing.T) {
 			t.Errorf("read %v late: %+v, want %+v", late, FindBuffered([]measure.Sample{s}, 10*time.Millisecond), want)
 		}
 	}
-	warm, failed, context := answerAt(measure.KindText, whole...), answerAt(measure.KindText, whole...), answerAt(measure.KindText, whole...)
+	warm, failed, context := answerAt(measure.KindText, whole...), answerAt(measure.KindText, whole...),
+		answerAt(measure.KindText, whole...)
 	warm.Warmup, failed.Err, context.Context = true, "stalled", true
 	if got := FindBuffered([]measure.Sample{warm, failed, context}, 0); got != (Buffered{}) {
 		t.Errorf("what is not measured counts: %+v", got)
@@ -150,10 +208,12 @@ func TestHeldBack(t *testing.T) {
 	for i := range quick {
 		quick[i], slow[i] = 20+0.4*float64(i), 200+4*float64(i)
 	}
-	if got := FindBuffered([]measure.Sample{answerAt(measure.KindText, quick...), answerAt(measure.KindText, whole...)}, 10*time.Millisecond); got != (Buffered{Of: 2}) {
+	if got := FindBuffered([]measure.Sample{answerAt(measure.KindText, quick...), answerAt(measure.KindText, whole...)},
+		10*time.Millisecond); got != (Buffered{Of: 2}) {
 		t.Errorf("quick answers that were read at once: %+v", got)
 	}
-	if got := FindBuffered([]measure.Sample{answerAt(measure.KindText, slow...), answerAt(measure.KindText, whole...)}, 10*time.Millisecond); got != (Buffered{Requests: 1, Of: 2, Longest: 200 * time.Millisecond}) {
+	if got := FindBuffered([]measure.Sample{answerAt(measure.KindText, slow...), answerAt(measure.KindText, whole...)},
+		10*time.Millisecond); got != (Buffered{Requests: 1, Of: 2, Longest: 200 * time.Millisecond}) {
 		t.Errorf("slow answers that came in one piece: %+v", got)
 	}
 }

@@ -170,7 +170,8 @@ const (
 func (p Pace) check() error {
 	switch {
 	case p.Concurrency < 0 || p.MaxConcurrency < 0 || p.Duration < 0:
-		return fmt.Errorf("concurrency %d, max_concurrency %d, duration %v: must not be negative", p.Concurrency, p.MaxConcurrency, p.Duration)
+		return fmt.Errorf("concurrency %d, max_concurrency %d, duration %v: must not be negative", p.Concurrency,
+			p.MaxConcurrency, p.Duration)
 	case !p.Open() && p.Rate != 0:
 		return fmt.Errorf("a rate of %v requests per second needs an arrival: constant or poisson", p.Rate)
 	case !p.Open():
@@ -200,7 +201,8 @@ func (p Pace) arrivals(n int) (at []time.Duration, err error) {
 		}
 		seconds := passed / p.Rate
 		if !(seconds < maxSchedule.Seconds()) {
-			return nil, fmt.Errorf("request %d of %d would be due after more than %v: raise the rate, or send fewer", i, n, maxSchedule)
+			return nil, fmt.Errorf("request %d of %d would be due after more than %v: raise the rate, or send fewer",
+				i, n, maxSchedule)
 		}
 		// Whole microseconds: finer than any engine, and identical wherever the last bits
 		// of floating point differ.

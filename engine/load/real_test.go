@@ -25,7 +25,9 @@ func embed(t *testing.T, switches map[string]string, flags ...string) *openai.Cl
 	log, write := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := embedded.Serve(ctx, append([]string{"--port", "0"}, flags...), func(name string) string { return switches[name] }, io.Discard, write)
+		err := embedded.Serve(ctx, append([]string{"--port", "0"}, flags...), func(name string) string {
+			return switches[name]
+		}, io.Discard, write)
 		write.CloseWithError(io.EOF)
 		ended <- err
 	}()
@@ -57,7 +59,10 @@ func proseOf(i, n int) string {
 }
 
 func realPlan(n, tokens int) Plan {
-	p := Plan{Cell: "chat", Zero: time.Now(), Request: openai.Request{MaxTokens: tokens, IgnoreEOS: true, Timeouts: openai.Timeouts{Total: time.Minute}}}
+	p := Plan{
+		Cell: "chat", Zero: time.Now(),
+		Request: openai.Request{MaxTokens: tokens, IgnoreEOS: true, Timeouts: openai.Timeouts{Total: time.Minute}},
+	}
 	for i := range n {
 		p.Prompts.Measured = append(p.Prompts.Measured, prompt.Prompt{Text: proseOf(i, 2), Tokens: 40})
 	}
@@ -66,7 +71,8 @@ func realPlan(n, tokens int) Plan {
 
 // Retries, cached contexts and conversations against an engine that has them.
 func TestRealConversations(t *testing.T) {
-	client := embed(t, map[string]string{"MXFLOW_EMBEDDED_PREFIX_CACHE": "on", "MXFLOW_EMBEDDED_FAULT": "retry_after:3"})
+	client := embed(t,
+		map[string]string{"MXFLOW_EMBEDDED_PREFIX_CACHE": "on", "MXFLOW_EMBEDDED_FAULT": "retry_after:3"})
 	p := realPlan(3, 8)
 	p.Request.API, p.CacheContext, p.Retries, p.Pace.Concurrency = openai.Chat, true, 3, 2
 	for i := range p.Prompts.Measured {

@@ -30,14 +30,22 @@ func TestClosedLoop(t *testing.T) {
 	}{
 		{"one at a time", func(*Plan) {}, nil, "w0@0s w1@1s m0@2s m1@3s m2@4s"},
 		{"two", func(p *Plan) { p.Pace.Concurrency = 2 }, nil, "w0@0s w1@1s m0@2s m1@2s m2@3s"},
-		{"two on a warm engine", func(p *Plan) { p.Pace.Concurrency, p.Fresh = 2, false }, nil, "w0@0s w1@0s m0@1s m1@1s m2@2s"},
+		{"two on a warm engine", func(p *Plan) {
+			p.Pace.Concurrency, p.Fresh = 2, false
+		}, nil, "w0@0s w1@0s m0@1s m1@1s m2@2s"},
 		{"a slow one keeps its place", func(p *Plan) {
 			p.Pace.Concurrency, p.Prompts.Warmup, p.Fresh = 2, nil, false
 		}, map[string]time.Duration{"m0": 5 * second}, "m0@0s m1@0s m2@1s"},
-		{"more places than requests", func(p *Plan) { p.Pace.Concurrency, p.Fresh = 100, false }, nil, "w0@0s w1@0s m0@1s m1@1s m2@1s"},
-		{"fresh without warm-up", func(p *Plan) { p.Pace.Concurrency, p.Prompts.Warmup = 3, nil }, nil, "m0@0s m1@1s m2@1s"},
+		{"more places than requests", func(p *Plan) {
+			p.Pace.Concurrency, p.Fresh = 100, false
+		}, nil, "w0@0s w1@0s m0@1s m1@1s m2@1s"},
+		{"fresh without warm-up", func(p *Plan) {
+			p.Pace.Concurrency, p.Prompts.Warmup = 3, nil
+		}, nil, "m0@0s m1@1s m2@1s"},
 		{"for 1.5 s", func(p *Plan) { p.Pace.Duration = 1500 * time.Millisecond }, nil, "w0@0s w1@1s m0@2s m1@3s"},
-		{"for a time that ends as an answer does", func(p *Plan) { p.Pace.Duration = second }, nil, "w0@0s w1@1s m0@2s"},
+		{"for a time that ends as an answer does", func(p *Plan) {
+			p.Pace.Duration = second
+		}, nil, "w0@0s w1@1s m0@2s"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p, e := plan(), newClockwork(0)
@@ -71,7 +79,10 @@ func TestSamplesSayWhatWasSent(t *testing.T) {
 			want := p.Request
 			want.Prompt, want.ContinuousUsage, want.MaxTokens = s.r.Prompt, true, []int{8, 8, 8, 3, 8}[i]
 			if i == 0 {
-				want.Timeouts = openai.Timeouts{Total: 10 * time.Minute, First: 10 * time.Minute, Stall: 10 * time.Minute}
+				want.Timeouts = openai.Timeouts{
+					Total: 10 * time.Minute, First: 10 * time.Minute,
+					Stall: 10 * time.Minute,
+				}
 			}
 			sent := s.r
 			sent.Ended, sent.Heard = nil, nil
@@ -126,7 +137,8 @@ func times(r Result) string {
 	var b strings.Builder
 	for _, s := range r.Samples {
 		if !s.Warmup && !s.Context {
-			fmt.Fprintf(&b, "%d/%d/%d ", (s.Scheduled - r.From).Milliseconds(), (s.Due - r.From).Milliseconds(), (s.Start - r.From).Milliseconds())
+			fmt.Fprintf(&b, "%d/%d/%d ", (s.Scheduled - r.From).Milliseconds(), (s.Due - r.From).Milliseconds(),
+				(s.Start - r.From).Milliseconds())
 		}
 	}
 	return strings.TrimSpace(b.String())
@@ -139,13 +151,21 @@ func TestOpenLoop(t *testing.T) {
 		want   string
 		most   int
 	}{
-		{"slow answers delay nothing", func(*Plan) {}, "0/0/0 500/500/500 1000/1000/1000 1500/1500/1500 2000/2000/2000", 4},
+		{
+			"slow answers delay nothing", func(*Plan) {},
+			"0/0/0 500/500/500 1000/1000/1000 1500/1500/1500 2000/2000/2000",
+			4,
+		},
 		// Answers take 1.9 s: places are free again at 1.9, 2.4, 3.8 s.
-		{"a cap holds back", func(p *Plan) { p.Pace.MaxConcurrency = 2 }, "0/0/0 500/500/500 1000/1900/1900 1500/2400/2400 2000/3800/3800", 2},
+		{"a cap holds back", func(p *Plan) {
+			p.Pace.MaxConcurrency = 2
+		}, "0/0/0 500/500/500 1000/1900/1900 1500/2400/2400 2000/3800/3800", 2},
 		{"what was scheduled in time is sent", func(p *Plan) {
 			p.Pace.MaxConcurrency, p.Pace.Duration = 2, 1100*time.Millisecond
 		}, "0/0/0 500/500/500 1000/1900/1900", 2},
-		{"a fresh engine", func(p *Plan) { p.Fresh = true }, "0/0/0 2400/2400/2400 2900/2900/2900 3400/3400/3400 3900/3900/3900", 4},
+		{"a fresh engine", func(p *Plan) {
+			p.Fresh = true
+		}, "0/0/0 2400/2400/2400 2900/2900/2900 3400/3400/3400 3900/3900/3900", 4},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p, e := plan(), newClockwork(1900*time.Millisecond)
@@ -226,7 +246,10 @@ func TestAnswersSayHowLateTheyWereRead(t *testing.T) {
 func TestSleepUntil(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	for name, sleep := range map[string]sleeper{"kernel": sleepUntil, "timer": timerUntil} {
-		for _, d := range []time.Duration{-time.Second, 0, time.Microsecond, 3 * time.Millisecond, 12345 * time.Microsecond} {
+		for _, d := range []time.Duration{
+			-time.Second, 0, time.Microsecond, 3 * time.Millisecond,
+			12345 * time.Microsecond,
+		} {
 			at := time.Now().Add(d)
 			if !sleep(ctx, at) || time.Now().Before(at) {
 				t.Errorf("%s: woken before %v were over", name, d)
@@ -297,8 +320,10 @@ func TestFailuresEndTheRun(t *testing.T) {
 			if errors.Is(err, broken) != (tt.want != "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%s: %v", tt.name, err)
 			}
-			if len(r.Samples) != tt.samples || e.inFlight != 0 || tt.to > 0 && r.To != tt.to || tt.to == 0 && r.From != r.To {
-				t.Errorf("%s: %d samples, %d in flight, to %v after %s", tt.name, len(r.Samples), e.inFlight, r.To, e.order())
+			if len(r.Samples) != tt.samples || e.inFlight != 0 || tt.to > 0 && r.To != tt.to || tt.to == 0 &&
+				r.From != r.To {
+				t.Errorf("%s: %d samples, %d in flight, to %v after %s", tt.name, len(r.Samples), e.inFlight,
+					r.To, e.order())
 			}
 			for i, s := range r.Samples {
 				if (s.Err != "") != slices.Contains(tt.failed, i) {
@@ -361,8 +386,14 @@ func TestRetries(t *testing.T) {
 		{name: "never allowed", refuse: []error{busy(503, second)}, status: 503},
 		{name: "not asked to", retries: 2, refuse: []error{busy(503, 0)}, status: 503},
 		{name: "another status", retries: 2, refuse: []error{busy(500, second)}, status: 500},
-		{name: "longer than the limit", retries: 2, refuse: []error{busy(429, 9*second)}, limit: 10 * second, status: 429},
-		{name: "within the limit", retries: 2, refuse: []error{busy(429, 8*second)}, limit: 10 * second, want: 1, at: 10 * second},
+		{
+			name: "longer than the limit", retries: 2, refuse: []error{busy(429, 9*second)},
+			limit: 10 * second, status: 429,
+		},
+		{
+			name: "within the limit", retries: 2, refuse: []error{busy(429, 8*second)}, limit: 10 * second, want: 1,
+			at: 10 * second,
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			e := newClockwork(second)
@@ -380,7 +411,8 @@ func TestRetries(t *testing.T) {
 				t.Fatalf("%s: %v, %+v", tt.name, err, r.Samples)
 			}
 			s := r.Samples[0]
-			if s.Retries != tt.want || s.Status != tt.status || s.Start != 0 || (s.Err == "") != (tt.status == 0) || len(e.sent) != tt.want+1 {
+			if s.Retries != tt.want || s.Status != tt.status || s.Start != 0 || (s.Err == "") != (tt.status == 0) ||
+				len(e.sent) != tt.want+1 {
 				t.Errorf("%s: %d sent, %+v", tt.name, len(e.sent), s)
 			}
 			if tt.status == 0 && (s.Events[0].At != tt.at || r.To != tt.at) {
@@ -406,7 +438,8 @@ func TestRetries(t *testing.T) {
 			Cell: "chat", Request: openai.Request{MaxTokens: 5}, Retries: 3, Pace: Pace{Concurrency: 2},
 			Prompts: prompt.Prompts{Measured: numbered("m", 2)},
 		})
-		if err == nil || !strings.Contains(err.Error(), "request 1") || time.Since(e.zero) != 2*second || r.Samples[0].Status != 429 {
+		if err == nil || !strings.Contains(err.Error(), "request 1") || time.Since(e.zero) != 2*second ||
+			r.Samples[0].Status != 429 {
 			t.Errorf("%v after %v: %+v", err, time.Since(e.zero), r.Samples)
 		}
 	})
@@ -415,7 +448,10 @@ func TestRetries(t *testing.T) {
 // Requests that the client itself sent again are counted together with those that the engine deferred.
 func TestRequestsThatTheClientSentAgain(t *testing.T) {
 	resends := func(_ context.Context, r openai.Request) (measure.Sample, error) {
-		return measure.Sample{Sent: time.Now(), RequestedOutput: r.MaxTokens, Retries: 1, Events: []measure.Event{{Kind: measure.KindText}}}, nil
+		return measure.Sample{
+			Sent: time.Now(), RequestedOutput: r.MaxTokens, Retries: 1,
+			Events: []measure.Event{{Kind: measure.KindText}},
+		}, nil
 	}
 	p := Plan{Cell: "chat", Request: openai.Request{MaxTokens: 1}, Prompts: prompt.Prompts{Measured: numbered("m", 1)}}
 	got, err := Run(t.Context(), streamFunc(resends), p)
@@ -437,8 +473,11 @@ func numbered(prefix string, n int) []prompt.Prompt {
 func plan() Plan {
 	return Plan{
 		Cell: "chat", Prompts: prompt.Prompts{Warmup: numbered("w", 2), Measured: numbered("m", 3)},
-		Request: openai.Request{MaxTokens: 8, IgnoreEOS: true, Timeouts: openai.Timeouts{Total: time.Minute, Stall: time.Second}},
-		Fresh:   true, FirstTimeout: 10 * time.Minute,
+		Request: openai.Request{
+			MaxTokens: 8, IgnoreEOS: true,
+			Timeouts: openai.Timeouts{Total: time.Minute, Stall: time.Second},
+		},
+		Fresh: true, FirstTimeout: 10 * time.Minute,
 	}
 }
 
@@ -472,7 +511,10 @@ func (e *clockwork) Stream(ctx context.Context, r openai.Request) (measure.Sampl
 	e.sent = append(e.sent, sending{time.Since(e.zero), e.inFlight, r})
 	takes, err := e.takes(r)
 	e.mu.Unlock()
-	s := measure.Sample{Sent: time.Now(), PromptTokens: -1, OutputTokens: r.MaxTokens, CachedTokens: -1, Text: "<" + r.Prompt + ">"}
+	s := measure.Sample{
+		Sent: time.Now(), PromptTokens: -1, OutputTokens: r.MaxTokens, CachedTokens: -1,
+		Text: "<" + r.Prompt + ">",
+	}
 	select {
 	case <-time.After(takes):
 	case <-ctx.Done():

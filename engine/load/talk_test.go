@@ -53,7 +53,8 @@ func TestConversations(t *testing.T) {
 					}
 				}
 				r, err := e.sends(t, Plan{
-					Cell: "chat", Request: openai.Request{API: api, MaxTokens: 5}, Prompts: prompt.Prompts{Measured: prompts},
+					Cell: "chat", Request: openai.Request{API: api, MaxTokens: 5},
+					Prompts: prompt.Prompts{Measured: prompts},
 				})
 				var got []string
 				for _, s := range e.sent {
@@ -110,11 +111,23 @@ func TestCachedContexts(t *testing.T) {
 	}{
 		{"one at a time", false, Pace{}, "c0@0s c0p0@1s c1@2s c1p1@3s c2@4s c2p2@5s p3@6s"},
 		{"rounds of two", false, Pace{Concurrency: 2}, "c0@0s c1@0s c0p0@1s c1p1@1s c2@2s c2p2@3s p3@3s"},
-		{"a duration counts from the first prompt", false, Pace{Concurrency: 2, Duration: 1500 * time.Millisecond}, "c0@0s c1@0s c0p0@1s c1p1@1s c2@2s"},
+		{
+			"a duration counts from the first prompt", false,
+			Pace{Concurrency: 2, Duration: 1500 * time.Millisecond},
+			"c0@0s c1@0s c0p0@1s c1p1@1s c2@2s",
+		},
 		{"no context after its end", false, Pace{Concurrency: 1, Duration: second}, "c0@0s c0p0@1s"},
 		{"a fresh engine", true, Pace{Concurrency: 2}, "c0@0s c1@1s c0p0@2s c1p1@2s c2@3s c2p2@4s p3@4s"},
-		{"a fresh engine in an open loop", true, Pace{Arrival: Constant, Rate: 1}, "c0@0s c1@1s c2@1s c0p0@2s c1p1@3s c2p2@4s p3@5s"},
-		{"an open loop, after all contexts", false, Pace{Arrival: Constant, Rate: 2}, "c0@0s c1@0s c2@0s c0p0@1s c1p1@1.5s c2p2@2s p3@2.5s"},
+		{
+			"a fresh engine in an open loop", true,
+			Pace{Arrival: Constant, Rate: 1},
+			"c0@0s c1@1s c2@1s c0p0@2s c1p1@3s c2p2@4s p3@5s",
+		},
+		{
+			"an open loop, after all contexts", false,
+			Pace{Arrival: Constant, Rate: 2},
+			"c0@0s c1@0s c2@0s c0p0@1s c1p1@1.5s c2p2@2s p3@2.5s",
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			e := newClockwork(second)
@@ -131,7 +144,8 @@ func TestCachedContexts(t *testing.T) {
 				t.Errorf("%s: %s, %v\nwant %s", tt.name, got, err, tt.want)
 			}
 			for _, s := range r.Samples {
-				if s.Context && (s.RequestedOutput != 1 || s.RequestedPrompt != 40 || s.OpenLoop) || !s.Context && s.RequestedOutput != 5 {
+				if s.Context && (s.RequestedOutput != 1 || s.RequestedPrompt != 40 || s.OpenLoop) || !s.Context &&
+					s.RequestedOutput != 5 {
 					t.Errorf("%s: %+v", tt.name, s)
 				}
 			}

@@ -206,7 +206,9 @@ func (k *lineKeeper) lines() (out []byte) {
 		return nil
 	}
 	all := slices.AppendSeq(slices.Collect(maps.Values(k.first)), maps.Values(k.last))
-	slices.SortFunc(all, func(a, b evidenceLine) int { return cmp.Or(a.number-b.number, strings.Compare(a.text, b.text)) })
+	slices.SortFunc(all, func(a, b evidenceLine) int {
+		return cmp.Or(a.number-b.number, strings.Compare(a.text, b.text))
+	})
 	for _, line := range slices.Compact(all) {
 		out = append(append(out, line.text...), '\n')
 	}

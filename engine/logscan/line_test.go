@@ -55,12 +55,16 @@ func TestTailLog(t *testing.T) {
 }
 
 func FuzzCleanLine(f *testing.F) {
-	for _, s := range []string{"", "\x1b", "\x1b[", "\x1b]0;x", "\x1b[31mred\x1b[m", "\x1bPx\x1b\\y", "\xff\xfe", strings.Repeat("€", 200), "\x1b(B"} {
+	for _, s := range []string{
+		"", "\x1b", "\x1b[", "\x1b]0;x", "\x1b[31mred\x1b[m", "\x1bPx\x1b\\y", "\xff\xfe",
+		strings.Repeat("€", 200), "\x1b(B",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		got := foreign.Clean(line)
-		if len(got) > foreign.LineLimit || !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		if len(got) > foreign.LineLimit || !utf8.ValidString(got) ||
+			strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			t.Errorf("%q became %q", line, got)
 		}
 		if again := foreign.Clean(got); again != got {
@@ -122,7 +126,9 @@ func FuzzGlob(f *testing.F) {
 			return // the reference takes exponential time
 		}
 		g, err := ParseGlob(pattern)
-		if vacuous := slices.ContainsFunc(strings.Split(pattern, "\n"), func(one string) bool { return strings.Trim(one, "*") == "" }); vacuous != (err != nil) {
+		if vacuous := slices.ContainsFunc(strings.Split(pattern, "\n"), func(one string) bool {
+			return strings.Trim(one, "*") == ""
+		}); vacuous != (err != nil) {
 			t.Fatalf("ParseGlob(%q): %v", pattern, err)
 		}
 		if err != nil {
@@ -132,7 +138,9 @@ func FuzzGlob(f *testing.F) {
 		if !utf8.ValidString(pattern) || !utf8.ValidString(text) {
 			return // only checks that it does not fail
 		}
-		want := slices.ContainsFunc(strings.Split(lower(pattern), "\n"), func(one string) bool { return globReference("*"+one+"*", lower(text)) })
+		want := slices.ContainsFunc(strings.Split(lower(pattern), "\n"), func(one string) bool {
+			return globReference("*"+one+"*", lower(text))
+		})
 		if got := g.Match(text); got != want {
 			t.Errorf("%q on %q: %v, want %v", pattern, text, got, want)
 		}
@@ -179,12 +187,21 @@ func TestNearest(t *testing.T) {
 		"warm 1%\rusing kernel moe_cutlass of nobody\rwarm 100%\n" +
 		"bye"
 	for glob, want := range map[string][]string{
-		"*using kernel*moe_cutlass_fp4*": {"7 using kernel moe_cutlass of nobody", "4 INFO 10:00:04 Using Kernel moe_cutlas", "2 INFO 10:00:02 using kernel moe_marlin"},
-		"*USING KERNEL moe_tritn*":       {"6 INFO 10:00:06 using kernel moe_triton", "2 INFO 10:00:02 using kernel moe_marlin", "4 INFO 10:00:04 Using Kernel moe_cutlas"},
-		"*marlyn*":                       {"2 INFO 10:00:02 using kernel moe_marlin"},
-		"*wholly*different*":             nil,
-		"*ab*c*":                         nil, // too short for any
-		"*INFO 10:00:05 loading*":        {"1 INFO 10:00:01 loading weights", "5 INFO 10:00:05 kernel cache hit", "2 INFO 10:00:02 using kernel moe_marlin"},
+		"*using kernel*moe_cutlass_fp4*": {
+			"7 using kernel moe_cutlass of nobody",
+			"4 INFO 10:00:04 Using Kernel moe_cutlas", "2 INFO 10:00:02 using kernel moe_marlin",
+		},
+		"*USING KERNEL moe_tritn*": {
+			"6 INFO 10:00:06 using kernel moe_triton",
+			"2 INFO 10:00:02 using kernel moe_marlin", "4 INFO 10:00:04 Using Kernel moe_cutlas",
+		},
+		"*marlyn*":           {"2 INFO 10:00:02 using kernel moe_marlin"},
+		"*wholly*different*": nil,
+		"*ab*c*":             nil, // too short for any
+		"*INFO 10:00:05 loading*": {
+			"1 INFO 10:00:01 loading weights", "5 INFO 10:00:05 kernel cache hit",
+			"2 INFO 10:00:02 using kernel moe_marlin",
+		},
 	} {
 		near, err := Nearest(strings.NewReader(log), glob, 0)
 		must.Do(t, err)
@@ -201,7 +218,8 @@ func TestNearest(t *testing.T) {
 	}
 	redact.Know([]string{"hunter2-hunter2"})
 	t.Cleanup(redact.Forget)
-	near, err := Nearest(strings.NewReader("using kernel moe_cutlass with hunter2-hunter2\n"), "*using kernel moe_marlin*", 0)
+	near, err := Nearest(strings.NewReader("using kernel moe_cutlass with hunter2-hunter2\n"),
+		"*using kernel moe_marlin*", 0)
 	if err != nil || len(near) != 1 || near[0].Line != "using kernel moe_cutlass with "+redact.Mark {
 		t.Errorf("%+v, %v", near, err)
 	}
@@ -234,7 +252,8 @@ func FuzzNearest(f *testing.F) {
 			return
 		}
 		for i, n := range near {
-			if i >= nearest || n.LineNo < 1 || n.LineNo > strings.Count(log, "\n")+1 || i > 0 && n.shared > near[i-1].shared {
+			if i >= nearest || n.LineNo < 1 || n.LineNo > strings.Count(log, "\n")+1 || i > 0 &&
+				n.shared > near[i-1].shared {
 				t.Errorf("%+v", near)
 			}
 		}

@@ -59,7 +59,8 @@ func Nearest(log io.Reader, glob string, after int) ([]NearLine, error) {
 			}
 		}
 		switch {
-		case after == 0 && (shared == 0 || 4*shared < len(runs)), number > after && len(near) == nearest && shared <= near[nearest-1].shared:
+		case after == 0 && (shared == 0 || 4*shared < len(runs)), number > after && len(near) == nearest &&
+			shared <= near[nearest-1].shared:
 			return
 		}
 		l := NearLine{LineNo: number, Line: foreign.Clean(line), shared: shared, key: withoutDigits(lower)}

@@ -345,7 +345,10 @@ func (f *lastMatch) take(p *pattern, line []byte, number int) bool {
 }
 
 func (f *lastMatch) extract() Extract {
-	found := Extract{Count: f.count, Value: foreign.Clean(f.value), Grouped: f.grouped, Values: f.values, LineNo: f.number}
+	found := Extract{
+		Count: f.count, Value: foreign.Clean(f.value), Grouped: f.grouped, Values: f.values,
+		LineNo: f.number,
+	}
 	if f.by == nil {
 		return found
 	}

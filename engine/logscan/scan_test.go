@@ -50,7 +50,10 @@ func scanReference(t *testing.T, log []byte, globs, exprs []string) (map[string]
 				if group < 0 {
 					group = min(1, re.NumSubexp())
 				}
-				found = Extract{Count: found.Count + 1, Line: foreign.CleanTo(plain, foreign.WorkLimit), LineNo: i + 1, Grouped: group > 0}
+				found = Extract{
+					Count: found.Count + 1, Line: foreign.CleanTo(plain, foreign.WorkLimit), LineNo: i + 1,
+					Grouped: group > 0,
+				}
 				if group > 0 && at[group] != nil {
 					found.Value = foreign.Clean(at[group])
 				}
@@ -79,7 +82,8 @@ func scanBoth(t *testing.T, log []byte, globs, exprs []string) {
 	// The line is cut around the value; the reference has all of it.
 	got := s.LastMatch(n)
 	cut := strings.TrimSuffix(strings.TrimPrefix(got.Line, "…"), "…")
-	if got.Whole && got.Line != found.Line || !strings.Contains(found.Line, cut) || len(got.Line) > foreign.LineLimit || got.At < 0 || got.At > got.To || got.To > len(got.Line) {
+	if got.Whole && got.Line != found.Line || !strings.Contains(found.Line, cut) || len(got.Line) > foreign.LineLimit ||
+		got.At < 0 || got.At > got.To || got.To > len(got.Line) {
 		t.Errorf("expressions %q on %q:\ngot  %+v\nwant the line %q", exprs, log, got, found.Line)
 	}
 	if got.Line, got.At, got.To, got.Whole = found.Line, 0, 0, false; !reflect.DeepEqual(got, found) {
@@ -95,12 +99,14 @@ func TestFoundInALongLine(t *testing.T) {
 	must.Do(t, err)
 	long := strings.Repeat("ä=1 ", 400)
 	for _, line := range []string{
-		"config: dtype=half", "config: " + long + "dtype=half", "config: dtype=half " + long, "config: " + long + " dtype=half " + long,
+		"config: dtype=half", "config: " + long + "dtype=half", "config: dtype=half " + long,
+		"config: " + long + " dtype=half " + long,
 		"config: " + long + "dtype=half" + strings.Repeat("f", 400),
 	} {
 		must.Do(t, s.Read(strings.NewReader(line+"\n")))
 		f := s.LastMatch(n)
-		if len(f.Line) > foreign.LineLimit || !utf8.ValidString(f.Line) || f.Whole != (len(line) < foreign.LineLimit) || !strings.HasPrefix(f.Line[f.At:f.To], "half") || !strings.HasSuffix(f.Line[:f.At], " dtype=") {
+		if len(f.Line) > foreign.LineLimit || !utf8.ValidString(f.Line) || f.Whole != (len(line) < foreign.LineLimit) ||
+			!strings.HasPrefix(f.Line[f.At:f.To], "half") || !strings.HasSuffix(f.Line[:f.At], " dtype=") {
 			t.Errorf("%d bytes: %+v", len(line), f)
 		}
 	}
@@ -150,7 +156,11 @@ func TestUses(t *testing.T) {
 	}{
 		{"all count", 0, nil, Match{UsedLine: "config: Marlin (requested)", UsedNo: 1, Used: 4}},
 		{"behind the line", 3, nil, Match{UsedLine: "Marlin ran", UsedNo: 4, Used: 2}},
-		{"a choice before it", 3, []string{`Using \w+ backend$`}, Match{UsedLine: "Using Marlin backend", UsedNo: 2, Used: 3, Chosen: true}},
+		{
+			"a choice before it", 3,
+			[]string{`Using \w+ backend$`},
+			Match{UsedLine: "Using Marlin backend", UsedNo: 2, Used: 3, Chosen: true},
+		},
 		{"a choice that is none", 3, []string{`requests`}, Match{UsedLine: "Marlin ran", UsedNo: 4, Used: 2}},
 		{"nothing behind it", 5, nil, Match{}},
 	} {
@@ -214,7 +224,8 @@ func TestEvidenceOutlivesTheCut(t *testing.T) {
 		n, err := s.Add(Expressions{Any: evidence.Expressions[:1]})
 		must.Do(t, err)
 		must.Do(t, s.File(log.Path))
-		if !s.Cut() || !s.HasEvidence() || s.Matches()["marlin"].FirstLine != "Using MARLIN kernels" || len(s.Matches()) != 1 {
+		if !s.Cut() || !s.HasEvidence() || s.Matches()["marlin"].FirstLine != "Using MARLIN kernels" ||
+			len(s.Matches()) != 1 {
 			t.Errorf("cut %v, evidence %v, seen %+v", s.Cut(), s.HasEvidence(), s.Matches())
 		}
 		if f := s.LastMatch(n); f.Value != "8" || f.Count != 2 {

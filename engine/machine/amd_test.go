@@ -40,17 +40,22 @@ func TestAMDGPUs(t *testing.T) {
 	}{
 		{"amd-smi", "mi300", []string{
 			"0 " + mi300a + " AMD AMD Instinct MI300X 6.14.14 map[clocks.current.memory:1300 clocks.current.sm:2096" +
-				" clocks_event_reasons.active:0x0000000000000004 memory.total:196592 memory.used:141558 pci.bus_id:0000:05:00.0" +
+				" clocks_event_reasons.active:0x0000000000000004 memory.total:196592 memory.used:141558 " +
+				"pci.bus_id:0000:05:00.0" +
 				" power.draw:412 power.limit:700 temperature.gpu:61 utilization.gpu:97]",
 			"1 " + mi300b + " AMD AMD Instinct MI300X 6.14.14 map[clocks.current.memory:1300 clocks.current.sm:2096" +
-				" clocks_event_reasons.active:0x0000000000000000 memory.total:196592 memory.used:283 pci.bus_id:0000:26:00.0" +
+				" clocks_event_reasons.active:0x0000000000000000 memory.total:196592 memory.used:283 " +
+				"pci.bus_id:0000:26:00.0" +
 				" power.draw:142 power.limit:700 temperature.gpu:38 utilization.gpu:0]",
 		}},
 		// What is not known is absent: a section, a value of N/A, one that cannot be, and what throttles.
 		{"amd-smi", "mi250", []string{
-			"0 GPU-719d230578348e8c AMD AMD Instinct MI250X 6.8.5 map[clocks.current.memory:1600 clocks.current.sm:800" +
-				" memory.total:65520 memory.used:11 pci.bus_id:0000:c1:00.0 power.draw:89 power.limit:500 temperature.gpu:32]",
-			"1 PCI-0000:c6:00.0 AMD AMD Instinct MI250X 6.8.5 map[memory.total:65520 pci.bus_id:0000:c6:00.0 power.limit:500]",
+			"0 GPU-719d230578348e8c AMD AMD Instinct MI250X 6.8.5 map[clocks.current.memory:1600 " +
+				"clocks.current.sm:800" +
+				" memory.total:65520 memory.used:11 pci.bus_id:0000:c1:00.0 power.draw:89 power.limit:500 " +
+				"temperature.gpu:32]",
+			"1 PCI-0000:c6:00.0 AMD AMD Instinct MI250X 6.8.5 map[memory.total:65520 pci.bus_id:0000:c6:00.0 " +
+				"power.limit:500]",
 		}},
 		{"rocm-smi", "rocm", []string{
 			"0 GPU-00009f8e7d6c5b4a AMD AMD Instinct MI210 6.7.0 map[clocks.current.sm:1700 memory.total:65520" +
@@ -66,7 +71,8 @@ func TestAMDGPUs(t *testing.T) {
 			must.Do(t, err)
 			var got []string
 			for _, g := range gpus {
-				got = append(got, fmt.Sprint(g.Index, " ", g.UUID, " ", g.Vendor, " ", g.Name, " ", g.Driver, " ", g.Values))
+				got = append(got,
+					fmt.Sprint(g.Index, " ", g.UUID, " ", g.Vendor, " ", g.Name, " ", g.Driver, " ", g.Values))
 				if g.Unified() {
 					t.Errorf("%s has no memory of its own", g.UUID)
 				}
@@ -107,7 +113,8 @@ func TestAMDProcesses(t *testing.T) {
 	}
 	fakeAMD(t, "amd-smi", "mi300")
 	o, err := Occupants(context.Background(), []string{mi300a, mi300b}, nil, 1024)
-	if err != nil || len(o.Processes) != 1 || len(o.Hidden) != 0 || !strings.Contains(o.String(), "process 4711 (VLLM::EngineCore) holds 141312 MiB") {
+	if err != nil || len(o.Processes) != 1 || len(o.Hidden) != 0 ||
+		!strings.Contains(o.String(), "process 4711 (VLLM::EngineCore) holds 141312 MiB") {
 		t.Errorf("%v, %v", o, err)
 	}
 }
@@ -165,8 +172,12 @@ func TestMixedVendors(t *testing.T) {
 		t.Errorf("the fingerprint is %v", got)
 	}
 	slices.Reverse(all)
-	for name, want := range map[string]string{"0": "is the index of several GPUs: use UUIDs", "1": "", mi300a: "", "GPU-d1": "", h200: ""} {
-		if _, err := ChooseGPUs(all, nil, []string{name}); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+	for name, want := range map[string]string{
+		"0": "is the index of several GPUs: use UUIDs", "1": "", mi300a: "",
+		"GPU-d1": "", h200: "",
+	} {
+		if _, err := ChooseGPUs(all, nil, []string{name}); (err == nil) != (want == "") || err != nil &&
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -179,7 +190,8 @@ func TestMixedVendors(t *testing.T) {
 	if err != nil || !slices.Equal(of[vendors[0]], []string{h200}) || !slices.Equal(of[vendors[1]], []string{mi300b}) {
 		t.Errorf("%v, %v", of, err)
 	}
-	if _, err := vendorsOf(context.Background(), []string{"GPU-x"}); err == nil || !strings.Contains(err.Error(), "nvidia-smi and amd-smi show no GPU GPU-x") {
+	if _, err := vendorsOf(context.Background(), []string{"GPU-x"}); err == nil ||
+		!strings.Contains(err.Error(), "nvidia-smi and amd-smi show no GPU GPU-x") {
 		t.Errorf("no such GPU: %v", err)
 	}
 	for _, test := range []struct {
@@ -188,7 +200,11 @@ func TestMixedVendors(t *testing.T) {
 	}{
 		{all[:1], "CUDA_VISIBLE_DEVICES=" + h200 + " HIP_VISIBLE_DEVICES= ROCR_VISIBLE_DEVICES=", ""},
 		{all[2:], "HIP_VISIBLE_DEVICES=0 ROCR_VISIBLE_DEVICES=" + mi300b, "CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL"},
-		{all, "CUDA_VISIBLE_DEVICES=" + h200 + " HIP_VISIBLE_DEVICES=0,1 ROCR_VISIBLE_DEVICES=" + mi300a + "," + mi300b, "GPU_DEVICE_ORDINAL"},
+		{
+			all, "CUDA_VISIBLE_DEVICES=" + h200 + " HIP_VISIBLE_DEVICES=0,1 ROCR_VISIBLE_DEVICES=" +
+				mi300a + "," + mi300b,
+			"GPU_DEVICE_ORDINAL",
+		},
 		{nil, "CUDA_VISIBLE_DEVICES= HIP_VISIBLE_DEVICES= ROCR_VISIBLE_DEVICES=", ""},
 	} {
 		env, unset := VisibleVariables(test.gpus)
@@ -202,7 +218,9 @@ func TestMixedVendors(t *testing.T) {
 	}
 	r := begin(t, SamplerConfig{GPUs: []string{h200, mi300a}, Own: func() []int { return []int{4711} }})
 	until(t, r, func() bool { return r.has(measure.GPUPower, h200) > 0 && r.has(measure.GPUForeign, mi300a) > 0 })
-	if _, notes := r.Stop(); slices.ContainsFunc(notes, func(s string) bool { return strings.Contains(s, "no readings") }) {
+	if _, notes := r.Stop(); slices.ContainsFunc(notes, func(s string) bool {
+		return strings.Contains(s, "no readings")
+	}) {
 		t.Errorf("notes: %q", notes)
 	}
 }
@@ -267,7 +285,8 @@ func TestRuntimeOrder(t *testing.T) {
 	kfdNodes = t.TempDir()
 	for node, text := range map[string]string{
 		"0": "cpu_cores_count 64\nsimd_count 0\nlocation_id 0\n", "1": "simd_count 0\n",
-		"10": "simd_count 304\nlocation_id 50688\ndomain 0\n", "2": "simd_count 304\nlocation_id 49409\ndomain 1\n", "x": "simd_count 1\n",
+		"10": "simd_count 304\nlocation_id 50688\ndomain 0\n", "2": "simd_count 304\nlocation_id 49409\ndomain 1\n",
+		"x": "simd_count 1\n",
 	} {
 		write(t, filepath.Join(kfdNodes, node, "properties"), text)
 	}
@@ -284,7 +303,8 @@ func TestDriverROCm(t *testing.T) {
 	fakeAMD(t, "amd-smi", "mi300")
 	d := &Document{}
 	d.hardware(context.Background(), []string{mi300a})
-	if d.Software["driver"] != "6.14.14" || d.Software["driver_rocm"] != "7.0.2" || d.Software["driver_cuda"] != "" || len(d.Missing) > 0 {
+	if d.Software["driver"] != "6.14.14" || d.Software["driver_rocm"] != "7.0.2" || d.Software["driver_cuda"] != "" ||
+		len(d.Missing) > 0 {
 		t.Errorf("software %v, missing %v", d.Software, d.Missing)
 	}
 	print := d.fingerprint(nil)
@@ -294,7 +314,10 @@ func TestDriverROCm(t *testing.T) {
 }
 
 func FuzzAMD(f *testing.F) {
-	for _, name := range []string{"mi300/static.json", "mi300/process.json", "mi250/metric.json", "rocm/rocm.json", "rocm/pids.json"} {
+	for _, name := range []string{
+		"mi300/static.json", "mi300/process.json", "mi250/metric.json", "rocm/rocm.json",
+		"rocm/pids.json",
+	} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
 		must.Do(f, err)
 		f.Add(string(text))

@@ -114,7 +114,10 @@ func smi(ctx context.Context, args ...string) (string, error) {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return "", fmt.Errorf("nvidia-smi did not answer: %w", err)
 	}
-	for _, none := range []string{"No devices were found", "couldn't communicate with the NVIDIA driver", "couldn't find libnvidia-ml", "NVML library"} {
+	for _, none := range []string{
+		"No devices were found", "couldn't communicate with the NVIDIA driver",
+		"couldn't find libnvidia-ml", "NVML library",
+	} {
 		if strings.Contains(out, none) {
 			return "", fmt.Errorf("%w: nvidia-smi says %q", ErrNoGPU, foreign.Clean(strings.TrimSpace(out)))
 		}
@@ -199,7 +202,8 @@ func parseGPU(line string, asked []field) (GPU, error) {
 	line = strings.TrimSpace(line)
 	cells := strings.Split(line, ",")
 	if len(cells) != len(asked) {
-		return GPU{}, fmt.Errorf("nvidia-smi printed %d values for %d fields: %q", len(cells), len(asked), foreign.Clean(line))
+		return GPU{},
+			fmt.Errorf("nvidia-smi printed %d values for %d fields: %q", len(cells), len(asked), foreign.Clean(line))
 	}
 	g := GPU{Values: map[string]string{}}
 	for i, f := range asked {
@@ -233,7 +237,8 @@ func plausible(name, v string) bool {
 		return ok
 	case "utilization.gpu":
 		most = 100
-	case "index", "power.draw", "power.draw.instant", "memory.used", "clocks.current.sm", "clocks.current.memory", "temperature.gpu":
+	case "index", "power.draw", "power.draw.instant", "memory.used", "clocks.current.sm", "clocks.current.memory",
+		"temperature.gpu":
 	default:
 		return true
 	}
@@ -314,7 +319,9 @@ var gpuFingerprint = sync.OnceValue(func() map[string]string {
 
 func fingerprintOf(list []GPU) map[string]string {
 	var names, drivers []string
-	for _, g := range slices.SortedFunc(slices.Values(list), func(a, b GPU) int { return strings.Compare(a.UUID, b.UUID) }) {
+	for _, g := range slices.SortedFunc(slices.Values(list), func(a, b GPU) int {
+		return strings.Compare(a.UUID, b.UUID)
+	}) {
 		names, drivers = append(names, g.Name+" "+g.UUID), append(drivers, g.Driver)
 	}
 	slices.Sort(drivers)
@@ -382,7 +389,8 @@ func gpuNamed(all []GPU, parents map[string]string, name string) (GPU, error) {
 		return GPU{}, fmt.Errorf("there is no GPU %q; there are %s", name, strings.Join(there, ", "))
 	}
 	if byIndex { // of several vendors
-		return GPU{}, fmt.Errorf("%q is the index of several GPUs: use UUIDs; there are %s", name, strings.Join(there, ", "))
+		return GPU{},
+			fmt.Errorf("%q is the index of several GPUs: use UUIDs; there are %s", name, strings.Join(there, ", "))
 	}
 	return GPU{}, fmt.Errorf("%q matches several UUIDs; there are %s", name, strings.Join(there, ", "))
 }

@@ -45,7 +45,8 @@ func (e *GPUHeldError) Error() string {
 		if h.User != "" {
 			who += " of user " + foreign.Clean(h.User)
 		}
-		who += fmt.Sprintf(", an mxflow with another state directory, since %s", h.Since.Local().Format("2006-01-02 15:04:05"))
+		who += fmt.Sprintf(", an mxflow with another state directory, since %s",
+			h.Since.Local().Format("2006-01-02 15:04:05"))
 	}
 	return fmt.Sprintf("%s is held by %s (%s)", e.GPU, who, e.Path)
 }
@@ -72,11 +73,15 @@ func GPULockDir() string {
 // deadlock. It waits while another process holds one: for up to wait, and until ctx is
 // done. held is called once per GPU that has to be waited for. The locks are by UUID. The
 // error is a *GPUHeldError if waiting did not help; nothing is locked then.
-func LockGPUs(ctx context.Context, dir string, gpus []GPU, me GPUHolder, wait time.Duration, held func(*GPUHeldError)) (map[string]*GPULock, error) {
+func LockGPUs(ctx context.Context, dir string, gpus []GPU, me GPUHolder, wait time.Duration,
+	held func(*GPUHeldError),
+) (map[string]*GPULock, error) {
 	const retry = 250 * time.Millisecond
 	end := time.Now().Add(wait)
 	locks := map[string]*GPULock{}
-	for _, g := range slices.SortedFunc(slices.Values(gpus), func(a, b GPU) int { return strings.Compare(a.UUID, b.UUID) }) {
+	for _, g := range slices.SortedFunc(slices.Values(gpus), func(a, b GPU) int {
+		return strings.Compare(a.UUID, b.UUID)
+	}) {
 		for told := false; locks[g.UUID] == nil; {
 			l, err := lockGPU(dir, g, me)
 			busy, isBusy := errors.AsType[*GPUHeldError](err)
@@ -110,7 +115,9 @@ func lockGPU(dir string, g GPU, me GPUHolder) (*GPULock, error) {
 	path := filepath.Join(dir, "mxflow-"+notInNames.ReplaceAllString(g.UUID, "_")+".lock")
 	f, err := openLock(path)
 	if err != nil {
-		return nil, fmt.Errorf("cannot lock %s: %w; set MXFLOW_GPU_LOCK_DIR to another folder for its lock, the same for all users of the GPU", g, err)
+		return nil,
+			fmt.Errorf("cannot lock %s: %w; set MXFLOW_GPU_LOCK_DIR to another folder for its lock, the same for all "+
+				"users of the GPU", g, err)
 	}
 	taken, err := flock.Exclusive(f)
 	if err != nil {

@@ -20,7 +20,8 @@ var lockedGPU = GPU{Index: 3, UUID: "GPU-aaaa", Name: "A100"}
 
 // holdGPU holds the GPU until its input ends or it is killed.
 func holdGPU(dir string) {
-	_, err := LockGPUs(context.Background(), dir, []GPU{lockedGPU}, GPUHolder{PID: os.Getpid(), User: "other", State: "s", Since: time.Now()}, time.Minute, nil)
+	_, err := LockGPUs(context.Background(), dir, []GPU{lockedGPU},
+		GPUHolder{PID: os.Getpid(), User: "other", State: "s", Since: time.Now()}, time.Minute, nil)
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
@@ -73,7 +74,8 @@ func TestLockDiesWithItsHolder(t *testing.T) {
 	told := make(chan *GPUHeldError, 10)
 	got := make(chan error, 1)
 	go func() {
-		_, err := LockGPUs(context.Background(), dir, []GPU{lockedGPU}, GPUHolder{PID: os.Getpid()}, time.Minute, func(e *GPUHeldError) { told <- e })
+		_, err := LockGPUs(context.Background(), dir, []GPU{lockedGPU}, GPUHolder{PID: os.Getpid()}, time.Minute,
+			func(e *GPUHeldError) { told <- e })
 		got <- err
 	}()
 	if e := <-told; e.Holder.PID != other.Process.Pid {

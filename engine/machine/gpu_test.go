@@ -90,7 +90,10 @@ func TestLists(t *testing.T) {
 
 func TestAbsentValues(t *testing.T) {
 	ask := append(slices.Clone(fields[:2]), field{name: "power.limit"})
-	for _, cell := range []string{"[N/A]", "N/A", "[Not Supported]", "[Unknown Error]", "[Requested functionality has been deprecated]", ""} {
+	for _, cell := range []string{
+		"[N/A]", "N/A", "[Not Supported]", "[Unknown Error]",
+		"[Requested functionality has been deprecated]", "",
+	} {
 		gpus, err := parseGPUs("0, GPU-1, "+cell+"\n", ask)
 		if err != nil || len(gpus) != 1 {
 			t.Fatalf("%s: %v", cell, err)
@@ -100,7 +103,10 @@ func TestAbsentValues(t *testing.T) {
 		}
 	}
 	ask[2].name = "power.draw"
-	for _, line := range []string{"0, GPU-1", "0, GPU-1, 1, 2", "[N/A], GPU-1, 1", "x, GPU-1, 1", "0, [N/A], 1", "0, GPU-1, -1", "0, GPU-1, 128.2x", "0, GPU-1, NaN", "0, GPU-1, Inf"} {
+	for _, line := range []string{
+		"0, GPU-1", "0, GPU-1, 1, 2", "[N/A], GPU-1, 1", "x, GPU-1, 1", "0, [N/A], 1",
+		"0, GPU-1, -1", "0, GPU-1, 128.2x", "0, GPU-1, NaN", "0, GPU-1, Inf",
+	} {
 		if g, err := parseGPU(line, ask); err == nil {
 			t.Errorf("%q: %+v", line, g)
 		}
@@ -124,7 +130,11 @@ func TestNoGPU(t *testing.T) {
 		{"no nvidia-smi", ""},
 		{"no device", "#!/bin/sh\necho No devices were found\nexit 6\n"},
 		{"no device, and no complaint", "#!/bin/sh\necho No devices were found\n"},
-		{"no driver", "#!/bin/sh\necho \"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure it is running.\"\nexit 9\n"},
+		{
+			"no driver",
+			"#!/bin/sh\necho \"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make " +
+				"sure it is running.\"\nexit 9\n",
+		},
 	} {
 		dir := t.TempDir()
 		if test.script != "" {
@@ -145,8 +155,10 @@ func TestBrokenTool(t *testing.T) {
 	for name, script := range map[string]string{
 		"fails":          "#!/bin/sh\necho out of order >&2\nexit 4\n",
 		"too few values": "#!/bin/sh\necho 0, GPU-1\n",
-		"no UUID":        "#!/bin/sh\nawk 'BEGIN { for (i = 0; i < 27; i++) printf \"%s[N/A]\", i ? \", \" : \"\"; print \"\" }'\n",
-		"every field":    "#!/bin/sh\nf=${1#*=}; echo \"Field \\\"${f%%,*}\\\" is not a valid field to query.\"; exit 2\n",
+		"no UUID": "#!/bin/sh\nawk 'BEGIN { for (i = 0; i < 27; i++) printf \"%s[N/A]\", i ? \", \" : \"\"; " +
+			"print \"\" }'\n",
+		"every field": "#!/bin/sh\nf=${1#*=}; echo \"Field \\\"${f%%,*}\\\" is not a valid field to query.\"; " +
+			"exit 2\n",
 	} {
 		inPath(t, "nvidia-smi", script)
 		if gpus, err := GPUs(context.Background()); err == nil {
@@ -169,7 +181,8 @@ func TestProcesses(t *testing.T) {
 	}
 	recorded, err := os.ReadFile("testdata/h200/apps.recorded")
 	must.Do(t, err)
-	if got, err := parseProcesses(string(recorded)); err != nil || len(got) != 1 || got[0].PID != 437 || *got[0].MiB != 5730 || got[0].Name != "python3" {
+	if got, err := parseProcesses(string(recorded)); err != nil || len(got) != 1 || got[0].PID != 437 ||
+		*got[0].MiB != 5730 || got[0].Name != "python3" {
 		t.Errorf("%v, %v", got, err)
 	}
 	for _, bad := range []string{"1, GPU-1\n", "one, GPU-1, 5, x\n"} {
@@ -209,7 +222,8 @@ var (
 		{Index: 1, UUID: "GPU-aabb-2", Name: "A100"},
 		{Index: 2, UUID: "GPU-cccc-3", Name: "T4"},
 	}
-	migParents = parseParents("GPU 0: A100 (UUID: GPU-aaaa-1)\n  MIG 1g.5gb Device 0: (UUID: MIG-x-y)\nGPU 1: A100 (UUID: GPU-aabb-2)\n")
+	migParents = parseParents(
+		"GPU 0: A100 (UUID: GPU-aaaa-1)\n  MIG 1g.5gb Device 0: (UUID: MIG-x-y)\nGPU 1: A100 (UUID: GPU-aabb-2)\n")
 )
 
 func indices(gpus []GPU) string {
@@ -294,15 +308,30 @@ func TestOccupancy(t *testing.T) {
 		{"ignored by name", []GPUProcess{vllm}, "a", []string{"python*"}, ""},
 		{"ignored by path", []GPUProcess{vllm}, "a", []string{"/usr/bin/python3"}, ""},
 		{"not ignored", []GPUProcess{vllm}, "a", []string{"bin/python3", "[", "java"}, "process 7"},
-		{"without a name", []GPUProcess{{PID: 8, GPU: "gb10"}}, "gb10", []string{"x*"}, "process 8 (a program that this user cannot see) holds an unknown amount"},
+		{
+			"without a name",
+			[]GPUProcess{{PID: 8, GPU: "gb10"}},
+			"gb10",
+			[]string{"x*"},
+			"process 8 (a program that this user cannot see) holds an unknown amount",
+		},
 		{"on no GPU in particular", []GPUProcess{{PID: 9, Name: "x"}}, "b", nil, "process 9"},
-		{"the desktop", []GPUProcess{{PID: 9, GPU: "gb10", MiB: mib(300), Name: "/usr/lib/xorg/Xorg"}}, "gb10", nil, ""},
-		{"memory that nobody holds", nil, "a", nil, "40000 MiB of a are used by something that nvidia-smi does not show"},
+		{
+			"the desktop",
+			[]GPUProcess{{PID: 9, GPU: "gb10", MiB: mib(300), Name: "/usr/lib/xorg/Xorg"}},
+			"gb10", nil, "",
+		},
+		{
+			"memory that nobody holds", nil, "a", nil,
+			"40000 MiB of a are used by something that nvidia-smi does not show",
+		},
 		{"little memory that nobody holds", nil, "b", nil, ""},
 		{"what is ignored accounts for its memory", []GPUProcess{vllm}, "a", []string{"python3"}, ""},
 		{"free", nil, "gb10", nil, ""},
 	} {
-		o := occupancyOf(used, test.processes, strings.Fields(test.uuids), test.ignore, 1024, func(int) bool { return false })
+		o := occupancyOf(used, test.processes, strings.Fields(test.uuids), test.ignore, 1024, func(int) bool {
+			return false
+		})
 		if o.Free() != (test.want == "") || !strings.Contains(o.String(), test.want) {
 			t.Errorf("%s: %q", test.name, o)
 		}
@@ -318,7 +347,9 @@ func TestWaitFree(t *testing.T) {
 	var told []string
 	next := 0
 	look := func(context.Context) (Occupancy, error) { next++; return states[next-1], nil }
-	o, err := WaitFree(context.Background(), look, time.Millisecond, time.Minute, func(o Occupancy) { told = append(told, o.String()) })
+	o, err := WaitFree(context.Background(), look, time.Millisecond, time.Minute, func(o Occupancy) {
+		told = append(told, o.String())
+	})
 	if err != nil || !o.Free() || next != 4 || len(told) != 2 {
 		t.Errorf("%v, %v after %d looks; told %q", o, err, next, told)
 	}
@@ -333,7 +364,8 @@ func TestWaitFree(t *testing.T) {
 		t.Errorf("interrupted: %v", err)
 	}
 	blind := errors.New("blind")
-	if _, err := WaitFree(context.Background(), func(context.Context) (Occupancy, error) { return Occupancy{}, blind }, 0, time.Hour, nil); !errors.Is(err, blind) {
+	if _, err := WaitFree(context.Background(), func(context.Context) (Occupancy, error) { return Occupancy{}, blind },
+		0, time.Hour, nil); !errors.Is(err, blind) {
 		t.Errorf("what cannot be seen is %v", err)
 	}
 }

@@ -38,7 +38,10 @@ func (p GPUProcess) String() string {
 
 // tolerated compute on GPUs as part of the system, hold little memory there, and never
 // leave.
-var tolerated = []string{"nvidia-cuda-mps-server", "nvidia-persistenced", "nv-hostengine", "dcgm*", "Xorg", "Xwayland", "gnome-shell", "kwin_*"}
+var tolerated = []string{
+	"nvidia-cuda-mps-server", "nvidia-persistenced", "nv-hostengine", "dcgm*", "Xorg", "Xwayland",
+	"gnome-shell", "kwin_*",
+}
 
 // ignored reports whether the process is tolerated on a GPU, or its program matches one of
 // the globs, by its path or by its last element.
@@ -51,7 +54,10 @@ func (p GPUProcess) ignored(globs []string) bool {
 }
 
 // processQuery queries processes. The name comes last, since it may contain commas.
-var processQuery = []string{"--query-compute-apps=pid,gpu_uuid,used_memory,process_name", "--format=csv,noheader,nounits"}
+var processQuery = []string{
+	"--query-compute-apps=pid,gpu_uuid,used_memory,process_name",
+	"--format=csv,noheader,nounits",
+}
 
 func nvidiaProcesses(ctx context.Context) ([]GPUProcess, error) {
 	out, err := smi(ctx, processQuery...)
@@ -82,7 +88,8 @@ func parseProcess(line string) (p GPUProcess, ok bool, err error) {
 	}
 	cells := strings.SplitN(line, ",", 4)
 	if len(cells) != 4 {
-		return p, false, fmt.Errorf("nvidia-smi printed a process with %d values, not 4: %q", len(cells), foreign.Clean(line))
+		return p, false,
+			fmt.Errorf("nvidia-smi printed a process with %d values, not 4: %q", len(cells), foreign.Clean(line))
 	}
 	if p.PID, err = strconv.Atoi(strings.TrimSpace(cells[0])); err != nil {
 		return p, false, fmt.Errorf("nvidia-smi printed a process ID that is not a number: %q", foreign.Clean(line))
@@ -127,7 +134,9 @@ func (o Occupancy) String() string {
 		words = append(words, p.String())
 	}
 	for _, uuid := range keys(o.Hidden) {
-		words = append(words, fmt.Sprintf("%.0f MiB of %s are used by something that %s does not show, such as a process in another container", o.Hidden[uuid], uuid, shownBy()))
+		words = append(words,
+			fmt.Sprintf("%.0f MiB of %s are used by something that %s does not show, such as a process in another "+
+				"container", o.Hidden[uuid], uuid, shownBy()))
 	}
 	return strings.Join(words, "; ")
 }
@@ -155,7 +164,9 @@ func Occupants(ctx context.Context, uuids []string, ignore []string, idleMiB flo
 
 // occupancyOf is who is using GPUs by a list of processes and the memory in use, in MiB,
 // where it is known; own tells the engine's processes.
-func occupancyOf(used map[string]float64, processes []GPUProcess, uuids, ignore []string, idleMiB float64, own func(pid int) bool) (o Occupancy) {
+func occupancyOf(used map[string]float64, processes []GPUProcess, uuids, ignore []string, idleMiB float64,
+	own func(pid int) bool,
+) (o Occupancy) {
 	counted, known := map[string]float64{}, map[string]bool{}
 	for _, p := range processes {
 		if p.MiB != nil {
@@ -207,7 +218,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // WaitFree polls until the GPUs are free, for up to wait, and returns the remaining
 // users. changed is called whenever these change, to tell a waiting person. An error of
 // look ends the wait.
-func WaitFree(ctx context.Context, look func(context.Context) (Occupancy, error), every, wait time.Duration, changed func(Occupancy)) (o Occupancy, err error) {
+func WaitFree(ctx context.Context, look func(context.Context) (Occupancy, error), every, wait time.Duration,
+	changed func(Occupancy),
+) (o Occupancy, err error) {
 	who := ""
 	err = poll(ctx, every, wait, func() (bool, error) {
 		if o, err = look(ctx); err != nil || o.Free() {
@@ -280,7 +293,8 @@ func (want Calm) look(all []GPU, uuids []string) (rest string, err error) {
 		case !ok:
 			return "", fmt.Errorf("cannot wait for the temperature of %s: the driver does not report it", all[i])
 		case n > want.MaxTemperature:
-			words = append(words, fmt.Sprintf("the temperature of %s is %g °C (required ≤ %g)", all[i], n, want.MaxTemperature))
+			words = append(words,
+				fmt.Sprintf("the temperature of %s is %g °C (required ≤ %g)", all[i], n, want.MaxTemperature))
 		}
 	}
 	return strings.Join(words, "; "), nil

@@ -10,7 +10,10 @@ import (
 
 // shownStatus are the lines of a thread's status that count, with their names here. A tracer, 0 if
 // there is none, can read its memory and stop it.
-var shownStatus = map[string]string{"Cpus_allowed_list": "cpus", "Mems_allowed_list": "memory nodes", "TracerPid": "tracer"}
+var shownStatus = map[string]string{
+	"Cpus_allowed_list": "cpus", "Mems_allowed_list": "memory nodes",
+	"TracerPid": "tracer",
+}
 
 // Inherited is what engines get from this process, and what its measuring depends on: its CPUs,
 // priority, timer slack, limits, control group and tracer, of all its threads, any of which may start
@@ -44,7 +47,8 @@ func Inherited() map[string]string {
 	const nameWidth = 26
 	for line := range strings.Lines(readText("/proc/self/limits")) {
 		if len(line) > nameWidth && strings.HasPrefix(line, "Max ") {
-			add("limit of "+strings.TrimSpace(line[len("Max "):nameWidth]), strings.Join(strings.Fields(line[nameWidth:]), " "))
+			add("limit of "+strings.TrimSpace(line[len("Max "):nameWidth]),
+				strings.Join(strings.Fields(line[nameWidth:]), " "))
 		}
 	}
 	if group, err := os.ReadFile("/proc/self/cgroup"); err == nil {

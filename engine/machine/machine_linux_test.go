@@ -30,7 +30,8 @@ func TestCPUModel(t *testing.T) {
 
 func TestCPULimit(t *testing.T) {
 	for limits, want := range map[string]string{
-		"": "none", "max 100000": "none", "150000 100000": "1.5", "max 100000,400000 100000,250000 100000,max 100000": "2.5", "50000": "", "x 1": "", "100000 0": "", "NaN 1": "",
+		"": "none", "max 100000": "none", "150000 100000": "1.5",
+		"max 100000,400000 100000,250000 100000,max 100000": "2.5", "50000": "", "x 1": "", "100000 0": "", "NaN 1": "",
 	} {
 		root, at := t.TempDir(), ""
 		for limit := range strings.SplitSeq(limits, ",") {
@@ -50,7 +51,8 @@ func TestCPULimit(t *testing.T) {
 
 func TestPriority(t *testing.T) {
 	for want, s := range map[string]ProcessStat{
-		"normal": {}, "nice 10": {Nice: 10}, "batch, nice 5": {Policy: 3, Nice: 5}, "fifo 50": {Policy: 1, RealTime: 50}, "7": {Policy: 7},
+		"normal": {}, "nice 10": {Nice: 10}, "batch, nice 5": {Policy: 3, Nice: 5},
+		"fifo 50": {Policy: 1, RealTime: 50}, "7": {Policy: 7},
 	} {
 		if got := priority(s); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -63,8 +65,12 @@ func TestParseStat(t *testing.T) {
 	if err != nil || s.PID != os.Getpid() || s.Parent != os.Getppid() || s.Start == 0 || s.Name == "" {
 		t.Errorf("%+v, %v", s, err)
 	}
-	odd, ok := parseStat([]byte("10 (a) b (c) R 1 2 3 0 -1 0 0 0 0 0 200 100 9 9 20 5 4 0 77 123456 1000 18446744073709551615 0 0\n"))
-	want := ProcessStat{PID: 10, Name: "a) b (c", State: 'R', Parent: 1, Group: 2, Session: 3, User: 200, System: 100, Nice: 5, Threads: 4, Start: 77}
+	odd, ok := parseStat(
+		[]byte("10 (a) b (c) R 1 2 3 0 -1 0 0 0 0 0 200 100 9 9 20 5 4 0 77 123456 1000 18446744073709551615 0 0\n"))
+	want := ProcessStat{
+		PID: 10, Name: "a) b (c", State: 'R', Parent: 1, Group: 2, Session: 3, User: 200, System: 100,
+		Nice: 5, Threads: 4, Start: 77,
+	}
 	if !ok || odd != want {
 		t.Errorf("%+v", odd)
 	}
@@ -144,7 +150,9 @@ func TestNothingIsLeft(t *testing.T) {
 		w.Write([]byte("# TYPE e:count counter\ne:count_total 1\n"))
 	}))
 	before := runtime.NumGoroutine()
-	r := begin(t, SamplerConfig{GPUs: []string{"GPU-a", "GPU-b"}, Host: true, Own: func() []int { return []int{os.Getpid()} }, Metrics: &MetricsPage{URL: s.URL, Names: map[string][]string{"count": {"e:count"}}}})
+	r := begin(t, SamplerConfig{GPUs: []string{"GPU-a", "GPU-b"}, Host: true, Own: func() []int {
+		return []int{os.Getpid()}
+	}, Metrics: &MetricsPage{URL: s.URL, Names: map[string][]string{"count": {"e:count"}}}})
 	pids := children(t, folder, 2)
 	until(t, r, func() bool { return r.has(measure.GPUPower, "GPU-a") > 0 && r.has(measure.EngineCPU, "") > 0 })
 	r.Stop()

@@ -108,7 +108,10 @@ func TestMemory(t *testing.T) {
 	run := func(uid uint32, how string, memfd *os.File, args ...string) (*exec.Cmd, io.Closer, *bufio.Reader) {
 		cmd := exec.Command("/proc/self/exe", args...)
 		cmd.Env = []string{"MXFLOW_TEST_HOLD=" + how}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid, NoSetGroups: os.Getuid() != 0}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{
+			Uid: uid, Gid: uid,
+			NoSetGroups: os.Getuid() != 0,
+		}}
 		if memfd != nil {
 			cmd.ExtraFiles = []*os.File{memfd}
 		}
@@ -128,7 +131,10 @@ func TestMemory(t *testing.T) {
 		return n
 	}
 	for _, uid := range users {
-		for _, how := range []string{"private", "shared", "huge", "memfd", "file", "unlinked", "mapped", "inherited", "segment"} {
+		for _, how := range []string{
+			"private", "shared", "huge", "memfd", "file", "unlinked", "mapped",
+			"inherited", "segment",
+		} {
 			t.Run(fmt.Sprint(how, " of ", uid), func(t *testing.T) {
 				fd, err := unix.MemfdCreate("inherited", unix.MFD_CLOEXEC)
 				must.Do(t, err)

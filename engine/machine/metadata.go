@@ -142,8 +142,10 @@ func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 // settings of a GPU are in the fingerprint: they change what it can do. Its momentary
 // state, such as clocks and temperature, is not.
 var settings = map[string]string{
-	"power.limit": "power_limit", "persistence_mode": "persistence", "ecc.mode.current": "ecc", "mig.mode.current": "mig",
-	"clocks.applications.graphics": "application_clock", "clocks.applications.memory": "application_memory_clock", "clocks.max.sm": "max_clock",
+	"power.limit": "power_limit", "persistence_mode": "persistence", "ecc.mode.current": "ecc",
+	"mig.mode.current":             "mig",
+	"clocks.applications.graphics": "application_clock", "clocks.applications.memory": "application_memory_clock",
+	"clocks.max.sm": "max_clock",
 }
 
 // fingerprint is what numbers depend on.

@@ -88,7 +88,8 @@ func Collect(ctx context.Context, q MetadataRequest, d *Document) {
 		if p := answer("commands." + name); p.err != nil {
 			d.Lack("commands."+name, p.err.Error())
 		} else {
-			d.Commands = put(d.Commands, name, strings.ToValidUTF8(strings.TrimRight(redact.ProcessSecrets().Cut(p.out, maxOutput), "\n"), "?"))
+			d.Commands = put(d.Commands, name,
+				strings.ToValidUTF8(strings.TrimRight(redact.ProcessSecrets().Cut(p.out, maxOutput), "\n"), "?"))
 		}
 	}
 	d.Fingerprint = d.fingerprint(q.Also)
@@ -212,7 +213,8 @@ func (d *Document) hardware(ctx context.Context, used []string) {
 			d.Lack("throttle state of GPU "+g.UUID, "the driver does not report it")
 		}
 		d.GPUs = append(d.GPUs, GPUState{
-			GPU: g, Unified: g.Unified(), Used: slices.Contains(used, g.UUID), Throttled: words, Clocks: clocks(g), PowerMode: powerMode(g),
+			GPU: g, Unified: g.Unified(), Used: slices.Contains(used, g.UUID), Throttled: words, Clocks: clocks(g),
+			PowerMode: powerMode(g),
 		})
 		d.software("driver", g.Driver)
 	}
@@ -333,7 +335,8 @@ func isTokenizer(name string) bool {
 	case "vocab.json", "vocab.txt", "merges.txt", "special_tokens_map.json", "added_tokens.json", "spiece.model":
 		return true
 	default:
-		return strings.HasPrefix(base, "tokenizer") || strings.HasPrefix(base, "chat_template") || strings.HasSuffix(base, ".tiktoken")
+		return strings.HasPrefix(base, "tokenizer") || strings.HasPrefix(base, "chat_template") ||
+			strings.HasSuffix(base, ".tiktoken")
 	}
 }
 

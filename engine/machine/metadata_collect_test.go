@@ -31,7 +31,8 @@ func TestPython(t *testing.T) {
 	}
 	site := t.TempDir()
 	for name, version := range map[string]string{"torch": "2.9.0", "my_Engine": "0.3"} {
-		write(t, filepath.Join(site, name+"-"+version+".dist-info", "METADATA"), "Metadata-Version: 2.1\nName: "+name+"\nVersion: "+version+"\n")
+		write(t, filepath.Join(site, name+"-"+version+".dist-info", "METADATA"),
+			"Metadata-Version: 2.1\nName: "+name+"\nVersion: "+version+"\n")
 	}
 	write(t, filepath.Join(site, "my_Engine-0.3.dist-info", "direct_url.json"),
 		`{"url": "https://user:hunter22@example.org/e.git", "vcs_info": {"vcs": "git", "commit_id": "abcd"}}`)
@@ -40,10 +41,13 @@ func TestPython(t *testing.T) {
 	t.Setenv("PYTHONPATH", site)
 	asked := 0
 	var d Document
-	Collect(context.Background(), MetadataRequest{Packages: true, Python: []string{python}, Engine: func(ctx context.Context, argv ...string) ([]byte, error) {
-		asked++
-		return onHost(ctx, argv...)
-	}}, &d)
+	Collect(context.Background(), MetadataRequest{
+		Packages: true, Python: []string{python},
+		Engine: func(ctx context.Context, argv ...string) ([]byte, error) {
+			asked++
+			return onHost(ctx, argv...)
+		},
+	}, &d)
 	for _, want := range []string{"torch==2.9.0", "my-engine==0.3 @ https://example.org/e.git@abcd"} {
 		if !slices.Contains(d.Packages, want) {
 			t.Errorf("%s is not among %q", want, d.Packages)
@@ -72,7 +76,8 @@ func TestPackagesWithoutPython(t *testing.T) {
 		"nowhere": nil,
 	} {
 		var d Document
-		Collect(context.Background(), MetadataRequest{Engine: run, Packages: true, Commands: map[string]string{"a": "echo"}}, &d)
+		Collect(context.Background(),
+			MetadataRequest{Engine: run, Packages: true, Commands: map[string]string{"a": "echo"}}, &d)
 		if d.Packages != nil || d.Missing["packages"] == "" || d.Missing["commands.a"] == "" {
 			t.Errorf("%s: %+v", name, d)
 		}
@@ -81,10 +86,16 @@ func TestPackagesWithoutPython(t *testing.T) {
 
 func TestCommandsAndYAML(t *testing.T) {
 	t.Setenv("PATH", os.Getenv("PATH"))
-	d := Document{Host: map[string]string{"cpu": "c", "gpu": "not used", "driver": "1"}, Engine: EngineData{Version: "0.21"}}
+	d := Document{
+		Host:   map[string]string{"cpu": "c", "gpu": "not used", "driver": "1"},
+		Engine: EngineData{Version: "0.21"},
+	}
 	Collect(context.Background(), MetadataRequest{
 		Engine: onHost, Also: map[string]string{"image": "sha256:2"},
-		Commands: map[string]string{"ok": "echo one; echo two", "bad": "echo why >&2; exit 3", "none": "no-such-program"},
+		Commands: map[string]string{
+			"ok": "echo one; echo two", "bad": "echo why >&2; exit 3",
+			"none": "no-such-program",
+		},
 	}, &d)
 	if d.Commands["ok"] != "one\ntwo" || len(d.Commands) != 1 {
 		t.Errorf("got %q", d.Commands)
@@ -92,7 +103,10 @@ func TestCommandsAndYAML(t *testing.T) {
 	if d.Missing["commands.bad"] != "exit status 3: why" || d.Missing["commands.none"] == "" {
 		t.Errorf("missing %v", d.Missing)
 	}
-	for name, want := range map[string]string{"cpu": "c", "image": "sha256:2", "engine_version": "0.21", "gpu": "", "driver": ""} {
+	for name, want := range map[string]string{
+		"cpu": "c", "image": "sha256:2", "engine_version": "0.21",
+		"gpu": "", "driver": "",
+	} {
 		if d.Fingerprint[name] != want {
 			t.Errorf("%s is %q in the fingerprint", name, d.Fingerprint[name])
 		}
@@ -100,7 +114,8 @@ func TestCommandsAndYAML(t *testing.T) {
 	text, err := d.YAML()
 	must.Do(t, err)
 	var back Document
-	if err := yaml.Unmarshal(text, &back); err != nil || back.Commands["ok"] != "one\ntwo" || back.Engine.Version != "0.21" {
+	if err := yaml.Unmarshal(text, &back); err != nil || back.Commands["ok"] != "one\ntwo" ||
+		back.Engine.Version != "0.21" {
 		t.Errorf("%v from\n%s", err, text)
 	}
 }
@@ -110,14 +125,16 @@ func TestFingerprintOfGPUs(t *testing.T) {
 	at := func(clock, temperature, limit string) map[string]string {
 		d := Document{GPUs: []GPUState{
 			{Used: true, GPU: GPU{UUID: "GPU-a", Name: "H200", Driver: "580", Values: map[string]string{
-				"clocks.current.sm": clock, "temperature.gpu": temperature, "power.limit": limit, "ecc.mode.current": "Enabled",
+				"clocks.current.sm": clock, "temperature.gpu": temperature, "power.limit": limit,
+				"ecc.mode.current": "Enabled",
 			}}},
 			{GPU: GPU{UUID: "GPU-b", Name: "T4", Driver: "580", Values: map[string]string{"power.limit": "70"}}},
 		}}
 		return d.fingerprint(nil)
 	}
 	cool, hot, capped := at("345", "30", "700"), at("1980", "80", "700"), at("345", "30", "500")
-	if cool["gpu"] != "H200 GPU-a" || cool["driver"] != "580" || cool["ecc"] != "Enabled" || cool["power_limit"] != "700" {
+	if cool["gpu"] != "H200 GPU-a" || cool["driver"] != "580" || cool["ecc"] != "Enabled" ||
+		cool["power_limit"] != "700" {
 		t.Errorf("got %v", cool)
 	}
 	for name := range cool {
@@ -138,12 +155,18 @@ func TestFingerprintOfGPUs(t *testing.T) {
 func TestClocksAndPowerMode(t *testing.T) {
 	for values, want := range map[[5]string][2]string{
 		{"1980", "1980", "0x0000000000000001", "700.00", "700.00"}: {"default", "default"},
-		{"1200", "1980", "0x0000000000000001", "500.00", "700.00"}: {"locked at 1200 of 1980 MHz", "500.00 of 700.00 W"},
-		{"1980", "1980", "0x0000000000000002", "700.00", ""}:       {"locked", ""},
+		{"1200", "1980", "0x0000000000000001", "500.00", "700.00"}: {
+			"locked at 1200 of 1980 MHz",
+			"500.00 of 700.00 W",
+		},
+		{"1980", "1980", "0x0000000000000002", "700.00", ""}: {"locked", ""},
 		{"", "", "", "", ""}: {"", ""},
 	} {
 		g := GPU{Values: map[string]string{}}
-		for i, name := range []string{"clocks.applications.graphics", "clocks.default_applications.graphics", "clocks_event_reasons.active", "power.limit", "power.default_limit"} {
+		for i, name := range []string{
+			"clocks.applications.graphics", "clocks.default_applications.graphics",
+			"clocks_event_reasons.active", "power.limit", "power.default_limit",
+		} {
 			g.Values[name] = values[i]
 		}
 		if got := [2]string{clocks(g), powerMode(g)}; got != want {
@@ -176,7 +199,8 @@ func TestRepos(t *testing.T) {
 		return d.Repos["vllm"], d.Missing["repos.vllm"]
 	}
 	clean, why := state()
-	if why != "" || !sha.MatchString(clean.Commit) || clean.Branch != "mxfp4_v4" || clean.Dirty || clean.Diff != "" || clean.On != "engine" {
+	if why != "" || !sha.MatchString(clean.Commit) || clean.Branch != "mxfp4_v4" || clean.Dirty || clean.Diff != "" ||
+		clean.On != "engine" {
 		t.Fatalf("%+v, %s", clean, why)
 	}
 	write(t, filepath.Join(dir, "new.py"), "1")
@@ -207,7 +231,8 @@ func TestModelFolder(t *testing.T) {
 	write(t, filepath.Join(dir, "tokenizer.json"), "{}")
 	write(t, filepath.Join(dir, ".cache", "lock"), "ignored")
 	first, missing := modelAt(t, dir, "")
-	if first.Files != 2 || first.Bytes != 9 || first.Covers != "names and contents" || first.Tokenizer == "" || first.Digest == first.Tokenizer || len(missing) > 0 {
+	if first.Files != 2 || first.Bytes != 9 || first.Covers != "names and contents" || first.Tokenizer == "" ||
+		first.Digest == first.Tokenizer || len(missing) > 0 {
 		t.Fatalf("%+v, %v", first, missing)
 	}
 	os.Chtimes(filepath.Join(dir, "model.safetensors"), time.Now(), time.Now().Add(-time.Hour))
@@ -281,7 +306,8 @@ func TestHuggingFaceCache(t *testing.T) {
 	blob := strings.Repeat("0f", 32)
 	write(t, filepath.Join(model, "blobs", blob), "large")
 	write(t, filepath.Join(model, "snapshots", commit, "config.json"), "{}")
-	if err := os.Symlink(filepath.Join("..", "..", "blobs", blob), filepath.Join(model, "snapshots", commit, "model.safetensors")); err != nil {
+	if err := os.Symlink(filepath.Join("..", "..", "blobs", blob),
+		filepath.Join(model, "snapshots", commit, "model.safetensors")); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("HF_HUB_CACHE", cache)

@@ -48,7 +48,8 @@ func parseStat(text []byte) (s ProcessStat, ok bool) {
 	if open < 1 || end < open {
 		return s, false
 	}
-	const state, parent, group, session, user, system, nice, threads, start, realTime, policy = 0, 1, 2, 3, 11, 12, 16, 17, 19, 37, 38
+	const state, parent, group, session, user, system, nice, threads, start, realTime, policy = 0, 1, 2, 3, 11, 12,
+		16, 17, 19, 37, 38
 	cells := bytes.Fields(text[end+1:])
 	if len(cells) <= start {
 		return s, false
@@ -63,7 +64,8 @@ func parseStat(text []byte) (s ProcessStat, ok bool) {
 		return n
 	}
 	s = ProcessStat{
-		Name: string(text[open+1 : end]), State: cells[state][0], Parent: number(parent), Group: number(group), Session: number(session),
+		Name: string(text[open+1 : end]), State: cells[state][0], Parent: number(parent), Group: number(group),
+		Session: number(session),
 		Threads: number(threads), Nice: number(nice), Policy: number(policy), RealTime: number(realTime),
 		User: uint64(number(user)), System: uint64(number(system)), Start: uint64(number(start)),
 	}

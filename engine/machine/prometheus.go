@@ -26,8 +26,9 @@ const label = `([a-zA-Z_]\w*)[ \t]*=[ \t]*"((?:[^"\\]|\\[\\"n])*)"[ \t]*`
 
 var (
 	labelText  = regexp.MustCompile(label)
-	metricText = regexp.MustCompile(`^([a-zA-Z_:][\w:]*)(?:[ \t]*\{[ \t]*((?:` + label + `,[ \t]*)*(?:` + label + `)?)\}[ \t]*|[ \t]+)([^ \t]+)` + when + `(?:[ \t]+#[ \t].*)?$`)
-	unescape   = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n")
+	metricText = regexp.MustCompile(`^([a-zA-Z_:][\w:]*)(?:[ \t]*\{[ \t]*((?:` + label + `,[ \t]*)*(?:` + label +
+		`)?)\}[ \t]*|[ \t]+)([^ \t]+)` + when + `(?:[ \t]+#[ \t].*)?$`)
+	unescape = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n")
 )
 
 // ParseMetrics reads a page in Prometheus' text format
@@ -51,7 +52,8 @@ lines:
 		n++
 		text, whole := strings.CutSuffix(line, "\n")
 		text = strings.Trim(strings.TrimSuffix(text, "\r"), " \t")
-		name = text[:len(text)-len(strings.TrimLeft(text, "_:0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"))]
+		name = text[:len(text)-
+			len(strings.TrimLeft(text, "_:0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"))]
 		switch {
 		case text == "", text[0] == '#', wanted != nil && !wanted(name):
 			continue // TYPE and HELP do not change what a line says

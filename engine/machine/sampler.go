@@ -110,7 +110,10 @@ func newSampler(ctx context.Context, c SamplerConfig) *Sampler {
 		c.IdleMiB = 1024
 	}
 	// Readers are not to wait for the loop: they take the time of what they read.
-	s := &Sampler{config: c, events: make(chan func(), 1024), ended: make(chan struct{}), series: map[track]*measure.Series{}}
+	s := &Sampler{
+		config: c, events: make(chan func(), 1024), ended: make(chan struct{}),
+		series: map[track]*measure.Series{},
+	}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	return s
 }

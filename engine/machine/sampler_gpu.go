@@ -73,7 +73,8 @@ func (s *Sampler) newGPUSamples(ctx context.Context) (w *gpuSamples, err error) 
 		}
 		w = &gpuSamples{
 			Sampler: s, vendor: v, uuids: uuids, also: w, restarts: 5, pause: time.Second, look: time.Second,
-			used: map[string]float64{}, unified: map[string]bool{}, before: map[string]Occupancy{}, unknown: map[string]string{},
+			used: map[string]float64{}, unified: map[string]bool{}, before: map[string]Occupancy{},
+			unknown: map[string]string{},
 		}
 		first, err := v.watch(ctx, w)
 		if err != nil {
@@ -82,7 +83,9 @@ func (s *Sampler) newGPUSamples(ctx context.Context) (w *gpuSamples, err error) 
 		for _, g := range first {
 			if g.Unified() && slices.Contains(uuids, g.UUID) {
 				w.unified[g.UUID] = true
-				s.tell("unified "+g.UUID, "%s shares the host's memory, so it has no %s; gpu.memory_in_use_gb is the host's, %s that of the engine's processes",
+				s.tell("unified "+g.UUID,
+					"%s shares the host's memory, so it has no %s; gpu.memory_in_use_gb is the host's, %s that of "+
+						"the engine's processes",
 					g.UUID, measure.GPUMemory, measure.GPUProcessMemory)
 			}
 		}
@@ -96,7 +99,9 @@ func watchNVIDIA(ctx context.Context, w *gpuSamples) (first []GPU, err error) {
 		return nil, err
 	}
 	if !slices.ContainsFunc(w.asked, func(f field) bool { return f.name == "power.draw.instant" }) {
-		w.tell("instant", "this driver does not report instantaneous power: energy is integrated from its averages, which lag by about half a second on Ampere and newer GPUs")
+		w.tell("instant",
+			"this driver does not report instantaneous power: energy is integrated from its averages, which lag by "+
+				"about half a second on Ampere and newer GPUs")
 	}
 	for line := range strings.Lines(out) {
 		if g, err := parseGPU(line, w.asked); err == nil {
@@ -148,7 +153,10 @@ var quantities = []struct {
 func (w *gpuSamples) followValues() {
 	// nvidia-smi sleeps this long between its queries, which take time too.
 	every := w.config.Every * 8 / 10
-	args := []string{question(w.asked), "--format=csv,noheader,nounits", "-i", strings.Join(w.uuids, ","), "-lms", millis(every)}
+	args := []string{
+		question(w.asked), "--format=csv,noheader,nounits", "-i", strings.Join(w.uuids, ","),
+		"-lms", millis(every),
+	}
 	for n := 0; ; n++ {
 		err := follow(w.ctx, silence, args, func(line string, at time.Time) { w.do(func() { w.values(line, at) }) })
 		if w.ctx.Err() != nil {
@@ -236,7 +244,8 @@ func (w *gpuSamples) poll() {
 		w.do(func() {
 			switch {
 			case blind != nil:
-				w.tell("followed", "at %.1f s it was not known which processes were on the GPUs: %v", w.seconds(listed), blind)
+				w.tell("followed", "at %.1f s it was not known which processes were on the GPUs: %v",
+					w.seconds(listed), blind)
 			case len(w.own) > 0: // else nothing can be called foreign
 				w.judge(list, listed, w.isOwn)
 			}
@@ -261,7 +270,8 @@ func (w *gpuSamples) followProcesses() {
 	now := time.Now()
 	w.do(func() {
 		if w.ctx.Err() == nil {
-			w.tell("followed", "from %.1f s on it is not known which processes were on the GPUs: %v", w.seconds(now), err)
+			w.tell("followed", "from %.1f s on it is not known which processes were on the GPUs: %v",
+				w.seconds(now), err)
 		}
 	})
 }
@@ -325,7 +335,8 @@ func (w *gpuSamples) judge(list []GPUProcess, at time.Time, own func(pid int) bo
 		used, known := w.used[uuid]
 		if len(o.own) == 0 && (!known || used > w.config.IdleMiB) {
 			if w.unknown[uuid] == "" {
-				w.unknown[uuid] = fmt.Sprintf("cannot tell from %.1f s on if other processes used %s: %s shows none of the engine's processes there, as for an engine in its own container",
+				w.unknown[uuid] = fmt.Sprintf("cannot tell from %.1f s on if other processes used %s: %s shows none "+
+					"of the engine's processes there, as for an engine in its own container",
 					w.seconds(at), uuid, w.tool())
 			}
 			continue
@@ -349,7 +360,8 @@ func (w *gpuSamples) judge(list []GPUProcess, at time.Time, own func(pid int) bo
 			}
 		}
 		if rest := o.Hidden[uuid]; rest > 0 && before.Hidden[uuid] > 0 {
-			foreign = append(foreign, fmt.Sprintf("%.0f MiB not attributed to any process, such as one in another container", rest))
+			foreign = append(foreign,
+				fmt.Sprintf("%.0f MiB not attributed to any process, such as one in another container", rest))
 		}
 		w.add(measure.GPUForeign, uuid, "", at, float64(len(foreign)))
 		for _, who := range foreign {
@@ -375,7 +387,9 @@ func (w *gpuSamples) finish() {
 			seen = seen || w.series[track{q.series, uuid}] != nil
 		}
 		if !seen {
-			w.tell("unseen "+uuid, "%s printed no readings of GPU %s: its power, memory, clocks and throttling are unknown", w.tool(), uuid)
+			w.tell("unseen "+uuid,
+				"%s printed no readings of GPU %s: its power, memory, clocks and throttling are unknown", w.tool(),
+				uuid)
 		}
 	}
 }

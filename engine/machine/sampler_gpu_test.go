@@ -95,7 +95,8 @@ func TestOtherDrivers(t *testing.T) {
 	})
 	series, notes = r.Stop()
 	for name, want := range map[string][]float64{
-		measure.GPUProcessMemory: {71234 / mibPerGB}, measure.GPUForeign: {0}, measure.GPUPower: {11.17}, measure.GPUMemory: nil,
+		measure.GPUProcessMemory: {71234 / mibPerGB}, measure.GPUForeign: {0}, measure.GPUPower: {11.17},
+		measure.GPUMemory:      nil,
 		measure.GPUMemoryClock: nil, measure.GPUPowerInstant: nil,
 	} {
 		if s := find(series, name, "GPU-a"); !slices.Equal(s.Value[:min(1, len(s.Value))], want) {
@@ -121,12 +122,16 @@ func TestStreamBreaks(t *testing.T) {
 	w.followValues()
 	series, notes := r.Stop()
 	sound(t, series)
-	if p := find(series, measure.GPUPower, "GPU-a"); !slices.Equal(p.Value, []float64{100.5, 200.5, 100.5, 200.5, 100.5, 200.5}) {
+	if p := find(series, measure.GPUPower, "GPU-a"); !slices.Equal(p.Value,
+		[]float64{100.5, 200.5, 100.5, 200.5, 100.5, 200.5}) {
 		t.Errorf("power is %v", p.Value)
 	}
 	// The other GPU was not requested: its lines are left out.
 	told := strings.Join(notes, "\n")
-	for _, want := range []string{"are missing for a while from ", "exit status 255; restarted (and 1 times more)", "stopped monitoring the GPUs", "after failure 3", "not a reading: not a requested GPU", "(and 5 times more)"} {
+	for _, want := range []string{
+		"are missing for a while from ", "exit status 255; restarted (and 1 times more)",
+		"stopped monitoring the GPUs", "after failure 3", "not a reading: not a requested GPU", "(and 5 times more)",
+	} {
 		if !strings.Contains(told, want) {
 			t.Errorf("no %q in:\n%s", want, told)
 		}
@@ -144,11 +149,13 @@ func TestStreamBreaks(t *testing.T) {
 
 func TestNoSuchGPU(t *testing.T) {
 	fakeMachine{stream: twoGPUs, does: "hang"}.use(t)
-	if r, err := StartSampler(context.Background(), SamplerConfig{GPUs: []string{"GPU-a", "GPU-c"}}); err == nil || !strings.Contains(err.Error(), "GPU-c") {
+	if r, err := StartSampler(context.Background(), SamplerConfig{GPUs: []string{"GPU-a", "GPU-c"}}); err == nil ||
+		!strings.Contains(err.Error(), "GPU-c") {
 		t.Errorf("%v, %v", r, err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := StartSampler(context.Background(), SamplerConfig{GPUs: []string{"GPU-a"}}); err == nil || !strings.Contains(err.Error(), "cannot monitor the GPUs") {
+	if _, err := StartSampler(context.Background(), SamplerConfig{GPUs: []string{"GPU-a"}}); err == nil ||
+		!strings.Contains(err.Error(), "cannot monitor the GPUs") {
 		t.Errorf("without nvidia-smi: %v", err)
 	}
 	r := begin(t, SamplerConfig{})
@@ -174,7 +181,8 @@ func TestForeignProcess(t *testing.T) {
 	if m := find(series, measure.GPUProcessMemory, "GPU-a"); m.Value[len(m.Value)-1] != 512/mibPerGB {
 		t.Errorf("the engine's memory is %v", m.Value)
 	}
-	if told := strings.Join(notes, "\n"); !strings.Contains(told, "another process on GPU-a: process 1 (/usr/bin/python3) holds 512 MiB") {
+	if told := strings.Join(notes, "\n"); !strings.Contains(told,
+		"another process on GPU-a: process 1 (/usr/bin/python3) holds 512 MiB") {
 		t.Errorf("notes: %q", notes)
 	}
 }
@@ -182,7 +190,8 @@ func TestForeignProcess(t *testing.T) {
 // A stream that hangs from the start is not a sign that all is well.
 func TestGPUsOfWhichNothingIsRead(t *testing.T) {
 	dir := t.TempDir()
-	script := "#!/bin/sh\ncase \"$*\" in *lms*) touch " + filepath.Join(dir, "streams") + "; exec sleep 1000;; *compute-apps*) exit 0;; esac\n" +
+	script := "#!/bin/sh\ncase \"$*\" in *lms*) touch " + filepath.Join(dir, "streams") +
+		"; exec sleep 1000;; *compute-apps*) exit 0;; esac\n" +
 		"echo 'GPU-a, 100, 100, 1000, 143771, 1980, 3201, 40, 15, 0x0'\n"
 	inPath(t, "nvidia-smi", script)
 	r := begin(t, SamplerConfig{GPUs: []string{"GPU-a"}})
@@ -195,7 +204,10 @@ func TestGPUsOfWhichNothingIsRead(t *testing.T) {
 
 func TestCalm(t *testing.T) {
 	all := []GPU{
-		{Index: 0, UUID: "GPU-a", Name: "A", Values: map[string]string{"temperature.gpu": "70", "power.draw": "300.5", "clocks.current.sm": "345"}},
+		{
+			Index: 0, UUID: "GPU-a", Name: "A",
+			Values: map[string]string{"temperature.gpu": "70", "power.draw": "300.5", "clocks.current.sm": "345"},
+		},
 		{Index: 1, UUID: "GPU-b", Name: "B", Values: map[string]string{"temperature.gpu": "40"}},
 		{Index: 2, UUID: "GPU-d", Name: "D"},
 	}
@@ -207,7 +219,11 @@ func TestCalm(t *testing.T) {
 		{Calm{MaxTemperature: 50}, "GPU-a GPU-b", "the temperature of GPU 0 (A, GPU-a) is 70 °C (required ≤ 50)", ""},
 		{Calm{MaxTemperature: 30}, "GPU-a GPU-b", "; the temperature of GPU 1", ""},
 		{Calm{MaxTemperature: 90}, "GPU-c", "", "cannot wait for GPU GPU-c: nvidia-smi does not show it"},
-		{Calm{MaxTemperature: 90}, "GPU-d", "", "cannot wait for the temperature of GPU 2 (D, GPU-d): the driver does not report it"},
+		{
+			Calm{MaxTemperature: 90},
+			"GPU-d", "",
+			"cannot wait for the temperature of GPU 2 (D, GPU-d): the driver does not report it",
+		},
 	} {
 		rest, err := test.want.look(all, strings.Fields(test.uuids))
 		if test.failed != "" {
@@ -226,7 +242,8 @@ func TestCalm(t *testing.T) {
 }
 
 // machineList has what List needs.
-const machineList = "index, uuid, name, driver_version, temperature.gpu, power.draw, clocks.current.sm\n0, GPU-a, NVIDIA A, 580.1, HOT, 80, 345\n"
+const machineList = "index, uuid, name, driver_version, temperature.gpu, power.draw, clocks.current.sm\n0, GPU-a, " +
+	"NVIDIA A, 580.1, HOT, 80, 345\n"
 
 func TestSettle(t *testing.T) {
 	ctx := context.Background()
@@ -236,18 +253,25 @@ func TestSettle(t *testing.T) {
 	hot := strings.ReplaceAll(machineList, "HOT", "71")
 	fakeMachine{stream: hot}.use(t)
 	err := Settle(ctx, []string{"GPU-a"}, Calm{MaxTemperature: 50})
-	if err == nil || !strings.Contains(err.Error(), "after waiting for 0s, the temperature of GPU 0 (NVIDIA A, GPU-a) is 71 °C (required ≤ 50)") {
+	if err == nil || !strings.Contains(err.Error(),
+		"after waiting for 0s, the temperature of GPU 0 (NVIDIA A, GPU-a) is 71 °C (required ≤ 50)") {
 		t.Errorf("too hot: %v", err)
 	}
 	var told string
 	ended, cancel := context.WithCancel(ctx)
-	err = Settle(ended, []string{"GPU-a"}, Calm{MaxTemperature: 50, Timeout: time.Hour, Waiting: func(what string) { told = what; cancel() }})
+	err = Settle(ended, []string{"GPU-a"}, Calm{MaxTemperature: 50, Timeout: time.Hour, Waiting: func(what string) {
+		told = what
+		cancel()
+	}})
 	if !errors.Is(err, context.Canceled) || !strings.Contains(told, "71 °C") {
 		t.Errorf("interrupted: %v, %q", err, told)
 	}
 	// It cools down meanwhile.
 	cool := strings.ReplaceAll(machineList, "HOT", "49")
-	err = Settle(ctx, []string{"GPU-a"}, Calm{MaxTemperature: 50, Timeout: time.Hour, Every: time.Millisecond, Waiting: func(string) { fakeMachine{stream: cool}.use(t) }})
+	err = Settle(ctx, []string{"GPU-a"}, Calm{
+		MaxTemperature: 50, Timeout: time.Hour, Every: time.Millisecond,
+		Waiting: func(string) { fakeMachine{stream: cool}.use(t) },
+	})
 	if err != nil {
 		t.Errorf("cooled down: %v", err)
 	}
@@ -260,14 +284,15 @@ func TestSettle(t *testing.T) {
 func TestLines(t *testing.T) {
 	long := strings.Repeat("x", 9000)
 	var got []string
-	lines(strings.NewReader("GPU-1, 1\n\r\n  \nGPU-2, 2\r\n"+long+"\nGPU-1, 3\n"+long+"GPU-1, 4\nGPU-2, 715"), func(line string, _ time.Time) {
-		g, err := parseGPU(line, []field{{name: "uuid"}, {name: "power.draw"}})
-		if err != nil {
-			got = append(got, "bad")
-			return
-		}
-		got = append(got, g.UUID+" "+g.Values["power.draw"])
-	})
+	lines(strings.NewReader("GPU-1, 1\n\r\n  \nGPU-2, 2\r\n"+long+"\nGPU-1, 3\n"+long+"GPU-1, 4\nGPU-2, 715"),
+		func(line string, _ time.Time) {
+			g, err := parseGPU(line, []field{{name: "uuid"}, {name: "power.draw"}})
+			if err != nil {
+				got = append(got, "bad")
+				return
+			}
+			got = append(got, g.UUID+" "+g.Values["power.draw"])
+		})
 	// The last line is incomplete: it may have been 7150.
 	if want := "GPU-1 1, GPU-2 2, bad, GPU-1 3, bad"; strings.Join(got, ", ") != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -289,7 +314,8 @@ func TestFollowEnds(t *testing.T) {
 	}
 	// A driver that hangs; a grandchild holds the pipe open.
 	inPath(t, "nvidia-smi", "#!/bin/sh\necho GPU-1, 1; sleep 600 & wait\n")
-	if n, err := run(context.Background(), 50*time.Millisecond); n != 1 || err == nil || !strings.Contains(err.Error(), "printed nothing for 50ms") {
+	if n, err := run(context.Background(), 50*time.Millisecond); n != 1 || err == nil ||
+		!strings.Contains(err.Error(), "printed nothing for 50ms") {
 		t.Errorf("hung: %d lines, %v", n, err)
 	}
 	inPath(t, "nvidia-smi", "#!/bin/sh\ntrap '' TERM INT; while :; do echo GPU-1, 1; done\n")
@@ -306,7 +332,10 @@ func TestFollowEnds(t *testing.T) {
 // TestProcessLists: lists are told apart by time, or by a process that comes again; one that
 // cannot be read, or has not ended, does not count.
 func TestProcessLists(t *testing.T) {
-	w := &gpuSamples{Sampler: newSampler(context.Background(), SamplerConfig{GPUs: []string{"a"}}), look: time.Second, used: map[string]float64{"a": 1}, before: map[string]Occupancy{}, unknown: map[string]string{}}
+	w := &gpuSamples{
+		Sampler: newSampler(context.Background(), SamplerConfig{GPUs: []string{"a"}}), look: time.Second,
+		used: map[string]float64{"a": 1}, before: map[string]Occupancy{}, unknown: map[string]string{},
+	}
 	w.own = []int{os.Getpid()}
 	self := strconv.Itoa(os.Getpid())
 	at := w.config.Zero
@@ -350,24 +379,44 @@ func TestForeign(t *testing.T) {
 		{"two strangers", []GPUProcess{engine, worker, x, holds(21, "b", 1, "x")}, nil, 0, 2, ""},
 		{"on no GPU in particular", []GPUProcess{engine, worker, {PID: 20}}, nil, 1, 1, "an unknown amount"},
 		{"on a GPU that is not the engine's", []GPUProcess{engine, worker, holds(20, "c", 1, "x")}, nil, 0, 0, ""},
-		{"tolerated", []GPUProcess{engine, worker, holds(20, "a", 1, "/usr/bin/Xorg"), holds(21, "a", 1, "watcher")}, nil, 0, 0, ""},
-		{"memory of nobody", []GPUProcess{engine, worker}, map[string]float64{"a": 9000, "b": 4000}, 1, 0, "6000 MiB not attributed to any process"},
+		{
+			"tolerated",
+			[]GPUProcess{engine, worker, holds(20, "a", 1, "/usr/bin/Xorg"), holds(21, "a", 1, "watcher")},
+			nil, 0, 0, "",
+		},
+		{
+			"memory of nobody",
+			[]GPUProcess{engine, worker},
+			map[string]float64{"a": 9000, "b": 4000},
+			1, 0,
+			"6000 MiB not attributed to any process",
+		},
 		{"before the engine is there", nil, map[string]float64{"a": 3, "b": 3}, 0, 0, ""},
 		{"nothing is shown", nil, map[string]float64{"a": 9000, "b": 3}, -1, 0, "none of the engine's processes"},
 		{"nothing is shown of shared memory", nil, nil, -1, -1, "none of the engine's processes"},
-		{"other numbers are shown", []GPUProcess{holds(99, "a", 3000, "x")}, map[string]float64{"a": 3100, "b": 0}, -1, 0, "none of the engine's processes"},
+		{
+			"other numbers are shown",
+			[]GPUProcess{holds(99, "a", 3000, "x")},
+			map[string]float64{"a": 3100, "b": 0},
+			-1,
+			0, "none of the engine's processes",
+		},
 	} {
-		s := newSampler(context.Background(), SamplerConfig{GPUs: []string{"a", "b"}, Ignore: []string{"watch*"}, IdleMiB: 1024})
+		s := newSampler(context.Background(),
+			SamplerConfig{GPUs: []string{"a", "b"}, Ignore: []string{"watch*"}, IdleMiB: 1024})
 		w := &gpuSamples{Sampler: s, used: test.used, before: map[string]Occupancy{}, unknown: map[string]string{}}
 		s.gpus = w
 		for i := range 2 {
-			w.judge(test.list, s.config.Zero.Add(time.Duration(i)*time.Second), func(pid int) bool { return pid == 10 || pid == 11 })
+			w.judge(test.list, s.config.Zero.Add(time.Duration(i)*time.Second), func(pid int) bool {
+				return pid == 10 || pid == 11
+			})
 		}
 		series, notes := s.result()
 		for uuid, want := range map[string]int{"a": test.a, "b": test.b} {
 			values := find(series, measure.GPUForeign, uuid).Value
 			switch {
-			case want < 0 && len(values) > 0, want >= 0 && (len(values) != 2 || values[0] != 0 || values[1] != float64(want)):
+			case want < 0 && len(values) > 0,
+				want >= 0 && (len(values) != 2 || values[0] != 0 || values[1] != float64(want)):
 				t.Errorf("%s: %v on %s, want %d", test.name, values, uuid, want)
 			}
 		}
@@ -435,7 +484,9 @@ func TestRealContainer(t *testing.T) {
 	if !ofEngine(pid, nil, id) {
 		t.Error("a process of the container is not the engine's")
 	}
-	r := begin(t, SamplerConfig{Host: true, Every: 10 * time.Millisecond, Container: id, Own: func() []int { return []int{pid} }})
+	r := begin(t, SamplerConfig{Host: true, Every: 10 * time.Millisecond, Container: id, Own: func() []int {
+		return []int{pid}
+	}})
 	until(t, r, func() bool { return r.has(measure.EngineCPU, "") > 0 })
 	if _, notes := r.Stop(); len(notes) != 0 {
 		t.Errorf("notes: %q", notes)
@@ -475,7 +526,8 @@ func recorded(t *testing.T, path, column string) (at []float64) {
 // the resulting energy with the driver's own counter.
 func TestReplay(t *testing.T) {
 	const uuid = "GPU-00000000-0000-0000-0000-000000000000"
-	asked, arrived := recorded(t, "testdata/h200/stream.csv", "timestamp"), recorded(t, "testdata/h200/stream.csv", "arrival")
+	asked, arrived := recorded(t, "testdata/h200/stream.csv", "timestamp"),
+		recorded(t, "testdata/h200/stream.csv", "arrival")
 	for i := range asked {
 		if late := arrived[i] - asked[i]; late < 0 || late > 0.01 {
 			t.Errorf("line %d came %v s after its time: its time is not the one of this machine's clock", i, late)
@@ -512,7 +564,8 @@ func TestReplay(t *testing.T) {
 		counted := (p.ToMilliJ - p.FromMilliJ) / 1e3
 		off := func(s measure.Series) float64 { return 100 * (integral(s, at(p.Start), at(p.End))/counted - 1) }
 		now, mean := off(instant), off(average)
-		t.Logf("%-6s %5.2f s, %7.1f J: %+.1f%% by instantaneous power, %+.1f%% by the average", p.Phase, p.End-p.Start, counted, now, mean)
+		t.Logf("%-6s %5.2f s, %7.1f J: %+.1f%% by instantaneous power, %+.1f%% by the average", p.Phase, p.End-p.Start,
+			counted, now, mean)
 		switch {
 		case (p.Phase == "all" || p.Phase == "full" || p.Phase == "small") && math.Abs(now) > 2:
 			t.Errorf("energy of %s is off by %.1f%%", p.Phase, now)
@@ -553,14 +606,18 @@ func TestReplayProcesses(t *testing.T) {
 			if err1 != nil || err2 != nil {
 				t.Fatal(err1, err2)
 			}
-			list = append(list, GPUProcess{PID: pid, GPU: cell(lines[to], "gpu_uuid"), MiB: &mib, Name: cell(lines[to], "process_name")})
+			list = append(list, GPUProcess{
+				PID: pid, GPU: cell(lines[to], "gpu_uuid"), MiB: &mib,
+				Name: cell(lines[to], "process_name"),
+			})
 		}
 		w.used = map[string]float64{uuid: 1103 * float64(len(list))}
 		w.judge(list, s.config.Zero.Add(time.Duration(from)*time.Second), func(pid int) bool { return pid == 420 })
 		from = to
 	}
 	series, _ := s.result()
-	if foreign := find(series, measure.GPUForeign, uuid).Value; !slices.Equal(foreign, []float64{0, 1, 1, 1, 1, 1, 1, 1, 0, 0}) {
+	if foreign := find(series, measure.GPUForeign, uuid).Value; !slices.Equal(foreign,
+		[]float64{0, 1, 1, 1, 1, 1, 1, 1, 0, 0}) {
 		t.Errorf("foreign processes: %v", foreign)
 	}
 	for _, gb := range find(series, measure.GPUProcessMemory, uuid).Value {

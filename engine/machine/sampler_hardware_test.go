@@ -38,7 +38,8 @@ func startLoader(t *testing.T) *loader {
 }
 
 func (l *loader) do(t *testing.T, line string) (p phase) {
-	if _, err := l.in.Write([]byte(line + "\n")); err != nil || !l.out.Scan() || json.Unmarshal(l.out.Bytes(), &p) != nil {
+	if _, err := l.in.Write([]byte(line + "\n")); err != nil || !l.out.Scan() ||
+		json.Unmarshal(l.out.Bytes(), &p) != nil {
 		t.Fatalf("%s: %v, %q", line, err, l.out.Text())
 	}
 	return p
@@ -66,7 +67,8 @@ func TestHardware(t *testing.T) {
 		phases = append(phases, engine.do(t, line))
 	}
 	must.Do(t, Settle(context.Background(), []string{uuid}, Calm{MaxTemperature: 120}))
-	if err := Settle(context.Background(), []string{uuid}, Calm{MaxTemperature: 1}); err == nil || !strings.Contains(err.Error(), "°C (required ≤ 1") {
+	if err := Settle(context.Background(), []string{uuid}, Calm{MaxTemperature: 1}); err == nil ||
+		!strings.Contains(err.Error(), "°C (required ≤ 1") {
 		t.Errorf("as cold as ice: %v", err)
 	}
 	alone := time.Since(zero)

@@ -41,7 +41,9 @@ func TestHost(t *testing.T) {
 		measure.HostMemory: {750000 * 1024 / 1e9, 750000 * 1024 / 1e9},
 		measure.EngineCPU:  {3.5, 4.55},
 	} {
-		if got := find(series, name, "").Value; !slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }) {
+		if got := find(series, name, "").Value; !slices.EqualFunc(got, want, func(a, b float64) bool {
+			return math.Abs(a-b) < 1e-9
+		}) {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}

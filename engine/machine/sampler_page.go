@@ -81,7 +81,8 @@ func newPageReader(page MetricsPage, s *Sampler) *pageReader {
 		page.Every = 250 * time.Millisecond
 	}
 	p := &pageReader{
-		MetricsPage: page, Sampler: s, client: ownClient(page.Client), reading: make(chan struct{}, 1), names: map[string][]string{}, wanted: map[string]bool{},
+		MetricsPage: page, Sampler: s, client: ownClient(page.Client), reading: make(chan struct{}, 1),
+		names: map[string][]string{}, wanted: map[string]bool{},
 		chosen: map[string]string{}, values: map[string]map[string]*lineSeries{},
 	}
 	for ours, theirs := range page.Names {
@@ -191,7 +192,8 @@ func (p *pageReader) get(ctx context.Context) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxPage+1))
 	switch {
 	case resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusNotImplemented:
-		return "", fmt.Errorf("%w: %s answered %s", errNoPage, req.URL.Path, resp.Status) // the port differs at each launch
+		// the port differs at each launch
+		return "", fmt.Errorf("%w: %s answered %s", errNoPage, req.URL.Path, resp.Status)
 	case resp.StatusCode != http.StatusOK:
 		return "", fmt.Errorf("it answered %s", resp.Status)
 	case err != nil:
@@ -209,10 +211,12 @@ func (p *pageReader) parse(page string) ([]Metric, error) {
 	case err != nil && len(lines) == 0:
 		return nil, fmt.Errorf("it is not a page of Prometheus metrics: %w", err)
 	case len(lines) == 0 && strings.TrimSpace(page) != "" && !strings.Contains(page, "# TYPE "):
-		return nil, fmt.Errorf("it is not a page of Prometheus metrics, or has no known ones: it starts with %q", foreign.CleanTo(page, 60))
+		return nil, fmt.Errorf("it is not a page of Prometheus metrics, or has no known ones: it starts with %q",
+			foreign.CleanTo(page, 60))
 	}
 	if err != nil {
-		err = fmt.Errorf("%d of %d lines of the engine's metrics page cannot be read: %w", unread, unread+len(lines), err)
+		err = fmt.Errorf("%d of %d lines of the engine's metrics page cannot be read: %w", unread,
+			unread+len(lines), err)
 	}
 	return lines, err
 }

@@ -19,7 +19,8 @@ func TestPage(t *testing.T) {
 	var mu sync.Mutex
 	from := map[net.Conn]bool{}
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/metrics" || r.Header.Get("Authorization") != "Bearer x" || r.Header.Get("Accept-Encoding") != "" {
+		if r.URL.Path != "/metrics" || r.Header.Get("Authorization") != "Bearer x" ||
+			r.Header.Get("Accept-Encoding") != "" {
 			http.Error(w, "not you", http.StatusForbidden)
 			return
 		}
@@ -32,7 +33,10 @@ func TestPage(t *testing.T) {
 	}
 	s.Start()
 	defer s.Close()
-	page := MetricsPage{URL: s.URL + "/metrics", Header: http.Header{"Authorization": {"Bearer x"}}, Client: s.Client(), Names: map[string][]string{"count": {"e:count"}}, Every: time.Hour}
+	page := MetricsPage{
+		URL: s.URL + "/metrics", Header: http.Header{"Authorization": {"Bearer x"}}, Client: s.Client(),
+		Names: map[string][]string{"count": {"e:count"}}, Every: time.Hour,
+	}
 	begin(t, SamplerConfig{}).Mark(context.Background()) // without a page there is nothing to do
 	r := begin(t, SamplerConfig{Metrics: &page})
 	before := time.Since(r.config.Zero)
@@ -64,13 +68,18 @@ func TestNoPage(t *testing.T) {
 			asked.Add(1)
 			http.Error(w, "no", status)
 		}))
-		r := begin(t, SamplerConfig{Metrics: &MetricsPage{URL: s.URL + "/metrics", Needs: []string{"--metrics"}, Names: map[string][]string{"count": {"e:count"}}, Every: time.Millisecond}})
+		r := begin(t,
+			SamplerConfig{Metrics: &MetricsPage{
+				URL: s.URL + "/metrics", Needs: []string{"--metrics"},
+				Names: map[string][]string{"count": {"e:count"}}, Every: time.Millisecond,
+			}})
 		for range 5 {
 			r.Mark(context.Background())
 		}
 		_, notes := r.Stop()
 		s.Close()
-		want := fmt.Sprintf("the engine has no metrics page: /metrics answered %d %s; to get one, start it with --metrics", status, http.StatusText(status))
+		want := fmt.Sprintf("the engine has no metrics page: /metrics answered %d %s; to get one, start it with "+
+			"--metrics", status, http.StatusText(status))
 		if len(notes) != 1 || notes[0] != want || asked.Load() != 1 {
 			t.Errorf("asked %d times: %q, want %q", asked.Load(), notes, want)
 		}
@@ -105,7 +114,8 @@ func TestPageTrouble(t *testing.T) {
 	defer s.Close()
 	defer close(release)
 	for kind, want := range map[string]string{
-		"slow": "no answer within 50ms", "refuses": "503", "redirects": "302", "html": "is not a page of Prometheus metrics",
+		"slow": "no answer within 50ms", "refuses": "503", "redirects": "302",
+		"html": "is not a page of Prometheus metrics",
 		"huge": "larger than 8 MiB", "breaks": "connection broken", "nothing known": "never had: count",
 	} {
 		mode.Store(kind)
@@ -130,7 +140,11 @@ func TestPageTrouble(t *testing.T) {
 	if _, notes := r.Stop(); len(notes) != 0 {
 		t.Errorf("stopped while reading: %q", notes)
 	}
-	r = begin(t, SamplerConfig{Metrics: &MetricsPage{URL: "http://127.0.0.1:1/metrics", Names: map[string][]string{"count": {"e:count"}}}})
+	r = begin(t,
+		SamplerConfig{Metrics: &MetricsPage{
+			URL:   "http://127.0.0.1:1/metrics",
+			Names: map[string][]string{"count": {"e:count"}},
+		}})
 	r.Mark(context.Background())
 	if _, notes := r.Stop(); len(notes) != 1 || !strings.Contains(notes[0], "GET http://127.0.0.1:1/metrics: ") {
 		t.Errorf("nobody there: %q", notes)
@@ -160,11 +174,15 @@ vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",model_name="m",pos
 `
 
 var vllmNames = map[string][]string{
-	"running": {"vllm:num_requests_running"}, "kv_cache_usage": {"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"},
-	"preemptions": {"vllm:num_preemptions_total"}, "queue_time_sum": {"vllm:request_queue_time_seconds_sum"},
-	"queue_time_count": {"vllm:request_queue_time_seconds_count"}, "spec_accepted_tokens": {"vllm:spec_decode_num_accepted_tokens_total"},
-	"spec_accepted_per_pos": {"vllm:spec_decode_num_accepted_tokens_per_pos_total"}, "waiting": {"vllm:num_requests_waiting"},
-	"spec_draft_tokens": {"vllm:spec_decode_num_draft_tokens_total"}, "corrupted_requests": {"vllm:corrupted_requests_total"},
+	"running":        {"vllm:num_requests_running"},
+	"kv_cache_usage": {"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"},
+	"preemptions":    {"vllm:num_preemptions_total"}, "queue_time_sum": {"vllm:request_queue_time_seconds_sum"},
+	"queue_time_count":      {"vllm:request_queue_time_seconds_count"},
+	"spec_accepted_tokens":  {"vllm:spec_decode_num_accepted_tokens_total"},
+	"spec_accepted_per_pos": {"vllm:spec_decode_num_accepted_tokens_per_pos_total"},
+	"waiting":               {"vllm:num_requests_waiting"},
+	"spec_draft_tokens":     {"vllm:spec_decode_num_draft_tokens_total"},
+	"corrupted_requests":    {"vllm:corrupted_requests_total"},
 }
 
 // linesOf are the series of pages read a second apart, by name and source.
@@ -193,9 +211,11 @@ func linesOf(t *testing.T, names map[string][]string, pages ...string) (map[stri
 func TestPageLines(t *testing.T) {
 	got, absent := linesOf(t, vllmNames, vllmPage, strings.ReplaceAll(vllmPage, "600.0", "650"))
 	want := map[string][]float64{
-		"engine.running ": {3, 3}, "engine.kv_cache_usage ": {0.25, 0.25}, "engine.preemptions ": {2, 2}, "engine.queue_time_sum ": {1.5, 1.5},
+		"engine.running ": {3, 3}, "engine.kv_cache_usage ": {0.25, 0.25}, "engine.preemptions ": {2, 2},
+		"engine.queue_time_sum ":   {1.5, 1.5},
 		"engine.queue_time_count ": {7, 7}, "engine.spec_accepted_tokens ": {1615, 1615},
-		`engine.spec_accepted_per_pos position="0"`: {600, 650}, `engine.spec_accepted_per_pos position="1"`: {400, 400},
+		`engine.spec_accepted_per_pos position="0"`: {600, 650},
+		`engine.spec_accepted_per_pos position="1"`: {400, 400},
 	}
 	for name, values := range want {
 		if !slices.Equal(got[name], values) {
@@ -214,8 +234,16 @@ func TestPageLines(t *testing.T) {
 	}{
 		{"without _total", []string{"e:hits 1\n"}, "engine.hits =[1]"},
 		{"with _total", []string{"e:tokens_total 1\n"}, "engine.tokens =[1]"},
-		{"ranks", []string{"e:use{tp=\"0\",m=\"x\"} 1\ne:use{tp=\"1\",m=\"x\"} 2\n"}, `engine.use tp="0"=[1] engine.use tp="1"=[2]`},
-		{"a line that comes later", []string{"e:use{tp=\"0\"} 1\n", "e:use{tp=\"0\"} 2\ne:use{tp=\"1\"} 3\n"}, `engine.use tp="0"=[1 2] engine.use tp="1"=[3]`},
+		{
+			"ranks",
+			[]string{"e:use{tp=\"0\",m=\"x\"} 1\ne:use{tp=\"1\",m=\"x\"} 2\n"},
+			`engine.use tp="0"=[1] engine.use tp="1"=[2]`,
+		},
+		{
+			"a line that comes later",
+			[]string{"e:use{tp=\"0\"} 1\n", "e:use{tp=\"0\"} 2\ne:use{tp=\"1\"} 3\n"},
+			`engine.use tp="0"=[1 2] engine.use tp="1"=[3]`,
+		},
 		{"one position", []string{"e:use{position=\"0\",m=\"x\"} 1\n"}, `engine.use position="0"=[1]`},
 		{"the newest name", []string{"e:old_use 1\ne:use 2\n"}, "engine.use =[2]"},
 		{"a name is kept to", []string{"e:old_use 1\n", "e:old_use 2\ne:use 9\n"}, "engine.use =[1 2]"},
@@ -234,7 +262,10 @@ func TestPageLines(t *testing.T) {
 			t.Errorf("%s: %q, want %q", test.name, words, test.want)
 		}
 	}
-	for _, bad := range []string{"<html><body>busy</body></html>", `{"running": 1}`, "e:use\n", "e:use{ 1\n", "e:use one\n", "e:use 3"} {
+	for _, bad := range []string{
+		"<html><body>busy</body></html>", `{"running": 1}`, "e:use\n", "e:use{ 1\n",
+		"e:use one\n", "e:use 3",
+	} {
 		if lines, err := newPageReader(MetricsPage{Names: names}, still()).parse(bad); err == nil || len(lines) > 0 {
 			t.Errorf("%q: %v", bad, lines)
 		}

@@ -85,7 +85,8 @@ type Metric struct {
 // catalogue holds every metric in the order of the docs. Lookup finds the first of a
 // name, so metrics addressed below a workload or engine precede a GPU's or the host's of
 // the same name.
-var catalogue = slices.Concat(scoped(PerRequest, requestMetrics), scoped(PerCell, cellMetrics), scoped(PerLaunch, launchMetrics),
+var catalogue = slices.Concat(scoped(PerRequest, requestMetrics), scoped(PerCell, cellMetrics),
+	scoped(PerLaunch, launchMetrics),
 	scoped(PerGPU, gpuMetrics), scoped(PerHost, hostMetrics))
 
 func scoped(scope Scope, metrics []Metric) []Metric {
@@ -172,23 +173,31 @@ var requestMetrics = []Metric{
 	define(Metric{Name: "tg", Unit: "tok/s", Better: Higher, Facet: OfDecode, OfText: true},
 		"at least two text events and the number of output tokens",
 		"Decode speed: output tokens after the first text event, per time until the last. "+
-			"The tokens of the first text event are taken from the server's per-event count; without one, of fewer events than tokens it has its part of the text, and is assumed to hold at least one."),
+			"The tokens of the first text event are taken from the server's per-event count; without one, of fewer "+
+			"events than tokens it has its part of the text, and is assumed to hold at least one."),
 	define(Metric{Name: "pp", Unit: "tok/s", Better: Higher, Facet: OfFirstText, OfText: true},
-		"the server's number of prompt tokens and a text event; after a context that may be cached, also the server's number of cached tokens",
-		"Prefill speed: uncached prompt tokens, per time from the send to the first text event. So it is in an open loop too; cached tokens are those the server reports. "+
+		"the server's number of prompt tokens and a text event; after a context that may be cached, also the "+
+			"server's number of cached tokens",
+		"Prefill speed: uncached prompt tokens, per time from the send to the first text event. So it is in an open "+
+			"loop too; cached tokens are those the server reports. "+
 			"No latency is subtracted: the time includes the network and the first decode step. "+
-			"Tokens of a context that was not cached count, because they are computed: only after a cached context is the depth excluded. "+
+			"Tokens of a context that was not cached count, because they are computed: only after a cached context "+
+			"is the depth excluded. "+
 			"A request that was resent has none, because the start of its prefill is unknown."),
 	define(Metric{Name: "ttfr", Unit: "ms", Better: Lower, Facet: OfFirstText},
 		"a data event",
-		"Time to first response: to the first data event, which may be empty. The role chunk of a chat is."+sinceScheduled),
+		"Time to first response: to the first data event, which may be empty. The role chunk of a chat is."+
+			sinceScheduled),
 	define(Metric{Name: "ttft", Unit: "ms", Better: Lower, Facet: OfFirstText, OfText: true},
 		"a text event",
-		"Time to first token: to the first visible text, reasoning and tool calls included. Leading spaces, line breaks and zero-width characters do not count as text."+sinceScheduled),
+		"Time to first token: to the first visible text, reasoning and tool calls included. Leading spaces, line "+
+			"breaks and zero-width characters do not count as text."+sinceScheduled),
 	define(Metric{Name: "ttft_own", Unit: "ms", Better: Lower, Facet: OfFirstText, OfText: true},
 		"at least two text events",
-		"Time to first own token: to the first behind an opening that many answers share. Shared is, as visible text in order of arrival, what a quarter of the cell's answers, at least three, have too, "+
-			"but not before the token event after the first text; to the last one if the whole answer is shared. Sending the first text or a usual opening early does not reduce it."+sinceScheduled),
+		"Time to first own token: to the first behind an opening that many answers share. Shared is, as visible text "+
+			"in order of arrival, what a quarter of the cell's answers, at least three, have too, "+
+			"but not before the token event after the first text; to the last one if the whole answer is shared. "+
+			"Sending the first text or a usual opening early does not reduce it."+sinceScheduled),
 	define(Metric{Name: "ttft_answer", Unit: "ms", Better: Lower, Facet: OfFirstText},
 		"an event with text of the answer or a tool call",
 		"Time to the first text that is not reasoning. So long a reader waits for the answer."+sinceScheduled),
@@ -197,14 +206,16 @@ var requestMetrics = []Metric{
 		"Time per output token after the first: 1000 / tg."),
 	define(Metric{Name: "itl", Unit: "ms", Better: Lower, Facet: OfDecode, OfText: true},
 		"at least two text events, and the number of tokens of each",
-		"Inter-token latency: an event of k tokens gives k values of its gap/k. The gap is from the previous token event; text events before it in which the count did not rise have had one of them each. "+
+		"Inter-token latency: an event of k tokens gives k values of its gap/k. The gap is from the previous token "+
+			"event; text events before it in which the count did not rise have had one of them each. "+
 			"Without per-event counts, it only exists if the totals show that every text event held one token."),
 	define(Metric{Name: "e2e", Unit: "ms", Better: Lower, Facet: OfWhole, OfText: true},
 		"a text event",
 		"End-to-end latency: from the send to the last token event."+sinceScheduled),
 	define(Metric{Name: "queue", Unit: "ms", MayBeZero: true, Better: Lower},
 		"a recording that says when each request was sent",
-		"How long the cap on concurrency held the request back. It counts from the scheduled time until the request could be sent. Part of the latencies of an open loop."),
+		"How long the cap on concurrency held the request back. It counts from the scheduled time until the request "+
+			"could be sent. Part of the latencies of an open loop."),
 	define(Metric{Name: "prompt_tokens", Unit: "tokens", Whole: true, Better: Neither},
 		"the server's usage",
 		"Prompt tokens as counted by the server, including context and cached ones."),
@@ -222,7 +233,8 @@ var requestMetrics = []Metric{
 		"Requested tokens that were not generated; below 0 if more were generated than requested."),
 	define(Metric{Name: "retries", Unit: "count", Whole: true, Better: Lower},
 		"a recording that says when each request was sent",
-		"How often the request was resent because the engine deferred it. It defers with 429, or 503 with Retry-After. All waiting is part of its latencies."),
+		"How often the request was resent because the engine deferred it. It defers with 429, or 503 with "+
+			"Retry-After. All waiting is part of its latencies."),
 }
 
 const sinceScheduled = " In an open loop it counts from the schedule."
@@ -235,16 +247,20 @@ const sinceScheduled = " In an open loop it counts from the schedule."
 var cellMetrics = []Metric{
 	define(Metric{Name: "tg_total", Unit: "tok/s", Better: Higher, Facet: OfThroughput},
 		"the window of the cell, and the output token count of every answered request",
-		"Output tokens of all answered requests, per length of the window. The window is from when the first was due until the last ended, including ramp-up and drain."),
+		"Output tokens of all answered requests, per length of the window. The window is from when the first was due "+
+			"until the last ended, including ramp-up and drain."),
 	define(Metric{Name: "pp_total", Unit: "tok/s", Better: Higher, Facet: OfThroughput},
-		"the evidence of tg_total, of prompt tokens; after a context that may be cached, also the server's number of cached tokens",
-		"Uncached prompt tokens of all answered requests, per length of the window. A rate of work, not prefill speed: see pp."),
+		"the evidence of tg_total, of prompt tokens; after a context that may be cached, also the server's number of "+
+			"cached tokens",
+		"Uncached prompt tokens of all answered requests, per length of the window. A rate of work, not prefill "+
+			"speed: see pp."),
 	define(Metric{Name: "requests_per_s", Unit: "req/s", Better: Higher, Facet: OfThroughput},
 		"the window of the cell",
 		"Answered requests, per length of the window."),
 	define(Metric{Name: "goodput", Unit: "req/s", MayBeZero: true, Better: Higher, Facet: OfGoals},
 		"the window of the cell, and a workload with limits (slo)",
-		"Requests answered within every limit of the workload, per length of the window. Every itl value must be within its limit. A request without evidence for a limit is not good."),
+		"Requests answered within every limit of the workload, per length of the window. Every itl value must be "+
+			"within its limit. A request without evidence for a limit is not good."),
 	define(Metric{Name: "slo_attainment", Unit: "share", Better: Higher, Facet: OfGoals},
 		"a measured request, and a workload with limits (slo)",
 		"Share of all requests, including failed ones, that are good as in goodput."),
@@ -259,57 +275,78 @@ var cellMetrics = []Metric{
 		"How often requests, including failed ones, were resent because the engine deferred them."),
 	define(Metric{Name: "reached_concurrency", Unit: "requests", Whole: true, Better: Neither},
 		"readings of the engine's number of running requests within the window, while requests were in flight",
-		"Median number of running requests that the engine reported. It is over the readings within the window while the client had requests in flight, summed over several engines behind one address."),
+		"Median number of running requests that the engine reported. It is over the readings within the window while "+
+			"the client had requests in flight, summed over several engines behind one address."),
 	define(Metric{Name: "waiting", Unit: "requests", Better: Lower, Facet: OfWaiting},
 		"readings of the engine's number of waiting requests within the window",
 		"Mean number of requests waiting in the engine. It is over the readings within the window."),
 	define(Metric{Name: "engine_queue", Unit: "ms", MayBeZero: true, Better: Lower, Facet: OfWaiting},
 		"the engine's sum and count of queue times at both edges of the window",
-		"Mean time that requests waited in the engine, by its own count. It ends when they are first scheduled, and is over the requests that it scheduled in the window."),
+		"Mean time that requests waited in the engine, by its own count. It ends when they are first scheduled, and "+
+			"is over the requests that it scheduled in the window."),
 	define(Metric{Name: "tg_of_limit", Unit: "share", Better: Higher},
-		"tg, a model with known config.json, and GPUs with a known data sheet; a closed loop; with several tokens per event, accept_length",
-		"Decode speed as a share of the limit by memory bandwidth. It is the median of tg, divided by accept_length if there is one, as a share of the steps per second at which the GPUs can read a step's weights and KV cache. "+
-			"Weights count in the formats of config.json, the KV cache in 16 bits, and experts as many as the concurrent requests use on average. More than 1 is possible if the engine reads smaller formats than those of the config."),
+		"tg, a model with known config.json, and GPUs with a known data sheet; a closed loop; with several tokens "+
+			"per event, accept_length",
+		"Decode speed as a share of the limit by memory bandwidth. It is the median of tg, divided by accept_length "+
+			"if there is one, as a share of the steps per second at which the GPUs can read a step's weights and KV "+
+			"cache. "+
+			"Weights count in the formats of config.json, the KV cache in 16 bits, and experts as many as the "+
+			"concurrent requests use on average. More than 1 is possible if the engine reads smaller formats than "+
+			"those of the config."),
 	define(Metric{Name: "pp_of_limit", Unit: "share", Better: Higher},
 		"pp, model and GPUs as for tg_of_limit, and one request at a time",
-		"Prefill speed as a share of the limit by arithmetic. It is the median of pp, as a share of their dense rate for the formats of config.json divided by two operations per parameter that a prompt token is multiplied with."),
+		"Prefill speed as a share of the limit by arithmetic. It is the median of pp, as a share of their dense rate "+
+			"for the formats of config.json divided by two operations per parameter that a prompt token is "+
+			"multiplied with."),
 	define(Metric{Name: "accept_rate", Unit: "share", Better: Higher, Facet: OfDrafts},
 		"the engine's counts of accepted and of drafted tokens at both edges of the window",
-		"Speculative decoding: accepted tokens / drafted tokens. Both are differences of the engine's counts over the window. "+
-			"Its statistics pos1, pos2, … are by position in the draft: the share of drafts whose token there was accepted, if the engine counts accepted tokens by position (vLLM, llama.cpp). "+
+		"Speculative decoding: accepted tokens / drafted tokens. Both are differences of the engine's counts over "+
+			"the window. "+
+			"Its statistics pos1, pos2, … are by position in the draft: the share of drafts whose token there was "+
+			"accepted, if the engine counts accepted tokens by position (vLLM, llama.cpp). "+
 			"Rates published by an engine are not used: SGLang's has counted the step's own token in some versions."),
 	define(Metric{Name: "accept_length", Unit: "tokens", Better: Higher, Facet: OfDrafts},
 		"the engine's counts of accepted tokens and of drafts at both edges of the window, or its gauge of the length",
-		"Speculative decoding: tokens per step, 1 + accepted tokens / drafts. Both are differences of the engine's counts over the window. "+
-			"For an engine that does not count drafts but publishes this length as a gauge (SGLang), the mean of the readings within the window."),
+		"Speculative decoding: tokens per step, 1 + accepted tokens / drafts. Both are differences of the engine's "+
+			"counts over the window. "+
+			"For an engine that does not count drafts but publishes this length as a gauge (SGLang), the mean of the "+
+			"readings within the window."),
 	define(Metric{Name: "prefix_hit_rate", Unit: "share", Better: Higher, Facet: OfPrefixes},
 		"the engine's counts of tokens looked up and found in its prefix cache at both edges of the window",
-		"Share of looked-up prompt tokens that the engine found in its prefix cache. It is by differences of its counts over the window. Requests that only cache a context are looked up too."),
+		"Share of looked-up prompt tokens that the engine found in its prefix cache. It is by differences of its "+
+			"counts over the window. Requests that only cache a context are looked up too."),
 	define(Metric{Name: "preemptions", Unit: "count", Whole: true, Better: Lower, Facet: OfPreempted},
 		"the engine's count of preemptions at both edges of the window",
 		"Requests that the engine preempted within the window."),
 	define(Metric{Name: "kv_cache_usage", Unit: "share", Better: Lower},
-		"readings of the engine's KV cache usage within the window, while requests were in flight, all of them shares (0 to 1)",
-		"Highest share of the KV cache in use; of several caches, the fullest. It is over the readings within the window while the client had requests in flight."),
+		"readings of the engine's KV cache usage within the window, while requests were in flight, all of them "+
+			"shares (0 to 1)",
+		"Highest share of the KV cache in use; of several caches, the fullest. It is over the readings within the "+
+			"window while the client had requests in flight."),
 	define(Metric{Name: "power_w", Unit: "W", Better: Lower},
 		"the evidence of energy_j",
 		"Mean power of the GPUs: energy_j per length of the window."),
 	define(Metric{Name: "energy_j", Unit: "J", Better: Lower, Facet: OfEnergy},
 		"readings of the power of every GPU in use that reach beyond both edges of the window, with no gap over 2 s",
-		"Energy of the GPUs over the window, idle power included. It is summed over GPUs: the integral of power by the trapezoidal rule, interpolated at the edges. "+
+		"Energy of the GPUs over the window, idle power included. It is summed over GPUs: the integral of power by "+
+			"the trapezoidal rule, interpolated at the edges. "+
 			"Uses instantaneous power if the driver reports it, otherwise its average."),
 	define(Metric{Name: "tokens_per_joule", Unit: "tok/J", Better: Higher, Facet: OfEnergy},
 		"the evidence of energy_j and tg_total",
 		"Output tokens of tg_total, divided by energy_j."),
 	define(Metric{Name: "gpu_memory_gb", Unit: "GB", Better: Lower, Facet: OfGPUMemory},
 		"readings of the memory in use of every GPU within the window",
-		"Peak memory in use on the GPUs, by any process. It is the sum of the GPUs' own peaks within the window, in units of 1e9 bytes. Engines that reserve memory in advance show what they reserved. Absent on machines with unified memory: see gpu.memory_in_use_gb."),
+		"Peak memory in use on the GPUs, by any process. It is the sum of the GPUs' own peaks within the window, in "+
+			"units of 1e9 bytes. Engines that reserve memory in advance show what they reserved. Absent on machines "+
+			"with unified memory: see gpu.memory_in_use_gb."),
 	define(Metric{Name: "gpu_memory_in_use_gb", Unit: "GB", Better: Lower, Facet: OfGPUMemory},
 		"readings within the window of the memory in use of every GPU, or of the host's if a GPU shares it",
-		"gpu_memory_gb, or the host memory in use where a GPU shares it (GB10). So it is the peak of the memory that the GPUs work in, by any process, within the window, in units of 1e9 bytes."),
+		"gpu_memory_gb, or the host memory in use where a GPU shares it (GB10). So it is the peak of the memory that "+
+			"the GPUs work in, by any process, within the window, in units of 1e9 bytes."),
 	define(Metric{Name: "engine_memory_gb", Unit: "GB", Better: Lower, Facet: OfHostMemory},
 		"readings of the engine's memory within the window",
-		"Peak host memory of the engine's processes. It is within the window, in units of 1e9 bytes: their resident sets, with memfds, files in /dev/shm, System V segments and huge pages once for all of them."),
+		"Peak host memory of the engine's processes. It is within the window, in units of 1e9 bytes: their resident "+
+			"sets, with memfds, files in /dev/shm, System V segments and huge pages once for all of them."),
 }
 
 // Metrics of the machine are taken over the windows of all cells of a launch together, so
@@ -317,26 +354,36 @@ var cellMetrics = []Metric{
 var gpuMetrics = []Metric{
 	define(Metric{Name: "idle_power_w", Unit: "W", Better: Lower},
 		"readings of the power of every GPU in use over at least 1 s before the first request",
-		"Power of the GPUs with the engine loaded and idle. It is the lowest mean over any second of the last 5 s before the first request (including warm-ups), summed over GPUs."),
+		"Power of the GPUs with the engine loaded and idle. It is the lowest mean over any second of the last 5 s "+
+			"before the first request (including warm-ups), summed over GPUs."),
 	define(Metric{Name: "power_w", Unit: "W", Better: Lower},
 		"the evidence of energy_j",
 		"Mean power: energy_j per length of the windows. It is summed over GPUs, over the windows of all cells."),
 	define(Metric{Name: "peak_power_w", Unit: "W", Better: Lower},
 		"readings of the power of every GPU in use within the windows",
-		"Highest reading of power: the sum of the GPUs' own peaks. They can occur at different times within the windows of all cells."),
+		"Highest reading of power: the sum of the GPUs' own peaks. They can occur at different times within the "+
+			"windows of all cells."),
 	define(Metric{Name: "energy_j", Unit: "J", Better: Lower},
 		"readings of the power of every GPU in use that reach beyond the edges of every window, with no gap over 2 s",
-		"Energy, summed over GPUs. It is over the windows of all cells: the integral of power by the trapezoidal rule, interpolated at the edges. "+
+		"Energy, summed over GPUs. It is over the windows of all cells: the integral of power by the trapezoidal "+
+			"rule, interpolated at the edges. "+
 			"Uses instantaneous power if the driver reports it, otherwise its average."),
 	define(Metric{Name: "memory_gb", Unit: "GB", Better: Lower},
 		"readings of the memory in use of every GPU within the windows",
-		"Peak memory in use, by any process. It is the sum of the GPUs' own peaks within the windows of all cells, in units of 1e9 bytes. Engines that reserve memory in advance show what they reserved. Absent on machines with unified memory: see gpu.memory_in_use_gb."),
+		"Peak memory in use, by any process. It is the sum of the GPUs' own peaks within the windows of all cells, "+
+			"in units of 1e9 bytes. Engines that reserve memory in advance show what they reserved. Absent on "+
+			"machines with unified memory: see gpu.memory_in_use_gb."),
 	define(Metric{Name: "memory_in_use_gb", Unit: "GB", Better: Lower},
 		"readings within the windows of the memory in use of every GPU, or of the host's if a GPU shares it",
-		"gpu.memory_gb, or the host memory in use where a GPU shares it (GB10). So it is the peak of the memory that the GPUs work in, by any process, within the windows of all cells, in units of 1e9 bytes; host memory in use is total less available, counted once. Available on both kinds of machine; process_memory_gb is that of the engine alone."),
+		"gpu.memory_gb, or the host memory in use where a GPU shares it (GB10). So it is the peak of the memory that "+
+			"the GPUs work in, by any process, within the windows of all cells, in units of 1e9 bytes; host memory "+
+			"in use is total less available, counted once. Available on both kinds of machine; process_memory_gb is "+
+			"that of the engine alone."),
 	define(Metric{Name: "process_memory_gb", Unit: "GB", Better: Lower},
 		"readings within the windows of the memory of the engine's processes on every GPU",
-		"Peak memory of the engine's processes on the GPUs. It is as listed by nvidia-smi or amd-smi, the sum of the GPUs' own peaks within the windows of all cells. Also available with unified memory; absent in a container that does not see the machine's processes."),
+		"Peak memory of the engine's processes on the GPUs. It is as listed by nvidia-smi or amd-smi, the sum of the "+
+			"GPUs' own peaks within the windows of all cells. Also available with unified memory; absent in a "+
+			"container that does not see the machine's processes."),
 	define(Metric{Name: "clock_mhz", Unit: "MHz", Whole: true, Better: Neither},
 		"readings of the SM clock of every GPU within the windows",
 		"Median SM clock; of several GPUs, the lowest. It is over the readings within the windows of all cells."),
@@ -345,16 +392,19 @@ var gpuMetrics = []Metric{
 		"Highest temperature of any GPU. It is within the windows of all cells."),
 	define(Metric{Name: "throttled_share", Unit: "share", Better: Lower},
 		"readings of the throttle reasons of every GPU, over the entire windows",
-		"Share of the windows throttled by heat, power brake, hardware slowdown or unknown reason. They are the windows of all cells; of several GPUs, it is the largest. Each reading holds until the next."),
+		"Share of the windows throttled by heat, power brake, hardware slowdown or unknown reason. They are the "+
+			"windows of all cells; of several GPUs, it is the largest. Each reading holds until the next."),
 	define(Metric{Name: "power_capped_share", Unit: "share", Better: Lower},
 		"the evidence of throttled_share",
-		"Share of the windows throttled by the power limit, as is normal. They are the windows of all cells; of several GPUs, it is the largest. This is normal at full load and invalidates no measurement."),
+		"Share of the windows throttled by the power limit, as is normal. They are the windows of all cells; of "+
+			"several GPUs, it is the largest. This is normal at full load and invalidates no measurement."),
 }
 
 var hostMetrics = []Metric{
 	define(Metric{Name: "cpu_share", Unit: "share", Better: Lower},
 		"readings of the host's processors within the windows",
-		"Mean share of the host's cores in use, by any process. The measuring client is one of them; the readings are those within the windows of all cells."),
+		"Mean share of the host's cores in use, by any process. The measuring client is one of them; the readings "+
+			"are those within the windows of all cells."),
 	define(Metric{Name: "memory_gb", Unit: "GB", Better: Lower},
 		"readings of the host's memory within the windows",
 		"Peak host memory in use, by any process. It is within the windows of all cells, in units of 1e9 bytes."),
@@ -365,17 +415,23 @@ var hostMetrics = []Metric{
 var launchMetrics = []Metric{
 	define(Metric{Name: "startup_s", Unit: "s", Better: Lower},
 		"a launch that became ready",
-		"Time until the engine was ready and had answered a one-token request. It counts from the start of the process, first_request_s included, "+
-			"and adds how much longer its slowest warm-up (or first request) took than the slowest measured request of a cell, in which it may have loaded or compiled."),
+		"Time until the engine was ready and had answered a one-token request. It counts from the start of the "+
+			"process, first_request_s included, "+
+			"and adds how much longer its slowest warm-up (or first request) took than the slowest measured request "+
+			"of a cell, in which it may have loaded or compiled."),
 	define(Metric{Name: "first_request_s", Unit: "s", Better: Lower},
 		"a server that became ready and answered a request for one token",
-		"Time of that one-token request, just-in-time compilation included. It is sent before anything else, and is part of startup_s alone."),
+		"Time of that one-token request, just-in-time compilation included. It is sent before anything else, and is "+
+			"part of startup_s alone."),
 	define(Metric{Name: "memory_gb", Unit: "GB", Better: Lower},
 		"the memory of the engine's processes, watched while it ran",
-		"Peak host memory of the engine's processes. It is in units of 1e9 bytes, and no GPU memory: their resident sets, with memfds, files in /dev/shm, System V segments and huge pages once for all of them."),
+		"Peak host memory of the engine's processes. It is in units of 1e9 bytes, and no GPU memory: their resident "+
+			"sets, with memfds, files in /dev/shm, System V segments and huge pages once for all of them."),
 	define(Metric{Name: "crashes", Unit: "count", Whole: true, Better: Lower},
 		"a launch",
-		"How often the engine ended by itself. That is before it was ready, or while it should have served. A launch also counts crashes of its variant since the last valid measured launch, including in qualification or an abandoned session."),
+		"How often the engine ended by itself. That is before it was ready, or while it should have served. A launch "+
+			"also counts crashes of its variant since the last valid measured launch, including in qualification or "+
+			"an abandoned session."),
 	define(Metric{Name: "kv_capacity_tokens", Unit: "tokens", Whole: true, Better: Higher, Observed: true},
 		"the observation kv_capacity_tokens",
 		"Tokens that the KV cache holds, as reported by the engine."),

@@ -59,7 +59,10 @@ func TestLookup(t *testing.T) {
 	if _, ok := LookupIn("tg", PerGPU, PerHost); ok {
 		t.Error("found a metric of requests below gpu")
 	}
-	for name, want := range map[string]string{"tg": "<workload>.tg", "tg_total": "<workload>.tg_total", "crashes": "engine.crashes"} {
+	for name, want := range map[string]string{
+		"tg": "<workload>.tg", "tg_total": "<workload>.tg_total",
+		"crashes": "engine.crashes",
+	} {
 		if m, _ := Lookup(name); m.Path() != want {
 			t.Errorf("path of %s is %s", name, m.Path())
 		}
@@ -73,7 +76,8 @@ func TestStats(t *testing.T) {
 		t.Errorf("statistics of tg are %v, want %v", got, want)
 	}
 	rate, _ := Lookup("accept_rate")
-	if got := rate.Stats(); !slices.Contains(got, "pos1") || slices.Contains(got, "pos0") || len(got) != len(want)+Positions {
+	if got := rate.Stats(); !slices.Contains(got, "pos1") || slices.Contains(got, "pos0") ||
+		len(got) != len(want)+Positions {
 		t.Errorf("statistics of accept_rate are %v", got)
 	}
 	for _, name := range want {

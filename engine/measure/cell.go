@@ -124,7 +124,9 @@ func (o single) engine(w Window, sent []Sample, all seriesSet) {
 	o.ratio("accept_rate", accepted, drafted, hasAccepted && hasDrafted)
 	if rate, known := o.out[o.prefix+"accept_rate"]; known && hasDrafts && drafts > 0 {
 		for n := range Positions {
-			at, known := sumEngines(all.at("spec_accepted_per_pos", n), func(s Series) (float64, bool) { return s.difference(w) })
+			at, known := sumEngines(all.at("spec_accepted_per_pos", n), func(s Series) (float64, bool) {
+				return s.difference(w)
+			})
 			if known && !notFinite(at/drafts) {
 				rate.Stats[Position(n+1)] = at / drafts
 			}
@@ -221,7 +223,10 @@ func (o single) gpu(windows []Window, all seriesSet) {
 	if known {
 		o.put("temperature_c", slices.Max(degrees), true)
 	}
-	for name, bad := range sorted.All(map[string]func(Series, int) bool{"throttled_share": throttled, "power_capped_share": powerCapped}) {
+	for name, bad := range sorted.All(map[string]func(Series, int) bool{
+		"throttled_share":    throttled,
+		"power_capped_share": powerCapped,
+	}) {
 		shares, known := all.each(GPUThrottle, func(s Series) (float64, bool) { return s.share(windows, bad) })
 		if known {
 			o.put(name, slices.Max(shares), true)

@@ -40,7 +40,10 @@ func TestCellOfRequests(t *testing.T) {
 	warm := of("chat", sent(sample(100, 50, text(1, 50)), 100, 100, 100))
 	warm.Warmup = true
 	other := of("other", sent(sample(100, 50, text(1, 50)), 1600, 1600, 1600))
-	run := CellRun{Cell: "chat", From: time.Second, To: 3 * time.Second, SLO: map[string]float64{"ttft": 150, "itl": 100}}
+	run := CellRun{
+		Cell: "chat", From: time.Second, To: 3 * time.Second,
+		SLO: map[string]float64{"ttft": 150, "itl": 100},
+	}
 	recording := Recording{Cells: []CellRun{run}, Samples: []Sample{warm, a, failed, b, other}}
 	checkMetrics(t, Evaluate(recording), map[string]float64{
 		"chat.ttft": 150, "chat.tg_total": 3, "chat.pp_total": 80, "chat.requests_per_s": 1,
@@ -48,7 +51,8 @@ func TestCellOfRequests(t *testing.T) {
 		"chat.goodput": 0.5, "chat.slo_attainment": 1.0 / 3,
 		"chat.errors": 1, "chat.error_rate": 1.0 / 3, "chat.retry_count": 1,
 		// Tokens at 1.1, 1.2, 1.3, 1.7, 2.8, 2.9 s: four within [1.1, 2.1).
-	}, "other.ttft", "chat.energy_j", "chat.reached_concurrency", "gpu.power_w", "host.cpu_share", "chat.tokens_per_joule")
+	}, "other.ttft", "chat.energy_j", "chat.reached_concurrency", "gpu.power_w", "host.cpu_share",
+		"chat.tokens_per_joule")
 
 	for name, change := range map[string]func(*Recording){
 		"a request outside of the window": func(r *Recording) { r.Cells[0].To = 2 * time.Second },
@@ -90,13 +94,16 @@ func TestCellOfEngine(t *testing.T) {
 		of("chat", sent(sample(100, 2, text(200, 1), text(500, 2)), 2500, 2500, 2500)),
 	}
 	recording := Recording{Cells: []CellRun{run}, Samples: flying, Series: []Series{
-		readings("engine.running", "", 500, 0, 1250, 15, 1500, 16, 1750, 16, 2100, 0, 2200, 0, 2300, 0, 2900, 2, 3100, 0),
+		readings("engine.running", "", 500, 0, 1250, 15, 1500, 16, 1750, 16, 2100, 0, 2200, 0, 2300, 0,
+			2900, 2, 3100, 0),
 		readings("engine.waiting", "", 500, 9, 1250, 1, 1500, 2, 3100, 9),
 		readings("engine.kv_cache_usage", `engine="0"`, 1500, 0.4, 2000, 0.6, 3500, 0.9),
 		readings("engine.kv_cache_usage", `engine="1"`, 1500, 0.5),
-		counter("spec_drafts", "", 100, 200), counter("spec_draft_tokens", "", 300, 600), counter("spec_accepted_tokens", "", 200, 410),
+		counter("spec_drafts", "", 100, 200), counter("spec_draft_tokens", "", 300, 600),
+		counter("spec_accepted_tokens", "", 200, 410),
 		counter("prefix_cache_queries", "", 1000, 3000), counter("prefix_cache_hits", "", 0, 500),
-		counter("preemptions", "", 1, 4), counter("queue_time_sum", "", 1, 1.5), counter("queue_time_count", "", 10, 20),
+		counter("preemptions", "", 1, 4), counter("queue_time_sum", "", 1, 1.5),
+		counter("queue_time_count", "", 10, 20),
 	}}
 	checkMetrics(t, Evaluate(recording), map[string]float64{
 		"chat.reached_concurrency": 15.5, "chat.waiting": 1.5, "chat.kv_cache_usage": 0.6,
@@ -105,21 +112,30 @@ func TestCellOfEngine(t *testing.T) {
 	})
 
 	// Acceptance by position: counters of two engines add up, and are over the window, not the whole launch.
-	drafts := []Series{counter("spec_drafts", "", 100, 200), counter("spec_draft_tokens", "", 300, 600), counter("spec_accepted_tokens", "", 200, 410)}
+	drafts := []Series{
+		counter("spec_drafts", "", 100, 200), counter("spec_draft_tokens", "", 300, 600),
+		counter("spec_accepted_tokens", "", 200, 410),
+	}
 	for _, tt := range []struct {
 		pages []Series
 		want  map[string]float64
 	}{
 		{
 			[]Series{
-				counter("spec_accepted_per_pos", `engine="0",position="0"`, 90, 150), counter("spec_accepted_per_pos", `engine="1",position="0"`, 10, 40),
-				counter("spec_accepted_per_pos", `engine="0",position="1"`, 0, 40), counter("spec_accepted_per_pos", `engine="1",position="1"`, 0, 30),
-				counter("spec_accepted_per_pos", `engine="0",position="10"`, 0, 5), counter("spec_accepted_per_pos", `engine="1",position="10"`, 0, 0),
+				counter("spec_accepted_per_pos", `engine="0",position="0"`, 90, 150),
+				counter("spec_accepted_per_pos", `engine="1",position="0"`, 10, 40),
+				counter("spec_accepted_per_pos", `engine="0",position="1"`, 0, 40),
+				counter("spec_accepted_per_pos", `engine="1",position="1"`, 0, 30),
+				counter("spec_accepted_per_pos", `engine="0",position="10"`, 0, 5),
+				counter("spec_accepted_per_pos", `engine="1",position="10"`, 0, 0),
 			},
 			map[string]float64{"pos1": 0.9, "pos2": 0.7, "pos11": 0.05},
 		},
 		{[]Series{counter("spec_accepted_per_pos", "", 0, 55)}, map[string]float64{"pos1": 0.55}},
-		{[]Series{counter("spec_accepted_per_pos", `position="0"`, 50, 10), counter("spec_accepted_per_pos", `position="1"`, 0, 13)}, map[string]float64{"pos2": 0.13}}, // counted anew
+		{[]Series{
+			counter("spec_accepted_per_pos", `position="0"`, 50, 10),
+			counter("spec_accepted_per_pos", `position="1"`, 0, 13),
+		}, map[string]float64{"pos2": 0.13}}, // counted anew
 		{nil, nil},
 	} {
 		recording.Series = slices.Concat(drafts, tt.pages)
@@ -132,23 +148,32 @@ func TestCellOfEngine(t *testing.T) {
 		}
 	}
 
-	recording.Series = []Series{counter("spec_accepted_tokens", "", 5, 9), counter("spec_draft_tokens", "", 7, 7), readings("engine.spec_accept_length", "", 1100, 0, 1500, 2, 2500, 3, 4000, 9)}
+	recording.Series = []Series{
+		counter("spec_accepted_tokens", "", 5, 9), counter("spec_draft_tokens", "", 7, 7),
+		readings("engine.spec_accept_length", "", 1100, 0, 1500, 2, 2500, 3, 4000, 9),
+	}
 	checkMetrics(t, Evaluate(recording), map[string]float64{"chat.accept_length": 2.5}, "chat.accept_rate")
 
 	recording.Series = []Series{counter("spec_drafts", "", 200, 100), counter("spec_accepted_tokens", "", 5, 9)}
-	checkMetrics(t, Evaluate(recording), nil, "chat.accept_length", "chat.preemptions", "chat.prefix_hit_rate", "chat.reached_concurrency")
+	checkMetrics(t, Evaluate(recording), nil, "chat.accept_length", "chat.preemptions", "chat.prefix_hit_rate",
+		"chat.reached_concurrency")
 
 	// Nothing was in flight at any reading.
 	recording.Series = []Series{
 		readings("engine.running", "", 1250, 0, 2200, 0), readings("engine.kv_cache_usage", "", 1250, 0, 2200, 0),
 	}
 	recording.Samples = []Sample{of("chat", sent(sample(100, 2, text(5, 1), text(9, 2)), 1000, 1000, 1000))}
-	checkMetrics(t, Evaluate(recording), map[string]float64{"chat.tg_total": 1}, "chat.reached_concurrency", "chat.kv_cache_usage")
+	checkMetrics(t, Evaluate(recording), map[string]float64{"chat.tg_total": 1}, "chat.reached_concurrency",
+		"chat.kv_cache_usage")
 
 	recording.Samples = flying
 	for _, tt := range []struct{ said, want float64 }{{0, 0}, {1, 1}, {1.005, 1}, {1e308, -1}, {57, -1}, {-0.5, -1}} {
-		recording.Series = []Series{readings("engine.kv_cache_usage", "", 1250, 0.5, 1500, tt.said), readings("engine.running", "", 1250, 3)}
-		want, absent := map[string]float64{"chat.kv_cache_usage": max(tt.want, 0.5), "chat.reached_concurrency": 3}, []string(nil)
+		recording.Series = []Series{
+			readings("engine.kv_cache_usage", "", 1250, 0.5, 1500, tt.said),
+			readings("engine.running", "", 1250, 3),
+		}
+		want, absent := map[string]float64{"chat.kv_cache_usage": max(tt.want, 0.5), "chat.reached_concurrency": 3},
+			[]string(nil)
 		if tt.want < 0 {
 			delete(want, "chat.kv_cache_usage")
 			absent = []string{"chat.kv_cache_usage"}
@@ -168,23 +193,33 @@ func TestMachine(t *testing.T) {
 	answer := of("a", sent(sample(10, 5, text(100, 1), text(200, 5)), 2000, 2000, 2000))
 	recording := Recording{
 		// Windows of 2 to 3 s and 4 to 5 s.
-		Cells:   []CellRun{{Cell: "b", From: 4 * time.Second, To: 5 * time.Second}, {Cell: "a", From: 2 * time.Second, To: 3 * time.Second}},
+		Cells: []CellRun{
+			{Cell: "b", From: 4 * time.Second, To: 5 * time.Second},
+			{Cell: "a", From: 2 * time.Second, To: 3 * time.Second},
+		},
 		Samples: []Sample{answer},
 		Series: []Series{
 			every(GPUPower, "0", 50, 50, 50, 50, 100, 100, 100, 50, 50, 50, 50),
 			every(GPUPower, "1", 90, 90, 90, 90, 90, 90, 90, 90, 90, 90, 90),
 			every(GPUPowerInstant, "1", 60, 60, 70, 70, 200, 200, 200, 200, 200, 300, 200),
-			every(GPUMemory, "0", 1, 1, 1, 1, 10, 11, 10, 99, 10, 10, 10), every(GPUMemory, "1", 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5),
-			every(GPUClock, "0", 1, 1, 1, 1, 1900, 1980, 1980, 1, 1980, 1980, 1980), every(GPUClock, "1", 1, 1, 1, 1, 1000, 1000, 1000, 1, 1000, 1000, 1000),
-			every(GPUTemperature, "1", 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20), every(GPUTemperature, "0", 90, 90, 90, 90, 40, 41, 42, 90, 45, 44, 43),
-			every(GPUUtilization, "1", 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1), every(GPUUtilization, "0", 0, 0, 0, 0, 1, 1, 1, 0, 0.5, 0.5, 0.5),
-			every(GPUThrottle, "1", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), every(GPUThrottle, "0", 0, 0, 0, 0, 0, 32, 4, 64, 0, 0, 0),
-			every(HostCPU, "", 0, 0, 0, 0, 0.1, 0.1, 0.1, 0.9, 0.3, 0.3, 0.3), every(HostMemory, "", 1, 1, 1, 1, 2, 3, 2, 9, 2, 2, 2),
+			every(GPUMemory, "0", 1, 1, 1, 1, 10, 11, 10, 99, 10, 10, 10),
+			every(GPUMemory, "1", 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5),
+			every(GPUClock, "0", 1, 1, 1, 1, 1900, 1980, 1980, 1, 1980, 1980, 1980),
+			every(GPUClock, "1", 1, 1, 1, 1, 1000, 1000, 1000, 1, 1000, 1000, 1000),
+			every(GPUTemperature, "1", 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20),
+			every(GPUTemperature, "0", 90, 90, 90, 90, 40, 41, 42, 90, 45, 44, 43),
+			every(GPUUtilization, "1", 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1),
+			every(GPUUtilization, "0", 0, 0, 0, 0, 1, 1, 1, 0, 0.5, 0.5, 0.5),
+			every(GPUThrottle, "1", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+			every(GPUThrottle, "0", 0, 0, 0, 0, 0, 32, 4, 64, 0, 0, 0),
+			every(HostCPU, "", 0, 0, 0, 0, 0.1, 0.1, 0.1, 0.9, 0.3, 0.3, 0.3),
+			every(HostMemory, "", 1, 1, 1, 1, 2, 3, 2, 9, 2, 2, 2),
 		},
 	}
 	checkMetrics(t, Evaluate(recording), map[string]float64{
-		"a.energy_j": 100 + 200, "a.power_w": 300, "a.tokens_per_joule": 1.0 / 60, "a.gpu_memory_gb": 16, "a.gpu_memory_in_use_gb": 16,
-		"b.energy_j": 50 + 250, "gpu.energy_j": 600, "gpu.power_w": 300, "gpu.peak_power_w": 100 + 300,
+		"a.energy_j": 100 + 200, "a.power_w": 300, "a.tokens_per_joule": 1.0 / 60, "a.gpu_memory_gb": 16,
+		"a.gpu_memory_in_use_gb": 16,
+		"b.energy_j":             50 + 250, "gpu.energy_j": 600, "gpu.power_w": 300, "gpu.peak_power_w": 100 + 300,
 		// The lowest second before 2 s: GPU 1 had 60 W until 0.5 s.
 		"gpu.idle_power_w": 50 + 62.5, "gpu.memory_gb": 16, "gpu.clock_mhz": 1000, "gpu.temperature_c": 45,
 		// Half a second of two was hot; the power limit at 3 s is after the window.
@@ -196,17 +231,23 @@ func TestMachine(t *testing.T) {
 	short.Series = append([]Series{}, recording.Series...)
 	short.Series[2] = every(GPUPowerInstant, "1", 60, 60, 60, 60, 200)
 	short.Series[1] = every(GPUPower, "1", 60, 60, 60, 60, 200)
-	checkMetrics(t, Evaluate(short), nil, "a.energy_j", "gpu.energy_j", "gpu.power_w", "a.power_w", "a.tokens_per_joule")
+	checkMetrics(t, Evaluate(short), nil, "a.energy_j", "gpu.energy_j", "gpu.power_w", "a.power_w",
+		"a.tokens_per_joule")
 
 	// The memory of one GPU alone is not that of all.
 	one := recording
-	one.Series = append([]Series{every(GPUProcessMemory, "0", 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5), {Name: GPUTemperature, Source: "0"}}, recording.Series...)
-	checkMetrics(t, Evaluate(one), map[string]float64{"gpu.memory_gb": 16, "gpu.temperature_c": 45}, "gpu.process_memory_gb")
+	one.Series = append([]Series{
+		every(GPUProcessMemory, "0", 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5),
+		{Name: GPUTemperature, Source: "0"},
+	}, recording.Series...)
+	checkMetrics(t, Evaluate(one), map[string]float64{"gpu.memory_gb": 16, "gpu.temperature_c": 45},
+		"gpu.process_memory_gb")
 
 	// A cell whose window is unknown leaves the machine's numbers unknown.
 	blind := recording
 	blind.Cells = append([]CellRun{{Cell: "c"}}, recording.Cells...)
-	checkMetrics(t, Evaluate(blind), map[string]float64{"a.energy_j": 300}, "gpu.energy_j", "gpu.temperature_c", "host.cpu_share")
+	checkMetrics(t, Evaluate(blind), map[string]float64{"a.energy_j": 300}, "gpu.energy_j", "gpu.temperature_c",
+		"host.cpu_share")
 }
 
 // sent sets a sample's times, in ms since the recording's zero.
@@ -227,7 +268,8 @@ func TestDeriveInCell(t *testing.T) {
 	asked.RequestedOutput = 5
 	again := sent(plain, 1000, 1000, 1000)
 	again.Retries = 2
-	tools := sample(10, 2, other(5, -1), Event{At: 40 * msec, Kind: KindTool, Tokens: 1, Bytes: 3}, Event{At: 60 * msec, Kind: KindTool, Tokens: 2, Bytes: 3})
+	tools := sample(10, 2, other(5, -1), Event{At: 40 * msec, Kind: KindTool, Tokens: 1, Bytes: 3},
+		Event{At: 60 * msec, Kind: KindTool, Tokens: 2, Bytes: 3})
 	for _, tt := range []struct {
 		name string
 		s    Sample
@@ -238,12 +280,18 @@ func TestDeriveInCell(t *testing.T) {
 		{
 			"a closed loop counts from the send", sent(plain, 1000, 1000, 1003),
 			CellRun{},
-			Values{"ttfr": {100}, "ttft": {100}, "ttft_answer": {100}, "e2e": {200}, "pp": {1000}, "queue": {0}, "retries": {0}, "context_tokens": {0}},
+			Values{
+				"ttfr": {100}, "ttft": {100}, "ttft_answer": {100}, "e2e": {200}, "pp": {1000}, "queue": {0},
+				"retries": {0}, "context_tokens": {0},
+			},
 		},
 		{
 			"an open loop counts from the schedule, but for the prefill", opened(sent(plain, 1000, 1040, 1045)),
 			CellRun{},
-			Values{"ttfr": {145}, "ttft": {145}, "ttft_answer": {145}, "e2e": {245}, "pp": {1000}, "tg": {20}, "itl": {50, 50}, "queue": {40}},
+			Values{
+				"ttfr": {145}, "ttft": {145}, "ttft_answer": {145}, "e2e": {245}, "pp": {1000}, "tg": {20},
+				"itl": {50, 50}, "queue": {40},
+			},
 		},
 		{
 			"without a schedule there is no lag", plain,
@@ -251,7 +299,11 @@ func TestDeriveInCell(t *testing.T) {
 			Values{"queue": nil, "retries": nil, "context_tokens": nil},
 		},
 		{"a short answer", asked, CellRun{ExactOutput: true}, Values{"shortfall": {2}}},
-		{"an answer with a token too many", func() Sample { s := asked; s.OutputTokens = s.RequestedOutput + 1; return s }(), CellRun{ExactOutput: true}, Values{"shortfall": {-1}}},
+		{"an answer with a token too many", func() Sample {
+			s := asked
+			s.OutputTokens = s.RequestedOutput + 1
+			return s
+		}(), CellRun{ExactOutput: true}, Values{"shortfall": {-1}}},
 		{"a short answer that ended by itself", asked, CellRun{}, Values{"shortfall": nil}},
 		{
 			"a request that was put off has no prefill time", again,
@@ -310,10 +362,22 @@ func TestMemoryInUse(t *testing.T) {
 		series []Series
 		want   string
 	}{
-		{"its own", []Series{readings(GPUMemory, "a", 0, 10, 1500, 12, 9000, 99)}, "gpu.memory_gb 12, gpu.memory_in_use_gb 12"},
-		{"of two", []Series{readings(GPUMemory, "a", 1500, 12), readings(GPUMemory, "b", 1500, 3)}, "gpu.memory_gb 15, gpu.memory_in_use_gb 15"},
+		{
+			"its own",
+			[]Series{readings(GPUMemory, "a", 0, 10, 1500, 12, 9000, 99)},
+			"gpu.memory_gb 12, gpu.memory_in_use_gb 12",
+		},
+		{
+			"of two",
+			[]Series{readings(GPUMemory, "a", 1500, 12), readings(GPUMemory, "b", 1500, 3)},
+			"gpu.memory_gb 15, gpu.memory_in_use_gb 15",
+		},
 		{"the host's", []Series{readings(GPUHostMemory, "a", 1500, 70, 2500, 80)}, "gpu.memory_in_use_gb 80"},
-		{"the host's, once", []Series{readings(GPUHostMemory, "a", 1500, 70), readings(GPUHostMemory, "b", 1500, 70)}, "gpu.memory_in_use_gb 70"},
+		{
+			"the host's, once",
+			[]Series{readings(GPUHostMemory, "a", 1500, 70), readings(GPUHostMemory, "b", 1500, 70)},
+			"gpu.memory_in_use_gb 70",
+		},
 		{"not of one", []Series{readings(GPUMemory, "a", 1500, 12), readings(GPUClock, "b", 1500, 1980)}, ""},
 		{"outside of the window", []Series{readings(GPUHostMemory, "a", 9000, 70)}, ""},
 	} {
@@ -334,7 +398,10 @@ func TestMemoryInUse(t *testing.T) {
 // and takes 64 tokens of prompt in 10 ms, where 100 TFLOP/s could do 10 GFLOP 10,000 times per second.
 func TestLimit(t *testing.T) {
 	limit := func(change func(*Limit)) *Limit {
-		l := &Limit{BandwidthGBs: 1000, StepGB: 5, Requests: 1, LeastGB: 2, PromptGFLOP: 10, TFLOPs: 100, MostTFLOPs: 200, Room: 1.25}
+		l := &Limit{
+			BandwidthGBs: 1000, StepGB: 5, Requests: 1, LeastGB: 2, PromptGFLOP: 10, TFLOPs: 100,
+			MostTFLOPs: 200, Room: 1.25,
+		}
 		if change != nil {
 			change(l)
 		}
@@ -342,15 +409,22 @@ func TestLimit(t *testing.T) {
 	}
 	// Events hold perEvent tokens each, 10 ms per token.
 	recording := func(perEvent int, l *Limit) Recording {
-		s := Sample{Workload: "chat", PromptTokens: 64, OutputTokens: 20 * perEvent, CachedTokens: -1, TokenSource: SourceContinuousUsage}
+		s := Sample{
+			Workload: "chat", PromptTokens: 64, OutputTokens: 20 * perEvent, CachedTokens: -1,
+			TokenSource: SourceContinuousUsage,
+		}
 		for i := range 20 {
-			s.Events = append(s.Events, Event{At: time.Duration(10+10*perEvent*i) * time.Millisecond, Kind: KindText, Tokens: (i + 1) * perEvent})
+			s.Events = append(s.Events, Event{
+				At: time.Duration(10+10*perEvent*i) * time.Millisecond, Kind: KindText,
+				Tokens: (i + 1) * perEvent,
+			})
 		}
 		return Recording{Cells: []CellRun{{Cell: "chat", To: 10 * time.Second, Limit: l}}, Samples: []Sample{s}}
 	}
 	counters := func(r Recording) Recording {
 		for name, grown := range map[string]float64{"engine.spec_drafts": 100, "engine.spec_accepted_tokens": 300} {
-			r.Series = append(r.Series, Series{Name: name, At: []time.Duration{0, 10 * time.Second}, Value: []float64{0, grown}})
+			r.Series = append(r.Series,
+				Series{Name: name, At: []time.Duration{0, 10 * time.Second}, Value: []float64{0, grown}})
 		}
 		return r
 	}
@@ -413,20 +487,42 @@ func TestOwnText(t *testing.T) {
 		samples []Sample
 		want    []float64
 	}{
-		"no opening":          {others(4), []float64{110, 110, 110, 110}},
-		"one answer":          {[]Sample{sure(1)}, []float64{110}},
-		"an opening":          {[]Sample{sure(1), sure(2), sure(3)}, []float64{130, 130, 130}},
-		"of two":              {[]Sample{sure(1), sure(2)}, []float64{110, 110}},
-		"of a quarter":        {append(others(9), sure(1), sure(2), sure(3)), append(slices.Repeat([]float64{110}, 9), 130, 130, 130)},
-		"of fewer":            {append(others(10), sure(1), sure(2), sure(3)), slices.Repeat([]float64{110}, 13)},
-		"the same answer":     {slices.Repeat([]Sample{told(" Yes", ".", " so")}, 3), []float64{120, 120, 120}},
-		"one and a longer":    {[]Sample{told(" Yes", "."), told(" Yes", ".", " No", " one"), told(" Yes", ".")}, []float64{110, 120, 110}},
-		"invisibly different": {[]Sample{told(" Sure", "\u200b", "!", " a"), told("Sure", "\n\n", "\u00a0!", " b"), told("Su", "re", "!", " c")}, []float64{130, 130, 130}},
-		"blanks before":       {[]Sample{told(" ", "\n", "Sure", "!", " a"), told("Sure", "!", " b"), told(" Sure", "!", " c")}, []float64{140, 120, 120}},
-		"reasoning":           {[]Sample{told("<Okay", "<,", " Sure", "!", " a"), told("<Okay", "<,", " Sure", "!", " b"), told("<Okay", "<,", " Sure", "!", " c")}, []float64{140, 140, 140}},
-		"in one event":        {[]Sample{told(" Sure! Here is a", " b"), told(" Sure! Here is c", " d"), told(" Sure! Here is e", " f")}, []float64{110, 110, 110}},
-		"a letter in common":  {[]Sample{told(" Über", " uns", " d"), told(" Übel", " nach", " x"), told(" Üppig", " wie")}, []float64{110, 110, 110}},
-		"text that is gone":   {[]Sample{{Workload: "chat", OutputTokens: 2, Events: told("a", "b").Events}}, []float64{110}},
+		"no opening": {others(4), []float64{110, 110, 110, 110}},
+		"one answer": {[]Sample{sure(1)}, []float64{110}},
+		"an opening": {[]Sample{sure(1), sure(2), sure(3)}, []float64{130, 130, 130}},
+		"of two":     {[]Sample{sure(1), sure(2)}, []float64{110, 110}},
+		"of a quarter": {
+			append(others(9), sure(1), sure(2), sure(3)),
+			append(slices.Repeat([]float64{110}, 9), 130, 130, 130),
+		},
+		"of fewer":        {append(others(10), sure(1), sure(2), sure(3)), slices.Repeat([]float64{110}, 13)},
+		"the same answer": {slices.Repeat([]Sample{told(" Yes", ".", " so")}, 3), []float64{120, 120, 120}},
+		"one and a longer": {
+			[]Sample{told(" Yes", "."), told(" Yes", ".", " No", " one"), told(" Yes", ".")},
+			[]float64{110, 120, 110},
+		},
+		"invisibly different": {[]Sample{
+			told(" Sure", "\u200b", "!", " a"), told("Sure", "\n\n", "\u00a0!", " b"),
+			told("Su", "re", "!", " c"),
+		}, []float64{130, 130, 130}},
+		"blanks before": {[]Sample{
+			told(" ", "\n", "Sure", "!", " a"), told("Sure", "!", " b"),
+			told(" Sure", "!", " c"),
+		}, []float64{140, 120, 120}},
+		"reasoning": {[]Sample{told("<Okay", "<,", " Sure", "!", " a"), told("<Okay", "<,", " Sure", "!",
+			" b"), told("<Okay", "<,", " Sure", "!", " c")}, []float64{140, 140, 140}},
+		"in one event": {[]Sample{
+			told(" Sure! Here is a", " b"), told(" Sure! Here is c", " d"),
+			told(" Sure! Here is e", " f"),
+		}, []float64{110, 110, 110}},
+		"a letter in common": {[]Sample{
+			told(" Über", " uns", " d"), told(" Übel", " nach", " x"),
+			told(" Üppig", " wie"),
+		}, []float64{110, 110, 110}},
+		"text that is gone": {
+			[]Sample{{Workload: "chat", OutputTokens: 2, Events: told("a", "b").Events}},
+			[]float64{110},
+		},
 	} {
 		var got []float64
 		for _, a := range answersOf(c.samples, CellRun{Cell: "chat"}) {

@@ -100,7 +100,9 @@ func Disturbances(r Recording) []Disturbance {
 		add := func(d Disturbance) {
 			d.Cell = w.cell
 			// A command may have many windows: the worst is representative.
-			i := slices.IndexFunc(out, func(o Disturbance) bool { return o.Code == d.Code && o.Cell == d.Cell && o.GPU == d.GPU })
+			i := slices.IndexFunc(out, func(o Disturbance) bool {
+				return o.Code == d.Code && o.Cell == d.Cell && o.GPU == d.GPU
+			})
 			if i < 0 {
 				out = append(out, d)
 			} else if d.Share > out[i].Share {
@@ -126,7 +128,10 @@ func Disturbances(r Recording) []Disturbance {
 				return true
 			})
 			if slices.Sort(names); took > 0 {
-				add(Disturbance{Code: Slowed, GPU: s.Source, Share: took.Seconds() / w.seconds(), Slowed: slices.Compact(names)})
+				add(Disturbance{
+					Code: Slowed, GPU: s.Source, Share: took.Seconds() / w.seconds(),
+					Slowed: slices.Compact(names),
+				})
 			}
 			if w.cell == commandCell {
 				continue // its phases, including loading, change the clock

@@ -27,7 +27,10 @@ func TestDisturbances(t *testing.T) {
 		{"the power limit", throttle(4, 4, 4, 4, 4, 4, 4), ""},
 		{"a sync boost group and a display", throttle(16, 16, 272, 256, 16, 16, 16), ""},
 		{"heat, as software sees it", throttle(0, 0, 0, 32, 0, 0, 0), "slowed chat GPU-1 0.25 [sw_thermal_slowdown]"},
-		{"heat and power brake beside the power limit", throttle(0, 0, 0, 76, 132, 0, 0), "slowed chat GPU-1 0.5 [hw_power_brake_slowdown hw_slowdown hw_thermal_slowdown]"},
+		{
+			"heat and power brake beside the power limit", throttle(0, 0, 0, 76, 132, 0, 0),
+			"slowed chat GPU-1 0.5 [hw_power_brake_slowdown hw_slowdown hw_thermal_slowdown]",
+		},
 		{"before and after", throttle(64, 0, 0, 0, 0, 0, 0, 64), ""},
 		{"still standing when the window begins", throttle(0, 64), "slowed chat GPU-1 1 [hw_thermal_slowdown]"},
 		{"a moment of hardware slowdown", throttle(0, 0, 0, 8, 0, 0, 0), ""},
@@ -38,10 +41,14 @@ func TestDisturbances(t *testing.T) {
 		{"another process", readings(GPUForeign, "GPU-1", 0, 0, 2000, 2, 3000, 1), "shared chat GPU-1 0.5 [] 2"},
 		{"another process before", readings(GPUForeign, "GPU-1", 0, 1, 900, 0, 3500, 1), ""},
 	} {
-		r := Recording{Cells: []CellRun{{Cell: "chat", From: time.Second, To: 3 * time.Second}}, Series: []Series{tt.series}}
+		r := Recording{
+			Cells:  []CellRun{{Cell: "chat", From: time.Second, To: 3 * time.Second}},
+			Series: []Series{tt.series},
+		}
 		got := ""
 		for _, d := range Disturbances(r) {
-			got += strings.TrimSpace(fmt.Sprint(d.Code, " ", d.Cell, " ", d.GPU, " ", d.Share, " ", d.Slowed, " ", d.Most)) + "\n"
+			got += strings.TrimSpace(fmt.Sprint(d.Code, " ", d.Cell, " ", d.GPU, " ", d.Share, " ", d.Slowed,
+				" ", d.Most)) + "\n"
 		}
 		if (tt.want == "") != (got == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
@@ -51,7 +58,11 @@ func TestDisturbances(t *testing.T) {
 
 // Of the windows of a command the worst is named, and its clock may move: it loads a model in between.
 func TestDisturbedCommand(t *testing.T) {
-	r := Recording{Windows: []Window{{From: time.Second, To: 2 * time.Second}, {From: 3 * time.Second, To: 4 * time.Second}, {From: 5 * time.Second, To: 30 * time.Second}}}
+	r := Recording{Windows: []Window{
+		{From: time.Second, To: 2 * time.Second},
+		{From: 3 * time.Second, To: 4 * time.Second},
+		{From: 5 * time.Second, To: 30 * time.Second},
+	}}
 	heat, clock := Series{Name: GPUThrottle, Source: "GPU-1"}, Series{Name: GPUClock, Source: "GPU-1"}
 	for i := range 300 {
 		at := time.Duration(i) * 100 * time.Millisecond
@@ -82,11 +93,19 @@ func TestWanderingClock(t *testing.T) {
 	}{
 		{"it stands still", func(int) (float64, float64) { return 1980, 0 }, 30, false},
 		{"it moves a little", func(s int) (float64, float64) { return 1980 - float64(s%7)*12, 0 }, 30, false},
-		{"half of the time it is lower", func(s int) (float64, float64) { return 1980 - float64(s/15)*120, 0 }, 30, true},
+		{"half of the time it is lower", func(s int) (float64, float64) {
+			return 1980 - float64(s/15)*120, 0
+		}, 30, true},
 		{"it was set lower meanwhile", func(s int) (float64, float64) { return 1980 - float64(s/15)*120, 2 }, 30, true},
-		{"it goes with the power limit", func(s int) (float64, float64) { return 1980 - float64(s/15)*120, 4 }, 30, false},
-		{"it is idle half of the time", func(s int) (float64, float64) { return 1980 - float64(s/15)*1600, float64(s / 15) }, 30, false},
-		{"it comes up in two seconds", func(s int) (float64, float64) { return min(1980, 345+float64(s)*900), 0 }, 30, false},
+		{"it goes with the power limit", func(s int) (float64, float64) {
+			return 1980 - float64(s/15)*120, 4
+		}, 30, false},
+		{"it is idle half of the time", func(s int) (float64, float64) {
+			return 1980 - float64(s/15)*1600, float64(s / 15)
+		}, 30, false},
+		{"it comes up in two seconds", func(s int) (float64, float64) {
+			return min(1980, 345+float64(s)*900), 0
+		}, 30, false},
 		{"too short to tell", func(s int) (float64, float64) { return 1980 - float64(s/4)*400, 0 }, 8, false},
 	} {
 		clock, reasons := Series{Name: GPUClock, Source: "GPU-1"}, Series{Name: GPUThrottle, Source: "GPU-1"}

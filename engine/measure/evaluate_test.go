@@ -27,14 +27,20 @@ func invented() Recording {
 	var out Recording
 	for i, cell := range []string{"chat.c4", "chat.c16"} {
 		run := CellRun{
-			Cell: cell, From: clock, Dimensions: Dimensions{Concurrency: 4 << (2 * i)}, ExactOutput: true, UniqueContext: true,
-			SLO:   map[string]float64{"ttft": 120, "tpot": 15, "itl": 60},
-			Limit: &Limit{BandwidthGBs: 273, StepGB: 3.5, Requests: 1, LeastGB: 1, PromptGFLOP: 9, Bits: 16, TFLOPs: 125, MostTFLOPs: 500, Room: 1.2},
+			Cell: cell, From: clock, Dimensions: Dimensions{Concurrency: 4 << (2 * i)}, ExactOutput: true,
+			UniqueContext: true,
+			SLO:           map[string]float64{"ttft": 120, "tpot": 15, "itl": 60},
+			Limit: &Limit{
+				BandwidthGBs: 273, StepGB: 3.5, Requests: 1, LeastGB: 1, PromptGFLOP: 9, Bits: 16,
+				TFLOPs: 125, MostTFLOPs: 500, Room: 1.2,
+			},
 		}
 		for n := range 40 {
 			s := Sample{
-				Workload: cell, Index: n, PromptTokens: 512 + r.IntN(9), CachedTokens: -1, RequestedOutput: 32, ContextTokens: 128 * i,
-				Scheduled: clock, Due: clock + time.Duration(r.IntN(1e6)), OpenLoop: i == 1, Finish: "length", Retries: r.IntN(12) / 11,
+				Workload: cell, Index: n, PromptTokens: 512 + r.IntN(9), CachedTokens: -1, RequestedOutput: 32,
+				ContextTokens: 128 * i,
+				Scheduled:     clock, Due: clock + time.Duration(r.IntN(1e6)), OpenLoop: i == 1, Finish: "length",
+				Retries: r.IntN(12) / 11,
 			}
 			s.Start = s.Due + time.Duration(r.IntN(1e6))
 			at, tokens := time.Duration(50e6+r.IntN(90e6)), 0
@@ -69,12 +75,22 @@ func invented() Recording {
 		}
 	}
 	for _, gpu := range []string{"GPU-0", "GPU-1"} {
-		for i, name := range []string{GPUPower, GPUPowerInstant, GPUMemory, GPUProcessMemory, GPUClock, GPUTemperature, GPUUtilization} {
+		for i, name := range []string{
+			GPUPower, GPUPowerInstant, GPUMemory, GPUProcessMemory, GPUClock, GPUTemperature,
+			GPUUtilization,
+		} {
 			wave(name, gpu, i+1)
 		}
-		out.Series = append(out.Series, Series{Name: GPUThrottle, Source: gpu, At: []time.Duration{9e9, 11e9, 12e9, 13e9, 14e9, 15e9, 16e9, 18e9, 19e9}, Value: []float64{0, 4, 32, 0, 0, 8, 8, 0, 0}})
+		out.Series = append(out.Series,
+			Series{Name: GPUThrottle, Source: gpu, At: []time.Duration{
+				9e9, 11e9, 12e9, 13e9, 14e9, 15e9, 16e9, 18e9,
+				19e9,
+			}, Value: []float64{0, 4, 32, 0, 0, 8, 8, 0, 0}})
 	}
-	for _, name := range []string{HostCPU, HostMemory, EngineMemory, "container.memory_gb", "engine.running", "engine.waiting", "engine.kv_cache_usage"} {
+	for _, name := range []string{
+		HostCPU, HostMemory, EngineMemory, "container.memory_gb", "engine.running",
+		"engine.waiting", "engine.kv_cache_usage",
+	} {
 		wave(name, "", 2)
 	}
 	for i, x := range out.Series[len(out.Series)-1].Value {
@@ -82,7 +98,10 @@ func invented() Recording {
 	}
 	rising("host.energy_j", "package-0") // series that nothing reads change nothing
 	rising("host.energy_j", "package-1")
-	for _, name := range []string{"spec_drafts", "spec_draft_tokens", "spec_accepted_tokens", "prefix_cache_queries", "prefix_cache_hits", "preemptions", "queue_time_sum", "queue_time_count"} {
+	for _, name := range []string{
+		"spec_drafts", "spec_draft_tokens", "spec_accepted_tokens", "prefix_cache_queries",
+		"prefix_cache_hits", "preemptions", "queue_time_sum", "queue_time_count",
+	} {
 		rising("engine."+name, "")
 	}
 	rising("engine.spec_accepted_per_pos", `position="0"`)
@@ -146,8 +165,12 @@ func TestEvaluateIgnoresOrder(t *testing.T) {
 	for seed := range uint64(5) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		mixed := invented()
-		r.Shuffle(len(mixed.Samples), func(i, j int) { mixed.Samples[i], mixed.Samples[j] = mixed.Samples[j], mixed.Samples[i] })
-		r.Shuffle(len(mixed.Series), func(i, j int) { mixed.Series[i], mixed.Series[j] = mixed.Series[j], mixed.Series[i] })
+		r.Shuffle(len(mixed.Samples), func(i, j int) {
+			mixed.Samples[i], mixed.Samples[j] = mixed.Samples[j], mixed.Samples[i]
+		})
+		r.Shuffle(len(mixed.Series), func(i, j int) {
+			mixed.Series[i], mixed.Series[j] = mixed.Series[j], mixed.Series[i]
+		})
 		if got := bits(Evaluate(mixed)); !reflect.DeepEqual(got, want) {
 			t.Fatalf("seed %d: other numbers", seed)
 		}
@@ -206,7 +229,8 @@ func TestAgree(t *testing.T) {
 	all["engine.startup_s"] = Summary{Unit: "s", N: 1}
 	all["command.tg"] = Summary{N: 1}
 	a := Agree(r, all, 0)
-	if len(a.Differ) != 0 || a.Numbers < 5*n || len(a.Evaluated) != n || r.Gives("command.tg") || r.Gives("engine.startup_s") {
+	if len(a.Differ) != 0 || a.Numbers < 5*n || len(a.Evaluated) != n || r.Gives("command.tg") ||
+		r.Gives("engine.startup_s") {
 		t.Fatalf("%+v", a)
 	}
 	change := func(address string, f func(*Summary)) map[string]Summary {
@@ -226,7 +250,9 @@ func TestAgree(t *testing.T) {
 	}{
 		{"the last bit", change("chat.c4.ttft", lastBit), 0, "mean"},
 		{"the last bit on another architecture", change("chat.c4.ttft", lastBit), 1e-9, ""},
-		{"a millionth on another architecture", change("chat.c4.ttft", func(s *Summary) { s.Stats["mean"] *= 1.000001 }), 1e-9, "mean"},
+		{"a millionth on another architecture", change("chat.c4.ttft", func(s *Summary) {
+			s.Stats["mean"] *= 1.000001
+		}), 1e-9, "mean"},
 		{"a statistic more", change("gpu.power_w", func(s *Summary) { s.Stats["p99"] = 1 }), 1e-9, "p99"},
 		{"a statistic less", change("host.memory_gb", func(s *Summary) { delete(s.Stats, "max") }), 1e-9, "max"},
 		{"requests", change("chat.c16.itl", func(s *Summary) { s.Requests++ }), 1e-9, "requests"},

@@ -226,7 +226,8 @@ type Difference struct {
 // engine.startup_s does not.
 func (r Recording) Gives(address string) bool {
 	where, _ := SplitAddress(address)
-	return where == string(PerGPU) || where == string(PerHost) || slices.ContainsFunc(r.Cells, func(c CellRun) bool { return c.Cell == where })
+	return where == string(PerGPU) || where == string(PerHost) ||
+		slices.ContainsFunc(r.Cells, func(c CellRun) bool { return c.Cell == where })
 }
 
 // Agree evaluates a recording and compares the result with what was stored. A tolerance
@@ -240,7 +241,8 @@ func Agree(r Recording, stored map[string]Summary, tolerance float64) Agreement 
 		now, there := a.Evaluated[address]
 		if !there {
 			a.Numbers++
-			a.Differ = append(a.Differ, Difference{address, "metric", fmt.Sprintf("%d values", stored[address].N), "absent"})
+			a.Differ = append(a.Differ,
+				Difference{address, "metric", fmt.Sprintf("%d values", stored[address].N), "absent"})
 			continue
 		}
 		was, is := stored[address].numbers(), now.numbers()

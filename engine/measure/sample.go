@@ -165,7 +165,8 @@ func (e Event) HasText() bool {
 // be sent before anything is computed.
 func Visible(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Cc, unicode.Variation_Selector) || strings.ContainsRune("\u115f\u1160\u2800\u3164\uffa0\u034f", r) {
+		if unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Cc, unicode.Variation_Selector) ||
+			strings.ContainsRune("\u115f\u1160\u2800\u3164\uffa0\u034f", r) {
 			return -1
 		}
 		return r

@@ -142,7 +142,8 @@ func TestDerive(t *testing.T) {
 		// aiperf#1279: 12 of 16 tokens in the first event, the others 4 ms apart.
 		{
 			"a first event of many tokens, counted once",
-			sample(10, 16, wide(54, 12), text(58, -1), text(62, -1), text(66, -1), text(70, -1), usage(70, 16), done(70)),
+			sample(10, 16, wide(54, 12), text(58, -1), text(62, -1), text(66, -1), text(70, -1),
+				usage(70, 16), done(70)),
 			"e2e=[70] pp=[185.185185] tg=[250] tpot=[4] ttfr=[54] ttft=[54] ttft_answer=[54]",
 		},
 		{"no text at all", sample(10, 0, other(5, -1), usage(6, 0), done(7)), "ttfr=[5]"},
@@ -155,7 +156,10 @@ func TestDerive(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := Derive(tt.s)
 			must.Do(t, err)
-			for name, n := range map[string]int{"prompt_tokens": tt.s.PromptTokens, "output_tokens": tt.s.OutputTokens} {
+			for name, n := range map[string]int{
+				"prompt_tokens": tt.s.PromptTokens,
+				"output_tokens": tt.s.OutputTokens,
+			} {
 				if v, has := got[name]; has != (n >= 0) || has && v[0] != float64(n) {
 					t.Errorf("%s is %v, want %d", name, v, n)
 				}

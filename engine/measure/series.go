@@ -206,7 +206,9 @@ func (s Series) share(windows []Window, bad func(Series, int) bool) (float64, bo
 func (s Series) during(stretches []Window) Series {
 	inside := Series{Name: s.Name, Source: s.Source}
 	for i, at := range s.At {
-		j, _ := slices.BinarySearchFunc(stretches, at, func(w Window, at time.Duration) int { return cmp.Compare(w.To, at) })
+		j, _ := slices.BinarySearchFunc(stretches, at, func(w Window, at time.Duration) int {
+			return cmp.Compare(w.To, at)
+		})
 		if j < len(stretches) && stretches[j].holds(at) {
 			inside.At, inside.Value = append(inside.At, at), append(inside.Value, s.Value[i])
 		}
@@ -236,7 +238,8 @@ func newSeriesSet(all []Series) seriesSet {
 		if len(s.At) == 0 && len(s.Value) == 0 {
 			continue
 		}
-		sound := len(s.At) > 0 && len(s.At) == len(s.Value) && s.At[0] >= 0 && slices.IsSorted(s.At) && !slices.ContainsFunc(s.Value, notFinite)
+		sound := len(s.At) > 0 && len(s.At) == len(s.Value) && s.At[0] >= 0 && slices.IsSorted(s.At) &&
+			!slices.ContainsFunc(s.Value, notFinite)
 		twice := slices.ContainsFunc(set.by[s.Name], func(o Series) bool { return o.Source == s.Source })
 		damaged[s.Name] = damaged[s.Name] || !sound || twice
 		set.by[s.Name] = append(set.by[s.Name], s)

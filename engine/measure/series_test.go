@@ -99,7 +99,13 @@ func TestEngines(t *testing.T) {
 		{[]Series{at("", 4)}, 4},
 		{[]Series{at(`engine="0"`, 4), at(`engine="1"`, 3)}, 7},
 		{[]Series{at(`tp_rank="0"`, 4), at(`tp_rank="1"`, 4)}, 4},
-		{[]Series{at(`dp_rank="0",tp_rank="0"`, 4), at(`dp_rank="0",tp_rank="1"`, 4), at(`dp_rank="1",tp_rank="2"`, 5)}, 9},
+		{
+			[]Series{
+				at(`dp_rank="0",tp_rank="0"`, 4), at(`dp_rank="0",tp_rank="1"`, 4),
+				at(`dp_rank="1",tp_rank="2"`, 5),
+			},
+			9,
+		},
 	} {
 		if got, known := newSeriesSet(tt.series).engines("running", last); !known || got != tt.want {
 			t.Errorf("%v: %v, %v, want %v", tt.series, got, known, tt.want)

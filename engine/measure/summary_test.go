@@ -139,7 +139,11 @@ func TestDrift(t *testing.T) {
 	}{
 		{"faster", []answer{at(3, 40), at(1, 20), at(0, 20), at(2, 40)}, math.Log(0.5), true},
 		{"steady", []answer{at(0, 20), at(1, 30), at(2, 30), at(3, 20)}, 0, true},
-		{"the one in the middle is in neither half", []answer{at(0, 10), at(1, 10), at(2, 1000), at(3, 10), at(4, 10)}, 0, true},
+		{
+			"the one in the middle is in neither half",
+			[]answer{at(0, 10), at(1, 10), at(2, 1000), at(3, 10), at(4, 10)},
+			0, true,
+		},
 		{"too few", []answer{at(0, 20), at(1, 20), at(2, 40)}, 0, false},
 		{"more than one value a request", []answer{at(0, 1, 2), at(1, 1, 2), at(2, 1, 2), at(3, 1, 2)}, 0, false},
 		{"no log of zero", []answer{at(0, 0), at(1, 1), at(2, 1), at(3, 1)}, 0, false},

@@ -95,7 +95,10 @@ func (o *observer) scanLog(patterns []kinds.Pattern) {
 	o.scan, o.numbers, o.wrong = &logscan.Scan{}, map[int]int{}, map[int]error{}
 	for i, p := range patterns {
 		if len(p.Log) > 0 {
-			o.numbers[i], o.wrong[i] = o.scan.Add(logscan.Expressions{Any: p.Log, First: p.First, Anew: p.Anew, Each: p.Each})
+			o.numbers[i], o.wrong[i] = o.scan.Add(logscan.Expressions{
+				Any: p.Log, First: p.First,
+				Anew: p.Anew, Each: p.Each,
+			})
 		}
 	}
 	switch path := o.inst.LogPath(); {
@@ -141,7 +144,8 @@ func (o *observer) fromLog(i int, p kinds.Pattern) Observation {
 		said = strings.Join(slices.Compact(found.Values), " + ")
 	}
 	got := observed(p, said, fmt.Sprintf("log line %d", found.LineNo))
-	got.Line, got.LineNo, got.At, got.To, got.Whole, got.Shows = found.Line, found.LineNo, found.At, found.To, found.Whole, p.Shows()
+	got.Line, got.LineNo, got.At, got.To, got.Whole, got.Shows = found.Line, found.LineNo, found.At, found.To,
+		found.Whole, p.Shows()
 	return got
 }
 

@@ -72,8 +72,9 @@ func TestObserve(t *testing.T) {
 		"Model loading took 61.3380 GiB memory and 67.9 seconds\nGPU KV cache size: 1,000 tokens\n"+
 		"GPU KV cache size: 545,824 tokens\nCapturing CUDA graphs\nfallback\nfallback\nflag: off\n",
 		map[string]string{
-			"/version": `{"version": "0.14.0"}`, "/info": `{"a": {"b": true, "n": 3}, "list": [1, 2], "big": 12345678901234567890, "none": null}`,
-			"/text": "not json", "/metrics": ranksPage, "/huge": `"` + strings.Repeat("x", maxPage) + `"`,
+			"/version": `{"version": "0.14.0"}`,
+			"/info":    `{"a": {"b": true, "n": 3}, "list": [1, 2], "big": 12345678901234567890, "none": null}`,
+			"/text":    "not json", "/metrics": ranksPage, "/huge": `"` + strings.Repeat("x", maxPage) + `"`,
 		})
 	page := func(jq string) kinds.Pattern { return kinds.Pattern{Type: kinds.TypeNumber, Path: "/info", JQ: jq} }
 	typed := func(p kinds.Pattern, ty kinds.Type) kinds.Pattern { p.Type = ty; return p }
@@ -85,12 +86,25 @@ func TestObserve(t *testing.T) {
 		// says is part of where it was seen, or of why it was not.
 		says string
 	}{
-		"word":              {log(kinds.TypeString, `Using (\w+) attention backend`, `Using AttentionBackendEnum\.(\w+) backend`), "FLASHINFER", "log line 1"},
-		"mapped word":       {kinds.Pattern{Type: kinds.TypeString, Log: []string{`Enum\.(\w+)`}, Words: map[string]string{"FLASHINFER": "fi"}}, "fi", "log line 1"},
-		"turned around":     {kinds.Pattern{Type: kinds.TypeBool, Log: []string{`flag: (\w+)`}, Words: map[string]string{"off": "true", "on": "false"}}, true, "log line 8"},
-		"not turned":        {kinds.Pattern{Type: kinds.TypeBool, Log: []string{`flag`}, Words: map[string]string{"true": "false"}}, true, "log line 8"},
-		"last match":        {log(kinds.TypeNumber, `KV cache size: ([\d,]+) tokens`), 545824.0, "log line 4"},
-		"scaled":            {kinds.Pattern{Type: kinds.TypeNumber, Scale: 2, Log: []string{`took (?P<value>[\d.]+) GiB`}}, 122.676, "log line 2"},
+		"word": {log(kinds.TypeString, `Using (\w+) attention backend`,
+			`Using AttentionBackendEnum\.(\w+) backend`), "FLASHINFER", "log line 1"},
+		"mapped word": {kinds.Pattern{
+			Type: kinds.TypeString, Log: []string{`Enum\.(\w+)`},
+			Words: map[string]string{"FLASHINFER": "fi"},
+		}, "fi", "log line 1"},
+		"turned around": {kinds.Pattern{
+			Type: kinds.TypeBool, Log: []string{`flag: (\w+)`},
+			Words: map[string]string{"off": "true", "on": "false"},
+		}, true, "log line 8"},
+		"not turned": {kinds.Pattern{
+			Type: kinds.TypeBool, Log: []string{`flag`},
+			Words: map[string]string{"true": "false"},
+		}, true, "log line 8"},
+		"last match": {log(kinds.TypeNumber, `KV cache size: ([\d,]+) tokens`), 545824.0, "log line 4"},
+		"scaled": {kinds.Pattern{
+			Type: kinds.TypeNumber, Scale: 2,
+			Log: []string{`took (?P<value>[\d.]+) GiB`},
+		}, 122.676, "log line 2"},
 		"named group":       {log(kinds.TypeString, `(\w+) (?P<value>CUDA)`), "CUDA", "log line 5"},
 		"bool":              {log(kinds.TypeBool, `Capturing CUDA graphs`), true, "log line 5"},
 		"bool of a group":   {log(kinds.TypeBool, `flag: (\w+)`), false, "log line 8"},
@@ -99,7 +113,11 @@ func TestObserve(t *testing.T) {
 		"not in the log":    {log(kinds.TypeString, `Chose (\w+)`), nil, "no line of the log matches"},
 		"not a number":      {log(kinds.TypeNumber, `Using (.*)`), nil, "is not a number"},
 		"expression broken": {log(kinds.TypeString, `(`), nil, "log expression"},
-		"page":              {kinds.Pattern{Type: kinds.TypeString, Path: "/version", JQ: ".version"}, "0.14.0", "GET /version"},
+		"page": {
+			kinds.Pattern{Type: kinds.TypeString, Path: "/version", JQ: ".version"},
+			"0.14.0",
+			"GET /version",
+		},
 		"page number":       {page(".a.n"), 3.0, "GET /info"},
 		"first result":      {page(".list[]"), 1.0, "GET /info"},
 		"no result":         {page("empty"), nil, "there is no such value"},
@@ -113,19 +131,40 @@ func TestObserve(t *testing.T) {
 		"jq does not parse": {page(".["), nil, `jq ".["`},
 		"jq never ends":     {page("last(range(1e18))"), nil, "did not end within 2s"},
 		"jq sees no env":    {typed(page("env.HOME"), kinds.TypeString), nil, "there is no such value"},
-		"missing page":      {kinds.Pattern{Type: kinds.TypeString, Path: "/nowhere", JQ: "."}, nil, "GET /nowhere: it answered 404"},
-		"no json":           {kinds.Pattern{Type: kinds.TypeString, Path: "/text", JQ: "."}, nil, `it starts with "not json"`},
-		"huge page":         {kinds.Pattern{Type: kinds.TypeString, Path: "/huge", JQ: "."}, nil, "larger than 8 MiB"},
-		"file":              {kinds.Pattern{Type: kinds.TypeString, File: file, JQ: ".tactic.tile"}, "64x128", "file " + file},
-		"missing file":      {kinds.Pattern{Type: kinds.TypeString, File: file + "x", JQ: "."}, nil, "cannot read it"},
-		"gauge of ranks":    {metric("vllm:new_name", "vllm:num_requests_running"), 2.0, "metric vllm:num_requests_running"},
-		"series differ":     {metric("vllm:tokens_total"), nil, "2 different series"},
-		"labels":            {kinds.Pattern{Type: kinds.TypeNumber, Metric: []string{"vllm:tokens_total"}, Labels: map[string]string{"engine": "1"}}, 714.0, "metric vllm:tokens_total"},
-		"no such labels":    {kinds.Pattern{Type: kinds.TypeNumber, Metric: []string{"vllm:tokens_total"}, Labels: map[string]string{"engine": "7"}}, nil, `none of the 2 series`},
-		"never a prefix":    {metric("vllm:tokens"), nil, "has no metric vllm:tokens"},
-		"histogram":         {metric("vllm:latency_count"), 3.0, "metric vllm:latency_count"},
-		"not finite":        {metric("vllm:bad"), nil, "not a finite number"},
-		"no source":         {kinds.Pattern{Type: kinds.TypeString}, nil, "has no source"},
+		"missing page": {
+			kinds.Pattern{Type: kinds.TypeString, Path: "/nowhere", JQ: "."},
+			nil,
+			"GET /nowhere: it answered 404",
+		},
+		"no json": {
+			kinds.Pattern{Type: kinds.TypeString, Path: "/text", JQ: "."},
+			nil,
+			`it starts with "not json"`,
+		},
+		"huge page": {kinds.Pattern{Type: kinds.TypeString, Path: "/huge", JQ: "."}, nil, "larger than 8 MiB"},
+		"file": {
+			kinds.Pattern{Type: kinds.TypeString, File: file, JQ: ".tactic.tile"},
+			"64x128",
+			"file " + file,
+		},
+		"missing file": {kinds.Pattern{Type: kinds.TypeString, File: file + "x", JQ: "."}, nil, "cannot read it"},
+		"gauge of ranks": {
+			metric("vllm:new_name", "vllm:num_requests_running"), 2.0,
+			"metric vllm:num_requests_running",
+		},
+		"series differ": {metric("vllm:tokens_total"), nil, "2 different series"},
+		"labels": {kinds.Pattern{
+			Type: kinds.TypeNumber, Metric: []string{"vllm:tokens_total"},
+			Labels: map[string]string{"engine": "1"},
+		}, 714.0, "metric vllm:tokens_total"},
+		"no such labels": {kinds.Pattern{
+			Type: kinds.TypeNumber, Metric: []string{"vllm:tokens_total"},
+			Labels: map[string]string{"engine": "7"},
+		}, nil, `none of the 2 series`},
+		"never a prefix": {metric("vllm:tokens"), nil, "has no metric vllm:tokens"},
+		"histogram":      {metric("vllm:latency_count"), 3.0, "metric vllm:latency_count"},
+		"not finite":     {metric("vllm:bad"), nil, "not a finite number"},
+		"no source":      {kinds.Pattern{Type: kinds.TypeString}, nil, "has no source"},
 	}
 	var patterns []kinds.Pattern
 	for name, tc := range tests {
@@ -158,11 +197,19 @@ func TestObserveAlternatives(t *testing.T) {
 	of := func(name, expr string) kinds.Pattern {
 		return kinds.Pattern{Name: name, Type: kinds.TypeNumber, Log: []string{expr}}
 	}
-	got := All(t.Context(), inst, "", []kinds.Pattern{of("x", `c: (\d)`), of("y", `c: (\d)`), of("x", `b: (\d)`), of("x", `a: (\d)`), {Name: "m", Type: kinds.TypeNumber, Metric: []string{"m"}}})
-	if len(got) != 3 || got[0].Value != 2.0 || got[1].Missing == "" || !strings.Contains(got[2].Missing, "no metrics page") {
+	got := All(t.Context(), inst, "", []kinds.Pattern{
+		of("x", `c: (\d)`), of("y", `c: (\d)`), of("x", `b: (\d)`),
+		of("x", `a: (\d)`),
+		{Name: "m", Type: kinds.TypeNumber, Metric: []string{"m"}},
+	})
+	if len(got) != 3 || got[0].Value != 2.0 || got[1].Missing == "" ||
+		!strings.Contains(got[2].Missing, "no metrics page") {
 		t.Errorf("got %+v", got)
 	}
-	kind := kinds.Kind{Version: kinds.Pattern{Path: "/version", JQ: ".version"}, Observe: []kinds.Pattern{of("x", "a"), of("y", "b"), of("x", "c")}}
+	kind := kinds.Kind{
+		Version: kinds.Pattern{Path: "/version", JQ: ".version"},
+		Observe: []kinds.Pattern{of("x", "a"), of("y", "b"), of("x", "c")},
+	}
 	var names []string
 	for _, p := range kind.Patterns([]kinds.Pattern{of("x", "d")}) {
 		names = append(names, p.Name+strings.Join(p.Log, ""))
@@ -179,7 +226,8 @@ func TestObserveWithoutALog(t *testing.T) {
 		t.Errorf("an empty log: %+v", o)
 	}
 	inst.log += ".none"
-	if o := All(t.Context(), inst, "", count)[0]; o.Value != nil || !strings.Contains(o.Missing, "cannot read the log") {
+	if o := All(t.Context(), inst, "", count)[0]; o.Value != nil ||
+		!strings.Contains(o.Missing, "cannot read the log") {
 		t.Errorf("no log: %+v", o)
 	}
 	inst.log = writeLog(t, "x\n\n[mxflow] log limit reached: about 12 bytes were dropped here\nx\n")

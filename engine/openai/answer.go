@@ -96,7 +96,8 @@ func (a *answer) receive(from io.Reader, w *watch) error {
 		if readErr == io.EOF {
 			a.last(at)
 		}
-		if !a.began || a.urgent || a.request.Heard != nil || len(a.buf) > maxBatch-minRead || readErr != nil && !a.done {
+		if !a.began || a.urgent || a.request.Heard != nil || len(a.buf) > maxBatch-minRead ||
+			readErr != nil && !a.done {
 			if err := a.decode(); err != nil {
 				return err
 			}
@@ -105,7 +106,10 @@ func (a *answer) receive(from io.Reader, w *watch) error {
 		case a.enough:
 			return nil
 		case len(a.buf)-a.start > maxEvent:
-			return &StreamError{Kind: TooLarge, Detail: fmt.Sprintf("more than %d bytes without an end", maxEvent), Events: a.received}
+			return &StreamError{
+				Kind: TooLarge, Detail: fmt.Sprintf("more than %d bytes without an end", maxEvent),
+				Events: a.received,
+			}
 		case a.received > maxEvents, a.size() > maxText:
 			detail := fmt.Sprintf("%d bytes of text, for %d requested tokens", a.size(), a.request.MaxTokens)
 			return &StreamError{Kind: Endless, Detail: detail, Events: a.received}
@@ -205,7 +209,8 @@ func (a *answer) complete(at time.Duration) {
 	}
 	a.done = string(data) == "[DONE]"
 	// What may be an error ends the request now.
-	a.urgent = a.urgent || !a.done && (f.reported || data[0] != '{' || data[len(data)-1] != '}' || bytes.Contains(data, []byte(`"error"`)))
+	a.urgent = a.urgent || !a.done &&
+		(f.reported || data[0] != '{' || data[len(data)-1] != '}' || bytes.Contains(data, []byte(`"error"`)))
 	f.at = at
 	a.frames = append(a.frames, f)
 	a.received++

@@ -38,7 +38,8 @@ func BenchmarkClientBesideBareReader(b *testing.B) {
 			for b.Loop() {
 				for i, read := range []reader{bare, client} {
 					c := spend(b, read, streams, gap)
-					sums[i].cpu, sums[i].after, sums[i].itl = sums[i].cpu+c.cpu, sums[i].after+c.after, sums[i].itl+c.itl
+					sums[i].cpu, sums[i].after, sums[i].itl = sums[i].cpu+c.cpu, sums[i].after+c.after,
+						sums[i].itl+c.itl
 				}
 			}
 			n := float64(b.N)

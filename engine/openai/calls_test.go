@@ -124,7 +124,8 @@ func TestCallsOfASilentServerEnd(t *testing.T) {
 			t.Errorf("models: %v", err)
 		}
 		c.Model = "m"
-		if _, _, err := c.Tokenize(t.Context(), "a text"); err == nil || !strings.Contains(err.Error(), "POST /tokenize: no answer within") {
+		if _, _, err := c.Tokenize(t.Context(), "a text"); err == nil ||
+			!strings.Contains(err.Error(), "POST /tokenize: no answer within") {
 			t.Errorf("tokenize: %v", err)
 		}
 		if took := time.Since(began); took > pageLimit+countLimit {
@@ -137,7 +138,8 @@ func TestCallsOfASilentServerEnd(t *testing.T) {
 func TestNamesThatAreNone(t *testing.T) {
 	for _, name := range []string{`\u001b[31mred`, `a\u0000b`, `two\nlines`, strings.Repeat("x", maxName+1)} {
 		c := serve(t, pages(map[string]string{"GET /v1/models": `{"data":[{"id":"fine"},{"id":"` + name + `"}]}`}))
-		if _, err := c.Models(t.Context()); err == nil || !strings.Contains(err.Error(), "a name ") || strings.ContainsAny(err.Error(), "\x1b\x00\n") || len(err.Error()) > 1000 {
+		if _, err := c.Models(t.Context()); err == nil || !strings.Contains(err.Error(), "a name ") ||
+			strings.ContainsAny(err.Error(), "\x1b\x00\n") || len(err.Error()) > 1000 {
 			t.Errorf("%.20q: %v", name, err)
 		}
 	}
@@ -146,8 +148,13 @@ func TestNamesThatAreNone(t *testing.T) {
 // A count larger than any vocabulary allows would make prompts grow without end.
 func TestTokenizeCountsThatCannotBe(t *testing.T) {
 	for _, count := range []string{`-5`, `1000000000000000`, `5000`} {
-		c := serve(t, pages(map[string]string{"GET /v1/models": `{"data":[{"id":"m"}]}`, "POST /tokenize": `{"count":` + count + `}`}))
-		if n, _, err := c.Tokenize(t.Context(), "a b c"); err == nil || !strings.Contains(err.Error(), count+" tokens for a text of 5 bytes") {
+		c := serve(t,
+			pages(map[string]string{
+				"GET /v1/models": `{"data":[{"id":"m"}]}`,
+				"POST /tokenize": `{"count":` + count + `}`,
+			}))
+		if n, _, err := c.Tokenize(t.Context(), "a b c"); err == nil ||
+			!strings.Contains(err.Error(), count+" tokens for a text of 5 bytes") {
 			t.Errorf("%s: %d, %v", count, n, err)
 		}
 	}
@@ -176,14 +183,17 @@ func TestTokenizeElsewhere(t *testing.T) {
 			asked = string(body)
 			_, _ = w.Write([]byte(c.page))
 		})
-		client.Tokenizer = Tokenizer{Path: "/v1/token/encode", Field: "text", Count: func(_ context.Context, answer any) (int, error) {
-			object, _ := answer.(map[string]any)
-			n, ok := object["length"].(float64)
-			if !ok {
-				return 0, errors.New("there is none")
-			}
-			return int(n), nil
-		}}
+		client.Tokenizer = Tokenizer{
+			Path: "/v1/token/encode", Field: "text",
+			Count: func(_ context.Context, answer any) (int, error) {
+				object, _ := answer.(map[string]any)
+				n, ok := object["length"].(float64)
+				if !ok {
+					return 0, errors.New("there is none")
+				}
+				return int(n), nil
+			},
+		}
 		n, _, err := client.Tokenize(t.Context(), "a b c")
 		if n != c.want || (err == nil) != (c.fail == "") || err != nil && !strings.Contains(err.Error(), c.fail) {
 			t.Errorf("%s: %d, %v", name, n, err)
@@ -200,7 +210,8 @@ func TestStatusError(t *testing.T) {
 	})
 	_, err := c.Stream(t.Context(), Request{Prompt: "x"})
 	var status *StatusError
-	if !errors.As(err, &status) || status.Status != 400 || !strings.HasPrefix(status.Body, `{"error":"prompt too long"}`) || len(status.Body) > maxStatusBody+8 || strings.Contains(status.Body, "\x1b") {
+	if !errors.As(err, &status) || status.Status != 400 || !strings.HasPrefix(status.Body,
+		`{"error":"prompt too long"}`) || len(status.Body) > maxStatusBody+8 || strings.Contains(status.Body, "\x1b") {
 		t.Fatalf("error %v", err)
 	}
 	if usage := c.usage.Load(); usage != 0 {
@@ -219,7 +230,8 @@ func TestRedirect(t *testing.T) {
 	_, callErr := c.Models(t.Context())
 	for _, err := range []error{err, callErr} {
 		var status *StatusError
-		if !errors.As(err, &status) || status.Status != 307 || !strings.HasPrefix(status.Location, "https://elsewhere.example/v1") {
+		if !errors.As(err, &status) || status.Status != 307 ||
+			!strings.HasPrefix(status.Location, "https://elsewhere.example/v1") {
 			t.Fatalf("redirect gave %v", err)
 		}
 		if !strings.Contains(err.Error(), `a redirect to "https://elsewhere.example/v1`) {
@@ -233,7 +245,8 @@ func TestRedirect(t *testing.T) {
 
 func TestRetryAfter(t *testing.T) {
 	for after, want := range map[string]time.Duration{
-		"": 0, "3": 3 * time.Second, " 3 ": 3 * time.Second, "0": minRetryAfter, "600": maxRetryAfter, "601": maxRetryAfter,
+		"": 0, "3": 3 * time.Second, " 3 ": 3 * time.Second, "0": minRetryAfter, "600": maxRetryAfter,
+		"601":                        maxRetryAfter,
 		"99999999999999999999999999": maxRetryAfter, "-1": 0, "1.5": 0, "soon": 0,
 	} {
 		if got := retryAfter(http.Header{"Retry-After": {after}}); got != want {
@@ -250,7 +263,8 @@ func TestRetryAfter(t *testing.T) {
 	if s.Status != http.StatusTooManyRequests || s.Err == "" {
 		t.Errorf("sample %+v", s)
 	}
-	if !errors.As(err, &status) || status.RetryAfter != 2*time.Second || !strings.Contains(err.Error(), "try again in 2s") {
+	if !errors.As(err, &status) || status.RetryAfter != 2*time.Second ||
+		!strings.Contains(err.Error(), "try again in 2s") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -264,7 +278,8 @@ func TestCallThatWasCompressed(t *testing.T) {
 		_, _ = io.WriteString(w, "\x01\x02")
 	})
 	var broken *StreamError
-	if _, err := c.Models(t.Context()); !errors.As(err, &broken) || broken.Kind != Compressed || !strings.Contains(err.Error(), `"br"`) {
+	if _, err := c.Models(t.Context()); !errors.As(err, &broken) || broken.Kind != Compressed ||
+		!strings.Contains(err.Error(), `"br"`) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -308,7 +323,10 @@ func TestRequestBody(t *testing.T) {
 			`{"model":"tiny","prompt":[3,1,2],"temperature":0,"top_p":0.9,"top_k":-1,"min_p":0.05,"repeat_penalty":1.1,` + final + `}`,
 		},
 		{
-			Request{API: Chat, Prompt: "and now?", Before: []Message{{"system", "Be brief."}, {"user", "Hi"}, {"assistant", "Hello"}}},
+			Request{
+				API: Chat, Prompt: "and now?",
+				Before: []Message{{"system", "Be brief."}, {"user", "Hi"}, {"assistant", "Hello"}},
+			},
 			nil,
 			`{"model":"tiny","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello"},{"role":"user","content":"and now?"}],"temperature":0,` + final + `}`,
 		},

@@ -110,7 +110,9 @@ func (c *Client) Models(ctx context.Context) ([]Model, error) {
 	for i, m := range answer.Data {
 		// It appears on terminals and in tables and files.
 		if len(m.ID) > maxName || foreign.Line(m.ID) != m.ID {
-			return nil, fmt.Errorf("GET /v1/models: a name with control characters, invalid UTF-8 or more than %d bytes: %s", maxName, foreign.Quote(m.ID))
+			return nil,
+				fmt.Errorf("GET /v1/models: a name with control characters, invalid UTF-8 or more than %d bytes: %s",
+					maxName, foreign.Quote(m.ID))
 		}
 		models[i] = Model{ID: m.ID, MaxLen: m.MaxLen}
 	}
@@ -164,7 +166,9 @@ func (c *Client) call(ctx context.Context, method, path string, question, answer
 
 // ask sends one request and returns the answer's body. It has its own time limit, since not
 // every caller does.
-func (c *Client) ask(ctx context.Context, method, path string, payload []byte, limit time.Duration) (said []byte, err error) {
+func (c *Client) ask(ctx context.Context, method, path string, payload []byte, limit time.Duration) (said []byte,
+	err error,
+) {
 	tooLong := fmt.Errorf("no answer within %s", limit)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, tooLong)
 	defer cancel()
@@ -227,13 +231,15 @@ func (c *Client) send(req *http.Request) (resp *http.Response, resent int, err e
 
 // isConnectionClosed reports whether an error means that the other side closed a connection.
 func isConnectionClosed(err error) bool {
-	return errors.Is(err, net.ErrClosed) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	return errors.Is(err, net.ErrClosed) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EPIPE)
 }
 
 // Bare is a client of the same engine without Extra, which may have it bypass its caches.
 func (c *Client) Bare() *Client {
 	bare := New(c.BaseURL, c.Model)
-	bare.HTTP, bare.Header, bare.Rename, bare.Tokenizer, bare.LogProbs = c.HTTP, c.Header, c.Rename, c.Tokenizer, c.LogProbs
+	bare.HTTP, bare.Header, bare.Rename, bare.Tokenizer, bare.LogProbs = c.HTTP, c.Header, c.Rename,
+		c.Tokenizer, c.LogProbs
 	return bare
 }
 
@@ -300,7 +306,8 @@ func (c *Client) Tokenize(ctx context.Context, text string) (count int, ids []in
 		return 0, nil, err
 	}
 	if c.Tokenizer.Count == nil && !countsTokens(answer) { // a server that answers every path alike
-		return 0, nil, &StatusError{Method: http.MethodPost, Path: path, Status: http.StatusNotFound, Body: foreign.Quote(answer)}
+		return 0, nil,
+			&StatusError{Method: http.MethodPost, Path: path, Status: http.StatusNotFound, Body: foreign.Quote(answer)}
 	}
 	count, ids, err = c.countTokens(ctx, answer)
 	switch {

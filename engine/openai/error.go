@@ -42,7 +42,8 @@ func checkResponse(resp *http.Response, path string) error {
 	if words, ok := failureIn(said); ok {
 		return &StreamError{Kind: Reported, Detail: foreign.Quote(words) + " with HTTP status 200"}
 	}
-	return &StreamError{Kind: ContentType, Detail: "content type " + foreign.Quote(kind) + ", body " + foreign.Quote(said)}
+	return &StreamError{Kind: ContentType, Detail: "content type " + foreign.Quote(kind) + ", body " +
+		foreign.Quote(said)}
 }
 
 // checkEncoding rejects a compressed answer: a compressor buffers text, so the times
@@ -51,7 +52,8 @@ func checkEncoding(resp *http.Response) error {
 	for _, coding := range resp.Header.Values("Content-Encoding") {
 		if !strings.EqualFold(strings.TrimSpace(coding), "identity") && coding != "" {
 			return &StreamError{Kind: Compressed, Detail: "content encoding " + foreign.Quote(coding) +
-				" although \"identity\" was requested: turn off compression in the server, or in the proxy in front of it"}
+				" although \"identity\" was requested: turn off compression in the server, or in the proxy in front " +
+				"of it"}
 		}
 	}
 	return nil
@@ -88,7 +90,8 @@ func hint(err error) string {
 	said := fmt.Sprint(err)
 	switch {
 	case strings.Contains(said, `malformed HTTP response "\x00\x00`):
-		return "the server seems to speak only HTTP/2 without TLS, but mxflow speaks HTTP/1.1: enable HTTP/1.1 in the server"
+		return "the server seems to speak only HTTP/2 without TLS, but mxflow speaks HTTP/1.1: enable HTTP/1.1 in " +
+			"the server"
 	case strings.Contains(said, "server gave HTTP response to HTTPS client"):
 		return "the server does not speak TLS: use http:// in its address"
 	case strings.Contains(said, `malformed HTTP response "\x15\x03`):
@@ -113,7 +116,8 @@ type StatusError struct {
 func (e *StatusError) Error() string {
 	said := fmt.Sprintf("%s %s: HTTP status %d", e.Method, e.Path, e.Status)
 	if e.Location != "" {
-		said += " (a redirect to " + foreign.Quote(e.Location) + ", which is not followed because its time would count as the engine's: use that address)"
+		said += " (a redirect to " + foreign.Quote(e.Location) +
+			", which is not followed because its time would count as the engine's: use that address)"
 	}
 	if e.RetryAfter > 0 {
 		said += fmt.Sprintf(" (try again in %v)", e.RetryAfter)

@@ -140,7 +140,8 @@ func (a *events) add(data []byte, f frame) *StreamError {
 	output, prompt, cached := count(c.Timings.Completion), -1, count(c.Timings.Cached)
 	usage := c.Usage != nil || output >= 0
 	if u := c.Usage; u != nil {
-		output, prompt, cached = count(u.Completion, c.Timings.Completion), count(u.Prompt), count(u.Details.Cached, c.Timings.Cached)
+		output, prompt, cached = count(u.Completion, c.Timings.Completion), count(u.Prompt),
+			count(u.Details.Cached, c.Timings.Cached)
 	}
 	var text, reasoning, tools string
 	a.choices = a.choices || len(c.Choices) > 1

@@ -243,7 +243,8 @@ func readAnswer(said []byte, r Request, how LogProbs) (answers.Answer, error) {
 	}
 	if counted := whole.Usage.Completion; counted != nil && r.LogProbs > 0 {
 		if *counted < len(answer.Tokens) {
-			return answer, fmt.Errorf("%w of the answer: %d positions, but %d tokens counted", errUneven, len(answer.Tokens), *counted)
+			return answer, fmt.Errorf("%w of the answer: %d positions, but %d tokens counted", errUneven,
+				len(answer.Tokens), *counted)
 		}
 		answer.Unlisted = *counted - len(answer.Tokens)
 	}
@@ -281,7 +282,8 @@ func (s *answerLogProbs) read(asked int) ([]answers.Token, error) {
 		tokens[i].LogProb = possible(said.LogProb)
 		for _, other := range said.Top {
 			text, id := other.name()
-			tokens[i].Top = append(tokens[i].Top, answers.Alternative{Text: text, ID: id, LogProb: possible(other.LogProb)})
+			tokens[i].Top = append(tokens[i].Top,
+				answers.Alternative{Text: text, ID: id, LogProb: possible(other.LogProb)})
 		}
 	}
 	return tokens, nil
@@ -293,7 +295,8 @@ func (s *promptTokens) read(asked int) ([]answers.Token, error) {
 		return nil, fmt.Errorf("%w of the prompt", errNoLogProbs)
 	}
 	if s.PromptTokenIDs != nil && len(s.PromptTokenIDs) != len(s.PromptLogProbs) {
-		return nil, fmt.Errorf("%w of the prompt: %d positions, but %d tokens", errUneven, len(s.PromptLogProbs), len(s.PromptTokenIDs))
+		return nil, fmt.Errorf("%w of the prompt: %d positions, but %d tokens", errUneven, len(s.PromptLogProbs),
+			len(s.PromptTokenIDs))
 	}
 	tokens := make([]answers.Token, len(s.PromptLogProbs))
 	for i, said := range s.PromptLogProbs {

@@ -56,14 +56,25 @@ func TestRecordedAnswers(t *testing.T) {
 			`" Paris"#7042:-0.28[ Paris#7042:-0.28  the#260:-2.70  London#4528:-4.27] "."#30:-0.39`, 0, 3, 0,
 		},
 		// Three tokens are one character: two of them have no position.
-		{"llamacpp-chat", plain, LogProbs{}, "お", "", `"お"#228:-1.58[bytes:\x8a#228:-1.58 bytes:\x9f#249:-2.13]`, 0, 1, 2},
+		{
+			"llamacpp-chat", plain,
+			LogProbs{},
+			"お", "", `"お"#228:-1.58[bytes:\x8a#228:-1.58 bytes:\x9f#249:-2.13]`, 0, 1,
+			2,
+		},
 		{
 			"vllm-completions", both,
 			LogProbs{AskIDs: true, Prompt: "prompt_logprobs"},
 			" Paris.\n",
-			`""#504:NaN[] " capital"#3575:-11.54[ capital#3575:-11.54 -#29:-0.87`, `""#7042:-0.26[#7042:-0.26 #260:-2.74 #4528:-4.39]`, 5, 3, 0,
+			`""#504:NaN[] " capital"#3575:-11.54[ capital#3575:-11.54 -#29:-0.87`,
+			`""#7042:-0.26[#7042:-0.26 #260:-2.74 #4528:-4.39]`, 5, 3, 0,
 		},
-		{"vllm-completions-texts", ask, LogProbs{}, " Paris.\n", "", `" Paris"#-1:-0.26[ Paris#-1:-0.26  the#-1:-2.74`, 0, 3, 0},
+		{
+			"vllm-completions-texts", ask,
+			LogProbs{},
+			" Paris.\n", "", `" Paris"#-1:-0.26[ Paris#-1:-0.26  the#-1:-2.74`,
+			0, 3, 0,
+		},
 		{
 			"vllm-completions-echo", both,
 			LogProbs{Prompt: "echo"},
@@ -74,7 +85,8 @@ func TestRecordedAnswers(t *testing.T) {
 			"vllm-chat", chat,
 			LogProbs{AskIDs: true, Prompt: "prompt_logprobs"},
 			"お",
-			`""#1:NaN[] "system"#9690:-7.78[system#9690:-7.78 -#29:-0.99]`, `""#7365:-2.17[#7365:-2.17 #23274:-2.55] ""#228:-1.60`, 35, 3, 0,
+			`""#1:NaN[] "system"#9690:-7.78[system#9690:-7.78 -#29:-0.99]`,
+			`""#7365:-2.17[#7365:-2.17 #23274:-2.55] ""#228:-1.60`, 35, 3, 0,
 		},
 	} {
 		t.Run(test.file, func(t *testing.T) {
@@ -82,10 +94,12 @@ func TestRecordedAnswers(t *testing.T) {
 			must.Do(t, err)
 			answer, err := readAnswer(said, test.request, test.how)
 			must.Do(t, err)
-			if prompt := spelled(answer.Prompt); !strings.HasPrefix(prompt, test.prompt) || len(answer.Prompt) != test.prompts {
+			if prompt := spelled(answer.Prompt); !strings.HasPrefix(prompt, test.prompt) ||
+				len(answer.Prompt) != test.prompts {
 				t.Errorf("prompt: %d tokens, %s", len(answer.Prompt), prompt)
 			}
-			if tokens := spelled(answer.Tokens); !strings.HasPrefix(tokens, test.answers) || len(answer.Tokens) != test.tokens {
+			if tokens := spelled(answer.Tokens); !strings.HasPrefix(tokens, test.answers) ||
+				len(answer.Tokens) != test.tokens {
 				t.Errorf("answer: %d tokens, %s", len(answer.Tokens), tokens)
 			}
 			if answer.Text != test.text || answer.End != "length" || answer.Unlisted != test.unlisted {
@@ -116,7 +130,8 @@ func TestAnswerRequest(t *testing.T) {
 	ask := Request{Prompt: "a", MaxTokens: 3, LogProbs: 3, PromptLogProbs: true}
 	first, err := c.Answer(t.Context(), ask)
 	must.Do(t, err)
-	if body["logprobs"] != 3. || body["prompt_logprobs"] != 3. || body["return_token_ids"] != true || body["stream"] != false || body["top_logprobs"] != nil {
+	if body["logprobs"] != 3. || body["prompt_logprobs"] != 3. || body["return_token_ids"] != true ||
+		body["stream"] != false || body["top_logprobs"] != nil {
 		t.Errorf("asked %v", body)
 	}
 	c.Model = "another name"
@@ -126,8 +141,10 @@ func TestAnswerRequest(t *testing.T) {
 	}
 	names := map[string]bool{first.Asked: true}
 	for _, change := range []func(*Request){
-		func(r *Request) { r.Prompt = "b" }, func(r *Request) { r.MaxTokens = 4 }, func(r *Request) { r.Tokens = []int{1} },
-		func(r *Request) { r.API = Chat }, func(r *Request) { r.Extra = map[string]any{"x": 1} }, func(r *Request) { r.Stop = []string{"."} },
+		func(r *Request) { r.Prompt = "b" }, func(r *Request) { r.MaxTokens = 4 },
+		func(r *Request) { r.Tokens = []int{1} },
+		func(r *Request) { r.API = Chat }, func(r *Request) { r.Extra = map[string]any{"x": 1} },
+		func(r *Request) { r.Stop = []string{"."} },
 	} {
 		other := ask
 		change(&other)
@@ -155,18 +172,35 @@ func TestAnswerRefused(t *testing.T) {
 		said string
 		kind error
 	}{
-		"no JSON":                    {`<html>`, errUnreadable},
-		"NaN is no JSON":             {`{"choices":[{"text":"a","logprobs":{"tokens":["a"],"token_logprobs":[NaN]}}]}`, errUnreadable},
-		"no choice":                  {`{"choices":[]}`, errUnreadable},
-		"an error":                   {`{"error":{"message":"full"}}`, errUnreadable},
-		"another form":               {`{"choices":[{"text":"a","logprobs":{"tokens":["a"],"token_logprobs":[-1],"top_logprobs":[[1]]}}]}`, errUnreadable},
-		"a word for a number":        {`{"choices":[{"text":"a","logprobs":{"content":[{"token":"a","logprob":"low"}]}}]}`, errUnreadable},
-		"none":                       {`{"choices":[{"text":"a","logprobs":null}]}`, errNoLogProbs},
-		"none of a text":             {`{"choices":[{"text":"a","logprobs":{"content":[]}}]}`, errNoLogProbs},
-		"fewer values than tokens":   {`{"choices":[{"text":"a","logprobs":{"tokens":["a","b"],"token_logprobs":[-1]}}]}`, errUneven},
-		"fewer lists than tokens":    {`{"choices":[{"text":"a","logprobs":{"tokens":["a"],"token_logprobs":[-1],"top_logprobs":[]}}]}`, errUneven},
-		"more positions than tokens": {`{"choices":[{"text":"a","logprobs":{"content":[{"token":"a"},{"token":"b"}]}}],"usage":{"completion_tokens":1}}`, errUneven},
-		"more than asked for":        {`{"choices":[{"text":"a","logprobs":{"tokens":["a"],"token_logprobs":[-1],"top_logprobs":[{"a":-1,"b":-2,"c":-3,"d":-4}]}}]}`, errTooMany},
+		"no JSON": {`<html>`, errUnreadable},
+		"NaN is no JSON": {
+			`{"choices":[{"text":"a","logprobs":{"tokens":["a"],"token_logprobs":[NaN]}}]}`,
+			errUnreadable,
+		},
+		"no choice": {`{"choices":[]}`, errUnreadable},
+		"an error":  {`{"error":{"message":"full"}}`, errUnreadable},
+		"another form": {
+			`{"choices":[{"text":"a","logprobs":{"tokens":["a"],"token_logprobs":[-1],"top_logprobs":[[1]]}}]}`,
+			errUnreadable,
+		},
+		"a word for a number": {
+			`{"choices":[{"text":"a","logprobs":{"content":[{"token":"a","logprob":"low"}]}}]}`, errUnreadable,
+		},
+		"none":           {`{"choices":[{"text":"a","logprobs":null}]}`, errNoLogProbs},
+		"none of a text": {`{"choices":[{"text":"a","logprobs":{"content":[]}}]}`, errNoLogProbs},
+		"fewer values than tokens": {
+			`{"choices":[{"text":"a","logprobs":{"tokens":["a","b"],"token_logprobs":[-1]}}]}`, errUneven,
+		},
+		"fewer lists than tokens": {
+			`{"choices":[{"text":"a","logprobs":{"tokens":["a"],"token_logprobs":[-1],"top_logprobs":[]}}]}`,
+			errUneven,
+		},
+		"more positions than tokens": {
+			`{"choices":[{"text":"a","logprobs":{"content":[{"token":"a"},{"token":"b"}]}}],"usage":{"completion_tokens":1}}`, errUneven,
+		},
+		"more than asked for": {
+			`{"choices":[{"text":"a","logprobs":{"tokens":["a"],"token_logprobs":[-1],"top_logprobs":[{"a":-1,"b":-2,"c":-3,"d":-4}]}}]}`, errTooMany,
+		},
 	} {
 		_, err := readAnswer([]byte(test.said), Request{LogProbs: 2}, LogProbs{})
 		if !errors.Is(err, test.kind) {
@@ -178,12 +212,24 @@ func TestAnswerRefused(t *testing.T) {
 		said, how string
 		kind      error
 	}{
-		"none":                     {`{"choices":[{` + answer + `}]}`, "prompt_logprobs", errNoLogProbs},
-		"another number of tokens": {`{"choices":[{` + answer + `,"prompt_logprobs":[null],"prompt_token_ids":[1,2]}]}`, "prompt_logprobs", errUneven},
-		"a text for an id":         {`{"choices":[{` + answer + `,"prompt_logprobs":[{"a":{"logprob":-1}}]}]}`, "prompt_logprobs", errUnreadable},
-		"more than asked for":      {`{"choices":[{` + answer + `,"prompt_logprobs":[{"1":{},"2":{},"3":{},"4":{}}]}]}`, "prompt_logprobs", errTooMany},
-		"no echo":                  {`{"choices":[{` + answer + `}],"usage":{"prompt_tokens":2}}`, "echo", errNoLogProbs},
-		"nobody counts the echo":   {`{"choices":[{` + answer + `}]}`, "echo", errNoLogProbs},
+		"none": {`{"choices":[{` + answer + `}]}`, "prompt_logprobs", errNoLogProbs},
+		"another number of tokens": {
+			`{"choices":[{` + answer + `,"prompt_logprobs":[null],"prompt_token_ids":[1,2]}]}`,
+			"prompt_logprobs", errUneven,
+		},
+		"a text for an id": {
+			`{"choices":[{` + answer + `,"prompt_logprobs":[{"a":{"logprob":-1}}]}]}`,
+			"prompt_logprobs", errUnreadable,
+		},
+		"more than asked for": {
+			`{"choices":[{` + answer + `,"prompt_logprobs":[{"1":{},"2":{},"3":{},"4":{}}]}]}`,
+			"prompt_logprobs", errTooMany,
+		},
+		"no echo": {
+			`{"choices":[{` + answer + `}],"usage":{"prompt_tokens":2}}`,
+			"echo", errNoLogProbs,
+		},
+		"nobody counts the echo": {`{"choices":[{` + answer + `}]}`, "echo", errNoLogProbs},
 	} {
 		_, err := readAnswer([]byte(test.said), Request{LogProbs: 2, PromptLogProbs: true}, LogProbs{Prompt: test.how})
 		if !errors.Is(err, test.kind) || !strings.Contains(err.Error(), "prompt") && test.kind != errTooMany {
@@ -194,10 +240,17 @@ func TestAnswerRefused(t *testing.T) {
 
 // What engines write instead of a number is kept as it is.
 func TestOddValues(t *testing.T) {
-	answer, err := readAnswer([]byte(`{"choices":[{"logprobs":{"tokens":["a","b","c","d"],"token_logprobs":["NaN",null,-9999.0,-3.4028234663852886e+38],
+	answer, err := readAnswer(
+		[]byte(
+			`{"choices":[{"logprobs":{"tokens":["a","b","c","d"],"token_logprobs":["NaN",null,-9999.0,-3.4028234663852886e+38],
 		"top_logprobs":[null,{},{"c":-1},{"x":null}]}}]}`), Request{LogProbs: 2}, LogProbs{})
 	must.Do(t, err)
-	for i, want := range []answers.Value{answers.Of(math.NaN()), {}, answers.Of(math.Inf(-1)), answers.Of(math.Inf(-1))} {
+	for i, want := range []answers.Value{
+		answers.Of(math.NaN()),
+		{},
+		answers.Of(math.Inf(-1)),
+		answers.Of(math.Inf(-1)),
+	} {
 		if got := answer.Tokens[i].LogProb; got.String() != want.String() {
 			t.Errorf("value %d is %v, want %v", i, got, want)
 		}
@@ -220,7 +273,8 @@ func FuzzAnswer(f *testing.F) {
 		f.Add(text, strings.Contains(file, "echo"), "echo")
 	}
 	f.Fuzz(func(t *testing.T, said []byte, prompt bool, how string) {
-		answer, err := readAnswer(said, Request{Prompt: "The", LogProbs: 3, PromptLogProbs: prompt}, LogProbs{Prompt: how})
+		answer, err := readAnswer(said, Request{Prompt: "The", LogProbs: 3, PromptLogProbs: prompt},
+			LogProbs{Prompt: how})
 		if err != nil {
 			return
 		}

@@ -151,9 +151,12 @@ func (r Request) members(model string) []member {
 func (c *Client) encode(r Request, own []member) ([]byte, error) {
 	switch {
 	case r.API == Chat && len(r.Tokens) > 0:
-		return nil, errors.New("token IDs cannot be sent to /v1/chat/completions, which takes messages: use the API \"completions\"")
+		return nil,
+			errors.New(
+				"token IDs cannot be sent to /v1/chat/completions, which takes messages: use the API \"completions\"")
 	case r.API != Chat && len(r.Before) > 0:
-		return nil, errors.New("earlier messages cannot be sent to /v1/completions, which takes one text: use the API \"chat\"")
+		return nil,
+			errors.New("earlier messages cannot be sent to /v1/completions, which takes one text: use the API \"chat\"")
 	}
 	body, taken := map[string]any{}, map[string]bool{}
 	for _, m := range own {
@@ -167,7 +170,9 @@ func (c *Client) encode(r Request, own []member) ([]byte, error) {
 	for _, extra := range []map[string]any{c.Extra, r.Extra} {
 		for _, name := range slices.Sorted(maps.Keys(extra)) {
 			if taken[name] {
-				return nil, fmt.Errorf("the field %q is set by mxflow or set twice: remove it from the extra request fields", name)
+				return nil,
+					fmt.Errorf("the field %q is set by mxflow or set twice: remove it from the extra request fields",
+						name)
 			}
 			taken[name], body[name] = true, extra[name]
 		}

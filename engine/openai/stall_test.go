@@ -25,7 +25,8 @@ func TestTimestamps(t *testing.T) {
 	a := completion("a", "")
 	handler := paced(10*time.Millisecond, a, a[:12], a[12:], a+a, ": ping\n\n", end)
 	inBubble(t, handler, func(t *testing.T, c *Client) {
-		s, err := c.Stream(t.Context(), Request{Prompt: "x", Timeouts: Timeouts{Total: time.Minute, First: time.Minute, Stall: time.Minute}})
+		s, err := c.Stream(t.Context(),
+			Request{Prompt: "x", Timeouts: Timeouts{Total: time.Minute, First: time.Minute, Stall: time.Minute}})
 		must.Do(t, err)
 		want := []time.Duration{10, 30, 40, 40, 60}
 		if len(s.Events) != len(want) {
@@ -50,7 +51,8 @@ func TestRoleBeforeALongPrompt(t *testing.T) {
 		paced(time.Minute, delta(`"content":"a"`)+end)(w, r)
 	}
 	inBubble(t, handler, func(t *testing.T, c *Client) {
-		s, err := c.Stream(t.Context(), Request{API: Chat, Prompt: "x", Timeouts: Timeouts{First: 2 * time.Minute, Stall: time.Second}})
+		s, err := c.Stream(t.Context(),
+			Request{API: Chat, Prompt: "x", Timeouts: Timeouts{First: 2 * time.Minute, Stall: time.Second}})
 		if err != nil || s.Text != "a" {
 			t.Errorf("%+v, %v", s, err)
 		}
@@ -114,7 +116,8 @@ func TestStall(t *testing.T) {
 			"the first token", 3500 * ms, 0, 3500 * ms,
 		},
 		{
-			"headers that trickle for ever", trickle(s, "HTTP/1.1 200 OK\r\n", "Content-Type: ", "text/", "event-", "stream"),
+			"headers that trickle for ever",
+			trickle(s, "HTTP/1.1 200 OK\r\n", "Content-Type: ", "text/", "event-", "stream"),
 			Timeouts{Total: 3500 * ms},
 			"the whole answer", 3500 * ms, 0, 3500 * ms,
 		},

@@ -27,7 +27,10 @@ func TestStream(t *testing.T) {
 	}{
 		{
 			"counted once",
-			[]string{completion("a", ""), completion("b", ""), `data: {"choices":[{"text":"c","finish_reason":"length"}]}` + "\n\n", finalUsage, end},
+			[]string{
+				completion("a", ""), completion("b", ""),
+				`data: {"choices":[{"text":"c","finish_reason":"length"}]}` + "\n\n", finalUsage, end,
+			},
 			`text/-1/1 text/-1/1 text/-1/1 usage/3/0 done/-1/0 prompt=11 output=3 cached=4 of=3 usage finish="length" text="abc" reasoning=""`,
 		},
 		{
@@ -50,7 +53,10 @@ func TestStream(t *testing.T) {
 		},
 		{
 			"events in pieces, comments, CRLF",
-			[]string{": hello\r\n\r\nda", "ta: {\"choices\":[{\"te", "xt\":\"\\u00", "e9\"}]}\r\n\r", "\n: ping\r\n", "data: [DO", "NE]\r\n\r\n"},
+			[]string{
+				": hello\r\n\r\nda", "ta: {\"choices\":[{\"te", "xt\":\"\\u00", "e9\"}]}\r\n\r", "\n: ping\r\n",
+				"data: [DO", "NE]\r\n\r\n",
+			},
 			`text/-1/2 done/-1/0 prompt=-1 output=1 cached=-1 of=3 events finish="" text="é" reasoning=""`,
 		},
 		{
@@ -62,7 +68,8 @@ func TestStream(t *testing.T) {
 			"tool calls as vLLM sends them",
 			[]string{
 				delta(`"role":"assistant","content":"","reasoning":null,"tool_calls":null`),
-				delta(`"tool_calls":[{"id":"chatcmpl-tool-1","type":"function","index":0,"function":{"name":"get_weather"}}]`),
+				delta(
+					`"tool_calls":[{"id":"chatcmpl-tool-1","type":"function","index":0,"function":{"name":"get_weather"}}]`),
 				delta(`"tool_calls":[{"index":0,"function":{"arguments":"{\"city\": "}}]`),
 				delta(`"content":null,"tool_calls":[{"index":0,"function":{"arguments":"\"Rome\"}"}}]`),
 				`data: {"choices":[{"index":0,"delta":{"content":""},"logprobs":null,"finish_reason":"tool_calls","stop_reason":null}],"usage":null}` + "\n\n",
@@ -73,7 +80,8 @@ func TestStream(t *testing.T) {
 		{
 			"two tool calls in one event, and the old form",
 			[]string{
-				delta(`"tool_calls":[{"index":0,"function":{"name":"a","arguments":"{}"}},{"index":1,"function":{"name":"b","arguments":"[]"}}]`),
+				delta(
+					`"tool_calls":[{"index":0,"function":{"name":"a","arguments":"{}"}},{"index":1,"function":{"name":"b","arguments":"[]"}}]`),
 				delta(`"function_call":{"name":"c","arguments":"1"}`), end,
 			},
 			`tool/-1/6 tool/-1/2 done/-1/0 prompt=-1 output=2 cached=-1 of=3 events finish="" text="" reasoning="" tools="a{}b[]c1"`,
@@ -81,27 +89,37 @@ func TestStream(t *testing.T) {
 		{
 			"deltas that are null, and choices that are missing",
 			[]string{
-				`data: {"choices":[{"index":0,"delta":null}]}` + "\n\n", `data: {"choices":null}` + "\n\n", `data: {"choices":[null]}` + "\n\n", `data: {}` + "\n\n",
-				delta(`"content":null,"reasoning_content":null,"tool_calls":[],"function_call":null`), delta(`"content":"x"`), end,
+				`data: {"choices":[{"index":0,"delta":null}]}` + "\n\n", `data: {"choices":null}` + "\n\n",
+				`data: {"choices":[null]}` + "\n\n", `data: {}` + "\n\n",
+				delta(`"content":null,"reasoning_content":null,"tool_calls":[],"function_call":null`),
+				delta(`"content":"x"`), end,
 			},
 			`other/-1/0 other/-1/0 other/-1/0 other/-1/0 other/-1/0 text/-1/1 done/-1/0 prompt=-1 output=1 cached=-1 of=3 events finish="" text="x" reasoning=""`,
 		},
 		{
 			"several choices that nobody asked for",
 			[]string{
-				`data: {"choices":[{"index":0,"text":"a"}]}` + "\n\n", `data: {"choices":[{"index":1,"text":"A","finish_reason":"stop"}]}` + "\n\n",
-				`data: {"choices":[{"index":0,"text":"b","finish_reason":"length"},{"index":1,"text":"B"}]}` + "\n\n", end,
+				`data: {"choices":[{"index":0,"text":"a"}]}` + "\n\n",
+				`data: {"choices":[{"index":1,"text":"A","finish_reason":"stop"}]}` + "\n\n",
+				`data: {"choices":[{"index":0,"text":"b","finish_reason":"length"},{"index":1,"text":"B"}]}` + "\n\n",
+				end,
 			},
 			`text/-1/1 other/-1/0 text/-1/1 done/-1/0 prompt=-1 output=2 cached=-1 of=3 events finish="length" text="ab" reasoning="" doubts="more than one choice; only the text of the first is kept"`,
 		},
 		{
 			"fewer tokens counted than events with text",
-			[]string{completion("a", ""), completion("b", ""), completion("c", ""), completion("d", ""), finalUsage, end},
+			[]string{
+				completion("a", ""), completion("b", ""), completion("c", ""), completion("d", ""),
+				finalUsage, end,
+			},
 			`text/-1/1 text/-1/1 text/-1/1 text/-1/1 usage/3/0 done/-1/0 prompt=11 output=3 cached=4 of=3 usage finish="" text="abcd" reasoning="" doubts="3 output tokens, but text in 4 events"`,
 		},
 		{
 			"more tokens than were asked for, and more cached than there were",
-			[]string{completion("a", counted(7)), `data: {"choices":[],"usage":{"prompt_tokens":11,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":12}}}` + "\n\n", end},
+			[]string{
+				completion("a", counted(7)),
+				`data: {"choices":[],"usage":{"prompt_tokens":11,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":12}}}` + "\n\n", end,
+			},
 			`text/7/1 usage/7/0 done/-1/0 prompt=11 output=7 cached=12 of=3 continuous_usage finish="" text="a" reasoning="" doubts="7 output tokens, but at most 3 were requested; 12 cached tokens in a prompt of 11"`,
 		},
 		{
@@ -111,12 +129,18 @@ func TestStream(t *testing.T) {
 		},
 		{
 			"a count at the end that is another",
-			[]string{completion("a", counted(1)), `data: {"choices":[],"usage":{"prompt_tokens":11,"completion_tokens":3}}` + "\n\n", end},
+			[]string{
+				completion("a", counted(1)),
+				`data: {"choices":[],"usage":{"prompt_tokens":11,"completion_tokens":3}}` + "\n\n", end,
+			},
 			`text/1/1 usage/3/0 done/-1/0 prompt=11 output=3 cached=-1 of=3 continuous_usage finish="" text="a" reasoning="" doubts="3 output tokens at the end, but 1 at the last event before"`,
 		},
 		{
 			"a prompt that changes its length",
-			[]string{completion("a", counted(1)), `data: {"choices":[],"usage":{"prompt_tokens":12,"completion_tokens":1}}` + "\n\n", end},
+			[]string{
+				completion("a", counted(1)),
+				`data: {"choices":[],"usage":{"prompt_tokens":12,"completion_tokens":1}}` + "\n\n", end,
+			},
 			`text/1/1 usage/1/0 done/-1/0 prompt=12 output=1 cached=-1 of=3 continuous_usage finish="" text="a" reasoning="" doubts="the count of prompt tokens changes from 11 to 12 at event 2"`,
 		},
 		{
@@ -179,16 +203,26 @@ func TestStreamErrors(t *testing.T) {
 		{"malformed event", script(first, "data: {\"choices\":[}\n\n", end), Malformed, `{\"choices\":[}`, 1},
 		{"malformed inside", script(first, "data: {\"choices\":}\n\n", completion("b", ""), end), Malformed, "", 1},
 		{"cut off in an event", script(first, "data: {\"cho"), EndedEarly, "", 1},
-		{"error in the stream", script(first, `data: {"error":{"message":"CUDA error","code":500}}`+"\n\n", end), Reported, "CUDA error", 1},
+		{
+			"error in the stream", script(first, `data: {"error":{"message":"CUDA error","code":500}}`+"\n\n", end),
+			Reported, "CUDA error", 1,
+		},
 		{"huge event", script(first, "data: \""+strings.Repeat("x", 3*maxEvent)), TooLarge, "8388608 bytes", 1},
-		{"huge event by drips", script(first, "data: \"", strings.Repeat("x", maxEvent/2), strings.Repeat("x", maxEvent/2+1)), TooLarge, "8388608 bytes", 1},
+		{"huge event by drips", script(first, "data: \"", strings.Repeat("x", maxEvent/2),
+			strings.Repeat("x", maxEvent/2+1)), TooLarge, "8388608 bytes", 1},
 		{"an event named error", script(first, "event: error\ndata: {\"code\":3}\n\n"), Reported, `{\"code\":3}`, 1},
 		{"an error with status 200", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"object":"error","message":"no such model","code":404}`)
 		}, Reported, "no such model", 0},
-		{"an error where events should be", script(`{"error":{"message":"out of slots"}}` + "\n"), Reported, "out of slots", 0},
-		{"an answer where events should be", script(`{"choices":[{"text":"all at once"}]}`), EndedEarly, "all at once", 0},
+		{
+			"an error where events should be", script(`{"error":{"message":"out of slots"}}` + "\n"), Reported,
+			"out of slots", 0,
+		},
+		{
+			"an answer where events should be", script(`{"choices":[{"text":"all at once"}]}`), EndedEarly,
+			"all at once", 0,
+		},
 		{"an answer that was compressed", func(w http.ResponseWriter, r *http.Request) {
 			if got := r.Header.Get("Accept-Encoding"); got != "identity" {
 				t.Errorf("Accept-Encoding: %q", got)
@@ -199,7 +233,10 @@ func TestStreamErrors(t *testing.T) {
 			_, _ = io.WriteString(z, first+end)
 			_ = z.Close()
 		}, Compressed, "gzip", 0},
-		{"no end of text", script(strings.Repeat(completion(strings.Repeat("x", maxText/64), ""), 70), end), Endless, "bytes of text, for 0 requested tokens", 65},
+		{
+			"no end of text", script(strings.Repeat(completion(strings.Repeat("x", maxText/64), ""), 70), end), Endless,
+			"bytes of text, for 0 requested tokens", 65,
+		},
 		{"wrong content type", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"choices":[]}`)
@@ -328,7 +365,10 @@ func TestGrammar(t *testing.T) {
 		{"CRLF", "data: " + a + "\r\n\r\ndata: [DONE]\r\n\r\n", []string{"a", "<done>"}},
 		{"mixed line ends", "data: " + a + "\n\r\ndata: " + b + "\r\n\ndata: [DONE]\n\n", []string{"a", "b", "<done>"}},
 		{"no space after the colon", "data:" + a + "\n\n", []string{"a"}},
-		{"comments and other fields", ": ping\n\nevent: message\nid: 7\nretry: 10\n: more\ndata: " + a + "\nfoo\n\n", []string{"a"}},
+		{
+			"comments and other fields", ": ping\n\nevent: message\nid: 7\nretry: 10\n: more\ndata: " + a + "\nfoo\n\n",
+			[]string{"a"},
+		},
 		{"data in several lines", "data: {\"choices\":\ndata: [{\"text\":\ndata:\"a\"}]}\n\n", []string{"a"}},
 		{"byte order mark", "\xef\xbb\xbfdata: " + a + "\n\n", []string{"a"}},
 		{"half a byte order mark", "\xef\xbbdata: " + a + "\n\ndata: " + b + "\n\n", []string{"b"}},
@@ -337,18 +377,28 @@ func TestGrammar(t *testing.T) {
 		{"last event without line end", "data: " + a + "\n\ndata: [DONE]", []string{"a", "<done>"}},
 		{"cut off in an event", "data: " + a + "\n\ndata: {\"choi", []string{"a"}},
 		{"nothing after the end marker counts", "data: [DONE]\n\ndata: " + a + "\n\n", []string{"<done>"}},
-		{"malformed", "data: " + a + "\n\ndata: {\"choices\":\n\ndata: " + b + "\n\n", []string{"a", `<malformed event: "{\"choices\":">`}},
+		{
+			"malformed", "data: " + a + "\n\ndata: {\"choices\":\n\ndata: " + b + "\n\n",
+			[]string{"a", `<malformed event: "{\"choices\":">`},
+		},
 		{"valid JSON but no object", "data: [1]\n\n", []string{`<malformed event: "[1]">`}},
-		{"error object", `data: {"error":{"message":"out of memory","code":500}}` + "\n\n", []string{`<the server reported an error: "out of memory">`}},
+		{
+			"error object", `data: {"error":{"message":"out of memory","code":500}}` + "\n\n",
+			[]string{`<the server reported an error: "out of memory">`},
+		},
 		{"error as text", `data: {"error":"busy"}` + "\n\n", []string{`<the server reported an error: "busy">`}},
-		{"error line", `error: {"code":500,"message":"slot"}` + "\n\n", []string{`<the server reported an error: "{\"code\":500,\"message\":\"slot\"}">`}},
+		{
+			"error line", `error: {"code":500,"message":"slot"}` + "\n\n",
+			[]string{`<the server reported an error: "{\"code\":500,\"message\":\"slot\"}">`},
+		},
 		{"error line that is no JSON", "error: it broke\n\n", []string{`<the server reported an error: "it broke">`}},
 		{"nothing", "", nil},
 		{"blank lines", "\n\n\r\n\r\n", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for cut := range len(tt.stream) + 1 {
-				if got := texts(receive([]byte(tt.stream), []byte{byte(cut), 255}, false)); !slices.Equal(got, tt.want) {
+				if got := texts(receive([]byte(tt.stream), []byte{byte(cut), 255}, false)); !slices.Equal(got,
+					tt.want) {
 					t.Fatalf("cut at %d: %q, want %q", cut, got, tt.want)
 				}
 			}
@@ -447,10 +497,12 @@ func (p *pieces) Read(b []byte) (int, error) {
 // answer and one for any other, wherever the bytes are cut.
 func FuzzReceive(f *testing.F) {
 	f.Add([]byte(vllmEvent(1)+vllmEvent(2)+finalUsage+end), []byte{7, 0, 200}, false)
-	f.Add([]byte(delta(`"role":"assistant"`)+delta(`"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]`)+end+end+delta(`"content":"late"`)), []byte{1}, true)
+	f.Add([]byte(delta(`"role":"assistant"`)+delta(`"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]`)+end+end+
+		delta(`"content":"late"`)), []byte{1}, true)
 	f.Add([]byte(`{"error":{"message":"no"}}`), []byte{}, false)
 	f.Add([]byte("event: error\ndata: {\"a\":1}\n\n"), []byte{3}, false)
-	f.Add([]byte("data: {\"choices\":[{\"index\":3,\"text\":\"x\",\"finish_reason\":\"stop\"}]}\n\n"), []byte{255}, false)
+	f.Add([]byte("data: {\"choices\":[{\"index\":3,\"text\":\"x\",\"finish_reason\":\"stop\"}]}\n\n"),
+		[]byte{255}, false)
 	f.Fuzz(func(t *testing.T, stream, sizes []byte, breaks bool) {
 		s, err := receive(stream, sizes, breaks)
 		if (err == nil) != (s.Err == "") {
@@ -479,6 +531,7 @@ func FuzzReceive(f *testing.F) {
 // vllmEvent is shaped like an event of vLLM with continuous usage: about 300 bytes with its framing.
 func vllmEvent(i int) string {
 	words := []string{" the", " quick", ",", " brown", "\\n", " fox\\u00e9", " jumps", " \\\"over\\\""}
-	return fmt.Sprintf(`data: {"id":"cmpl-3f2a9bd07c1e4a5f8e6d7c8b9a0f1e2d","object":"text_completion","created":1767225600,"model":"openai/gpt-oss-120b","choices":[{"index":0,"text":"%s","logprobs":null,"finish_reason":null,"stop_reason":null}],"usage":{"prompt_tokens":2048,"total_tokens":%d,"completion_tokens":%d}}`+"\n\n",
+	return fmt.Sprintf(
+		`data: {"id":"cmpl-3f2a9bd07c1e4a5f8e6d7c8b9a0f1e2d","object":"text_completion","created":1767225600,"model":"openai/gpt-oss-120b","choices":[{"index":0,"text":"%s","logprobs":null,"finish_reason":null,"stop_reason":null}],"usage":{"prompt_tokens":2048,"total_tokens":%d,"completion_tokens":%d}}`+"\n\n",
 		words[i%len(words)], 2048+i, i)
 }

@@ -43,7 +43,8 @@ func TestWire(t *testing.T) {
 		kind               StreamErrorKind // empty if nothing is wrong
 		says               string
 	}{
-		{"1xx before the answer", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + sized(len(a+end), a+end), "a", "", ""},
+		{"1xx before the answer", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" +
+			sized(len(a+end), a+end), "a", "", ""},
 		{"only 1xx", "HTTP/1.1 103 Early Hints\r\n\r\n", "", Broken, "EOF"},
 		{"the length is right", sized(len(a+end), a+end), "a", "", ""},
 		{"the length is too large", sized(len(a)+10, a), "a", Broken, "unexpected EOF"},
@@ -51,19 +52,41 @@ func TestWire(t *testing.T) {
 		{"the length is too small", sized(len(a), a+a+end), "a", EndedEarly, "no [DONE]"},
 		{"the length cuts an event", sized(len(a)+5, a+a+end), "a", EndedEarly, "no [DONE]"},
 		{"the length is no number", streamHead + "Content-Length: many\r\n\r\n" + a, "", Broken, "Content-Length"},
-		{"two lengths", streamHead + "Content-Length: 5\r\nContent-Length: 6\r\n\r\n" + a, "", Broken, "Content-Length"},
+		{
+			"two lengths", streamHead + "Content-Length: 5\r\nContent-Length: 6\r\n\r\n" + a, "", Broken,
+			"Content-Length",
+		},
 		{"no length, ended by closing", streamHead + "\r\n" + a + final, "ab", "", ""},
-		{"chunks", streamHead + "Transfer-Encoding: chunked\r\n\r\n" + chunked(a[:7], a[7:]+end) + "0\r\n\r\n", "a", "", ""},
-		{"chunks that break off", streamHead + "Transfer-Encoding: chunked\r\n\r\n" + chunked(a) + "5\r\nda", "a", Broken, "unexpected EOF"},
-		{"chunks of no size", streamHead + "Transfer-Encoding: chunked\r\n\r\n" + chunked(a) + "zz\r\n", "a", Broken, "invalid byte in chunk length"},
+		{
+			"chunks", streamHead + "Transfer-Encoding: chunked\r\n\r\n" + chunked(a[:7], a[7:]+end) + "0\r\n\r\n", "a",
+			"",
+			"",
+		},
+		{
+			"chunks that break off", streamHead + "Transfer-Encoding: chunked\r\n\r\n" + chunked(a) + "5\r\nda", "a",
+			Broken, "unexpected EOF",
+		},
+		{
+			"chunks of no size", streamHead + "Transfer-Encoding: chunked\r\n\r\n" + chunked(a) + "zz\r\n", "a", Broken,
+			"invalid byte in chunk length",
+		},
 		{"chunks without an end", streamHead + "Transfer-Encoding: chunked\r\n\r\n" + chunked(a, end), "a", "", ""},
-		{"a coding nobody knows", streamHead + "Transfer-Encoding: gzip, chunked\r\n\r\n", "", Broken, "transfer encoding"},
+		{
+			"a coding nobody knows", streamHead + "Transfer-Encoding: gzip, chunked\r\n\r\n", "", Broken,
+			"transfer encoding",
+		},
 		{"no HTTP", "hello\r\n", "", Broken, "malformed HTTP"},
 		{"HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + a + end, "a", "", ""},
 		{"the wrong version of TLS", "\x15\x03\x01\x00\x02\x02\x16\n\n", "", Broken, "https://"},
-		{"HTTP/2 in answer to HTTP/1.1", "\x00\x00\x12\x04\x00\x00\x00\x00\x00\x00\n", "", Broken, "mxflow speaks HTTP/1.1"},
+		{
+			"HTTP/2 in answer to HTTP/1.1", "\x00\x00\x12\x04\x00\x00\x00\x00\x00\x00\n", "", Broken,
+			"mxflow speaks HTTP/1.1",
+		},
 		{"no status", "HTTP/1.1 \r\n\r\n", "", Broken, "malformed HTTP"},
-		{"no content type", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", "", ContentType, `content type "", body "{}"`},
+		{
+			"no content type", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", "", ContentType,
+			`content type "", body "{}"`,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			answer := tt.answer

@@ -113,7 +113,8 @@ func writeConfig(spec engine.Spec, l engine.Launch) (string, *engine.Failure) {
 	}
 	name := filepath.Base(spec.ConfigName)
 	if spec.ConfigName == "" || name != spec.ConfigName {
-		return "", engine.StartFailure(nil, "the name of its configuration file, %q, is not a plain file name", spec.ConfigName)
+		return "", engine.StartFailure(nil, "the name of its configuration file, %q, is not a plain file name",
+			spec.ConfigName)
 	}
 	path := strings.TrimSuffix(l.LogPath, ".log") + "." + name
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -175,7 +176,8 @@ func findProgram(name, dir string, env []string) (string, *engine.Failure) {
 		return "", engine.StartFailure(exec.ErrNotFound, "program %q is not in PATH: install it, "+
 			"give its full path in the command, or set PATH in its env", name)
 	}
-	return "", engine.StartFailure(fs.ErrNotExist, "program %q does not exist: correct the command, or install it there", name)
+	return "",
+		engine.StartFailure(fs.ErrNotExist, "program %q does not exist: correct the command, or install it there", name)
 }
 
 func executable(path string) error {

@@ -113,8 +113,9 @@ func restart(ctx context.Context, spec engine.Spec) *engine.Failure {
 	f := engine.StartFailure(cmp.Or(ctx.Err(), err),
 		"its restart command %q failed (%v): the state of the server is unknown", shown, err)
 	if ctx.Err() == nil && limited.Err() != nil {
-		f.Reason = fmt.Sprintf("its restart command %q did not end within %s: it must return once the server is started, "+
-			"and leave it running", shown, engine.Brief(spec.ReadyTimeout))
+		f.Reason = fmt.Sprintf(
+			"its restart command %q did not end within %s: it must return once the server is started, "+
+				"and leave it running", shown, engine.Brief(spec.ReadyTimeout))
 	}
 	f.LogTail = logscan.Tail(said.Name(), engine.TailLines)
 	return f
@@ -198,7 +199,8 @@ func (e *endpoint) Alive(ctx context.Context) error {
 	}
 	a := Waiter{Access: e.access}.ask(ctx, kinds.Probe{}, path, firstTry)
 	switch a.status {
-	case 0, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout: // a proxy cannot reach it either
+	case 0, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		// a proxy cannot reach it either
 	default:
 		return nil
 	}
@@ -221,13 +223,16 @@ func CheckURL(text string) error {
 	case u.Hostname() == "":
 		return fmt.Errorf("%q has no host", text)
 	case u.User != nil:
-		return errors.New("a URL with a user or password would end up in logs: put the key into api_key, or Basic authentication into headers")
+		return errors.New("a URL with a user or password would end up in logs: put the key into api_key, or Basic " +
+			"authentication into headers")
 	case u.RawQuery != "" || u.Fragment != "":
-		return fmt.Errorf("%q has a query or a fragment, but paths are appended to it: remove everything from ? or # on", text)
+		return fmt.Errorf(
+			"%q has a query or a fragment, but paths are appended to it: remove everything from ? or # on", text)
 	}
 	for _, page := range []string{"/completions", "/models", "/health"} {
 		if strings.HasSuffix(strings.TrimRight(u.Path, "/"), page) {
-			return fmt.Errorf("%q is a single page: use the base address, such as %q", text, u.Scheme+"://"+u.Host+"/v1")
+			return fmt.Errorf("%q is a single page: use the base address, such as %q", text,
+				u.Scheme+"://"+u.Host+"/v1")
 		}
 	}
 	return nil
@@ -235,7 +240,10 @@ func CheckURL(text string) error {
 
 // notSent are headers that the HTTP client sets itself, or that would change how an
 // answer is framed.
-var notSent = []string{"Host", "Content-Length", "Content-Type", "Transfer-Encoding", "Connection", "Accept", "Accept-Encoding"}
+var notSent = []string{
+	"Host", "Content-Length", "Content-Type", "Transfer-Encoding", "Connection", "Accept",
+	"Accept-Encoding",
+}
 
 // CheckHeader is why a header cannot be sent with every request.
 func CheckHeader(name, value string) error {
@@ -293,7 +301,8 @@ func accessOf(e *engine.Endpoint) (engine.Access, *engine.Failure) {
 			a.TLS.RootCAs = x509.NewCertPool()
 		}
 		if !a.TLS.RootCAs.AppendCertsFromPEM(pem) {
-			return a, engine.StartFailure(nil, "its ca_file %q contains no PEM certificate (-----BEGIN CERTIFICATE-----)", e.CAFile)
+			return a, engine.StartFailure(nil,
+				"its ca_file %q contains no PEM certificate (-----BEGIN CERTIFICATE-----)", e.CAFile)
 		}
 	}
 	return a, nil

@@ -41,7 +41,8 @@ func upstream(owner, key string) http.Handler {
 			http.Error(w, `{"error":"Unauthorized"}`, http.StatusUnauthorized)
 			return
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "data": []any{map[string]any{"id": "m", "owned_by": owner}}})
+		_ = json.NewEncoder(w).
+			Encode(map[string]any{"object": "list", "data": []any{map[string]any{"id": "m", "owned_by": owner}}})
 	})
 	return mux
 }
@@ -87,7 +88,8 @@ func TestEndpointIsFoundAndLeftRunning(t *testing.T) {
 			t.Errorf("About is %v", about)
 		}
 		if inst.Startup() != 0 || inst.LogPath() != "" || inst.Exit() != nil {
-			t.Errorf("startup %v, log %q, exit %v of a server that was running", inst.Startup(), inst.LogPath(), inst.Exit())
+			t.Errorf("startup %v, log %q, exit %v of a server that was running", inst.Startup(),
+				inst.LogPath(), inst.Exit())
 		}
 		if _, err := inst.Output(t.Context(), "true"); !errors.Is(err, engine.ErrElsewhere) {
 			t.Errorf("Output: %v", err)
@@ -144,13 +146,31 @@ func TestEndpointSaysWhatIsWrong(t *testing.T) {
 		change []func(*engine.Spec)
 		want   []string
 	}{
-		"no key":         {serve: upstream("vllm", "k-123456"), want: []string{"requires a key, but none was sent", "api_key", "401 Unauthorized"}},
-		"wrong key":      {serve: upstream("vllm", "k-123456"), change: []func(*engine.Spec){key}, want: []string{"refused the key", "api_key", "variable"}},
-		"forbidden":      {serve: page(403, "no"), change: []func(*engine.Spec){key}, want: []string{"refused the key", "403"}},
-		"redirect":       {serve: page(308, "", "Location", "https://elsewhere.example/v1"), want: []string{"redirects to https://elsewhere.example/v1", "url"}},
+		"no key": {
+			serve: upstream("vllm", "k-123456"),
+			want:  []string{"requires a key, but none was sent", "api_key", "401 Unauthorized"},
+		},
+		"wrong key": {
+			serve: upstream("vllm", "k-123456"), change: []func(*engine.Spec){key},
+			want: []string{"refused the key", "api_key", "variable"},
+		},
+		"forbidden": {
+			serve: page(403, "no"), change: []func(*engine.Spec){key},
+			want: []string{"refused the key", "403"},
+		},
+		"redirect": {
+			serve: page(308, "", "Location", "https://elsewhere.example/v1"),
+			want:  []string{"redirects to https://elsewhere.example/v1", "url"},
+		},
 		"a proxy's page": {serve: page(200, "\n<!DOCTYPE html><html>"), want: []string{"web page"}},
-		"another path":   {serve: page(404, "404 page not found"), want: []string{"lacks the readiness page", "correct the path"}},
-		"another kind":   {serve: upstream("llamacpp", ""), change: []func(*engine.Spec){kind("embedded")}, want: []string{"of kind llamacpp", `owned_by "llamacpp"`, "plan says embedded"}},
+		"another path": {
+			serve: page(404, "404 page not found"),
+			want:  []string{"lacks the readiness page", "correct the path"},
+		},
+		"another kind": {
+			serve: upstream("llamacpp", ""), change: []func(*engine.Spec){kind("embedded")},
+			want: []string{"of kind llamacpp", `owned_by "llamacpp"`, "plan says embedded"},
+		},
 		"ollama there": {serve: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/" {
 				fmt.Fprint(w, "Ollama is running")
@@ -158,13 +178,21 @@ func TestEndpointSaysWhatIsWrong(t *testing.T) {
 			}
 			http.NotFound(w, r)
 		}), change: []func(*engine.Spec){kind("embedded")}, want: []string{"of kind ollama", "Ollama is running"}},
-		"unknown authority": {serve: upstream("vllm", ""), cert: &ca.good, want: []string{"signed by unknown authority", "ca_file", "insecure"}},
+		"unknown authority": {
+			serve: upstream("vllm", ""), cert: &ca.good,
+			want: []string{"signed by unknown authority", "ca_file", "insecure"},
+		},
 		"another host": {
 			serve: upstream("vllm", ""), cert: &ca.otherHost, change: []func(*engine.Spec){ca.trusted},
 			want: []string{"certificate cannot be trusted", "127.0.0.1", "url"},
 		},
-		"TLS to a plain port": {serve: upstream("vllm", ""), url: func(addr string) string { return "https://" + addr }, want: []string{"plain HTTP, not TLS", "http://"}},
-		"plain to a TLS port": {serve: upstream("vllm", ""), cert: &ca.good, url: func(addr string) string { return "http://" + addr }, want: []string{"TLS, not plain HTTP", "https://"}},
+		"TLS to a plain port": {
+			serve: upstream("vllm", ""), url: func(addr string) string { return "https://" + addr },
+			want: []string{"plain HTTP, not TLS", "http://"},
+		},
+		"plain to a TLS port": {serve: upstream("vllm", ""), cert: &ca.good, url: func(addr string) string {
+			return "http://" + addr
+		}, want: []string{"TLS, not plain HTTP", "https://"}},
 		"no such host": {
 			serve: upstream("vllm", ""), url: func(string) string { return "http://no-such-host.invalid:1" },
 			want: []string{"unknown host \"no-such-host.invalid\"", "url"},
@@ -245,7 +273,8 @@ func TestEndpointThatNobodyListensOnIsWaitedFor(t *testing.T) {
 	l.Close()
 	inst, err := attach(t, at("http://"+addr, func(s *engine.Spec) { s.ReadyTimeout = 200 * time.Millisecond }))
 	must.Do(t, err)
-	if err := inst.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "within 200ms; last answer: connection refused") {
+	if err := inst.Ready(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "within 200ms; last answer: connection refused") {
 		t.Errorf("Ready: %v", err)
 	}
 }
@@ -254,11 +283,13 @@ func TestEndpointFilesThatCannotBeUsed(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "empty.pem")
 	must.Do(t, os.WriteFile(empty, []byte("nothing"), 0o600))
 	for want, change := range map[string]func(*engine.Endpoint){
-		"cannot read its ca_file":                    func(e *engine.Endpoint) { e.CAFile = "no-such.pem" },
-		"contains no PEM certificate":                func(e *engine.Endpoint) { e.CAFile = empty },
-		"its api_key is invalid: it starts":          func(e *engine.Endpoint) { e.APIKey = "key\n" },
-		"program \"no-such-program\" is not in PATH": func(e *engine.Endpoint) { e.Restart = []string{"no-such-program"} },
-		"restart command \"false\" failed (exit ":    func(e *engine.Endpoint) { e.Restart = []string{"false"} },
+		"cannot read its ca_file":           func(e *engine.Endpoint) { e.CAFile = "no-such.pem" },
+		"contains no PEM certificate":       func(e *engine.Endpoint) { e.CAFile = empty },
+		"its api_key is invalid: it starts": func(e *engine.Endpoint) { e.APIKey = "key\n" },
+		"program \"no-such-program\" is not in PATH": func(e *engine.Endpoint) {
+			e.Restart = []string{"no-such-program"}
+		},
+		"restart command \"false\" failed (exit ": func(e *engine.Endpoint) { e.Restart = []string{"false"} },
 	} {
 		_, err := attach(t, at("https://127.0.0.1:1", func(s *engine.Spec) { change(s.Endpoint) }))
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -305,12 +336,14 @@ func TestRestartIsAFreshStartWithTheVariantsEnvironment(t *testing.T) {
 func TestRestartThatFails(t *testing.T) {
 	_, err := attach(t, restarted("http://127.0.0.1:1", "echo unit vllm.service not found; exit 5"))
 	var f *engine.Failure
-	if !errors.As(err, &f) || f.Op != "start" || !strings.Contains(f.Error(), "exit status 5") || !strings.Contains(f.Error(), "| unit vllm.service not found") {
+	if !errors.As(err, &f) || f.Op != "start" || !strings.Contains(f.Error(), "exit status 5") ||
+		!strings.Contains(f.Error(), "| unit vllm.service not found") {
 		t.Errorf("Launch: %v", err)
 	}
 	spec := restarted("http://127.0.0.1:1", "exec sleep 1000")
 	spec.ReadyTimeout = 100 * time.Millisecond
-	if _, err := attach(t, spec); err == nil || !strings.Contains(err.Error(), "did not end within 100ms: it must return") {
+	if _, err := attach(t, spec); err == nil ||
+		!strings.Contains(err.Error(), "did not end within 100ms: it must return") {
 		t.Errorf("Launch: %v", err)
 	}
 	// What a shell started for it ends with it: the pipe ends with its last writer.
@@ -354,8 +387,10 @@ func certificates(t *testing.T) authority {
 	now := time.Now()
 	template := func(serial int64, name string, until time.Time) *x509.Certificate {
 		return &x509.Certificate{
-			SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-48 * time.Hour), NotAfter: until,
-			KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+			SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-48 * time.Hour),
+			NotAfter:    until,
+			KeyUsage:    x509.KeyUsageDigitalSignature,
+			ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		}
 	}
 	key := func() *ecdsa.PrivateKey {

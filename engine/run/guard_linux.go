@@ -318,11 +318,13 @@ func (c *child) end(grace time.Duration, hurry <-chan struct{}) error {
 	}
 	switch {
 	case !isClosed(c.ended):
-		return fmt.Errorf("%s did not end within %s of SIGKILL; a process stuck in a driver ends only with it (see dmesg)",
+		return fmt.Errorf(
+			"%s did not end within %s of SIGKILL; a process stuck in a driver ends only with it (see dmesg)",
 			describePIDs(c.pids(true)), engine.Brief(killWait))
 	case !c.last.Ended:
-		return fmt.Errorf("its guard (mx-guard, process %d) was killed, so other processes that it started may still be "+
-			"running: find them (ps), end them, and leave mx-guard alone", c.guard.Process.Pid)
+		return fmt.Errorf(
+			"its guard (mx-guard, process %d) was killed, so other processes that it started may still be "+
+				"running: find them (ps), end them, and leave mx-guard alone", c.guard.Process.Pid)
 	}
 	return nil
 }

@@ -58,7 +58,8 @@ func guards(of int) (pids []int) {
 func daemon(t *testing.T, does, after string) (file, script string, pid func() int) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "pid")
-	script = `( setsid env -i PATH="$PATH" sh -c 'echo $$ >"$0.new"; mv "$0.new" "$0"; ` + does + `' ` + file + ` & ); until [ -e ` + file + ` ]; do sleep 0.01; done; ` + after
+	script = `( setsid env -i PATH="$PATH" sh -c 'echo $$ >"$0.new"; mv "$0.new" "$0"; ` + does + `' ` + file +
+		` & ); until [ -e ` + file + ` ]; do sleep 0.01; done; ` + after
 	return file, script, func() (found int) {
 		t.Helper()
 		eventually(t, "the daemon runs", func() bool {
@@ -81,15 +82,20 @@ func TestStopEndsDaemons(t *testing.T) {
 		"one that minds SIGTERM":   {`exec sleep 1000`, 4 * time.Second, true},
 		"one that does not":        {`trap "" TERM; while :; do sleep 1; done`, 400 * time.Millisecond, true},
 		"one that sees to its end": {`while [ -d /proc/$(cat "$0.engine") ]; do sleep 0.01; done`, time.Minute, false},
-		"one that takes its time":  {`while [ -d /proc/$(cat "$0.engine") ]; do sleep 0.01; done; sleep 0.5`, time.Minute, false},
+		"one that takes its time": {
+			`while [ -d /proc/$(cat "$0.engine") ]; do sleep 0.01; done; sleep 0.5`,
+			time.Minute, false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			// Waiting for the engine: it is a zombie while the launch lasts.
 			file, script, pid := daemon(t, `until [ -e "$0.engine" ]; do sleep 0.01; done; `+tc.does, "")
-			spec := shell(script + ` sleep 1000 & echo $! >` + file + `.engine.new; mv ` + file + `.engine.new ` + file + `.engine; wait`)
+			spec := shell(script + ` sleep 1000 & echo $! >` + file + `.engine.new; mv ` + file + `.engine.new ` +
+				file + `.engine; wait`)
 			spec.StopGrace = tc.grace
-			run, err := run.StartCommand(spec, engine.Launch{ID: name, Owner: t.Name(), LogPath: filepath.Join(t.TempDir(), "log")})
+			run, err := run.StartCommand(spec,
+				engine.Launch{ID: name, Owner: t.Name(), LogPath: filepath.Join(t.TempDir(), "log")})
 			must.Do(t, err)
 			daemon := pid()
 			eventually(t, "the engine is up", func() bool {
@@ -119,7 +125,8 @@ func TestGuardEndsWhatAKilledRunLeft(t *testing.T) {
 func TestAGuardThatIsLost(t *testing.T) {
 	_, script, pid := daemon(t, `exec sleep 1000`, `sleep 1000`)
 	before := guards(os.Getpid())
-	run, err := run.StartCommand(shell(script), engine.Launch{ID: "l-" + rand.Text(), Owner: "o", LogPath: filepath.Join(t.TempDir(), "log")})
+	run, err := run.StartCommand(shell(script),
+		engine.Launch{ID: "l-" + rand.Text(), Owner: "o", LogPath: filepath.Join(t.TempDir(), "log")})
 	must.Do(t, err)
 	daemon := pid()
 	lost := slices.DeleteFunc(guards(os.Getpid()), func(pid int) bool { return slices.Contains(before, pid) })
@@ -138,7 +145,8 @@ func TestAGuardThatIsLost(t *testing.T) {
 	<-run.Exited()
 	var f *engine.Failure
 	for range 2 {
-		if err := run.Stop(t.Context()); !errors.As(err, &f) || f.Op != "stop" || !strings.Contains(f.Reason, strconv.Itoa(lost[0])) {
+		if err := run.Stop(t.Context()); !errors.As(err, &f) || f.Op != "stop" ||
+			!strings.Contains(f.Reason, strconv.Itoa(lost[0])) {
 			t.Errorf("Stop: %v, want a failure that names the guard %d", err, lost[0])
 		}
 	}
@@ -150,7 +158,8 @@ func TestAGuardThatIsLost(t *testing.T) {
 // A stopped guard delays nothing.
 func TestAGuardThatIsStopped(t *testing.T) {
 	before := guards(os.Getpid())
-	run, err := run.StartCommand(shell("sleep 1000"), engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(t.TempDir(), "log")})
+	run, err := run.StartCommand(shell("sleep 1000"),
+		engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(t.TempDir(), "log")})
 	must.Do(t, err)
 	for _, pid := range guards(os.Getpid()) {
 		if !slices.Contains(before, pid) {
@@ -172,10 +181,12 @@ func TestAGuardThatIsKeptStopped(t *testing.T) {
 		t.Skip("mxflow gives the guard ten seconds")
 	}
 	t.Parallel()
-	file, script, pid := daemon(t, `trap "" TERM; while kill -STOP $(cat "$0.guard"); do sleep 0.01; done`, `sleep 1000`)
+	file, script, pid := daemon(t, `trap "" TERM; while kill -STOP $(cat "$0.guard"); do sleep 0.01; done`,
+		`sleep 1000`)
 	spec := shell(`echo $PPID >` + file + `.guard; ` + script)
 	spec.StopGrace = 100 * time.Millisecond
-	run, err := run.StartCommand(spec, engine.Launch{ID: "l-" + rand.Text(), Owner: "o", LogPath: filepath.Join(t.TempDir(), "log")})
+	run, err := run.StartCommand(spec,
+		engine.Launch{ID: "l-" + rand.Text(), Owner: "o", LogPath: filepath.Join(t.TempDir(), "log")})
 	must.Do(t, err)
 	daemon := pid()
 	eventually(t, "the daemon is seen", func() bool { return slices.Contains(run.(engine.Resident).PIDs(), daemon) })

@@ -46,7 +46,10 @@ func PortUser(port int, own func() []int) (who string, seen bool) {
 }
 
 // outsiders are programs whose servers run outside of their own process tree.
-var outsiders = []string{"docker", "podman", "nerdctl", "srun", "systemctl", "systemd-run", "machinectl", "lxc", "incus"}
+var outsiders = []string{
+	"docker", "podman", "nerdctl", "srun", "systemctl", "systemd-run",
+	"machinectl", "lxc", "incus",
+}
 
 // Listening is where processes listen; alone is set if nobody else is in their network
 // namespace, as in a container, whose processes may hide which sockets are theirs.

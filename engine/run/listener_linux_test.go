@@ -96,19 +96,25 @@ func TestAnothersListenerIsNotAsked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			spec := engine.Spec{Kind: "openai", Dir: dir, Command: []string{"sh", "-c", command, os.Args[0]}, StopGrace: 10 * time.Millisecond}
-			inst, err := Launcher{}.Launch(t.Context(), spec, engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(dir, "log")})
+			spec := engine.Spec{
+				Kind: "openai", Dir: dir, Command: []string{"sh", "-c", command, os.Args[0]},
+				StopGrace: 10 * time.Millisecond,
+			}
+			inst, err := Launcher{}.Launch(t.Context(), spec,
+				engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(dir, "log")})
 			must.Do(t, err)
 			defer inst.Stop(context.Background())
 			port := ""
-			for limit := time.Now().Add(30 * time.Second); port == "" && time.Now().Before(limit); time.Sleep(time.Millisecond) {
+			for limit := time.Now().Add(30 * time.Second); port == "" &&
+				time.Now().Before(limit); time.Sleep(time.Millisecond) {
 				text, _ := os.ReadFile(filepath.Join(dir, "port"))
 				port = strings.TrimSpace(string(text))
 			}
 			listen(t, "127.0.0.1:"+port)
 			err = inst.Ready(t.Context())
 			failure, ok := errors.AsType[*engine.Failure](err)
-			if !ok || failure.Class != kinds.Port || !strings.Contains(failure.Reason, fmt.Sprintf("process %d (", os.Getpid())) {
+			if !ok || failure.Class != kinds.Port ||
+				!strings.Contains(failure.Reason, fmt.Sprintf("process %d (", os.Getpid())) {
 				t.Errorf("Ready: %v", err)
 			}
 			if who, seen := inst.(engine.Listener).PortUser(); who == "" || !seen {
@@ -148,7 +154,9 @@ var serving = map[string]func(mux *http.ServeMux){
 
 func pagesOf(mux *http.ServeMux) {
 	mux.HandleFunc("/health", func(http.ResponseWriter, *http.Request) {})
-	mux.HandleFunc("/v1/models", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"data":[{"id":"m"}]}`) })
+	mux.HandleFunc("/v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"data":[{"id":"m"}]}`)
+	})
 }
 
 // An engine that serves at another port is told from one that has other ports too while it
@@ -167,7 +175,8 @@ func TestServesElsewhere(t *testing.T) {
 			if wrong {
 				spec.ReadyTimeout = 5 * time.Minute
 			}
-			inst, err := Launcher{}.Launch(t.Context(), spec, engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(dir, "log")})
+			inst, err := Launcher{}.Launch(t.Context(), spec,
+				engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(dir, "log")})
 			must.Do(t, err)
 			defer inst.Stop(context.Background())
 			err = inst.Ready(t.Context())
@@ -176,9 +185,11 @@ func TestServesElsewhere(t *testing.T) {
 			switch {
 			case !ok || len(text) == 0 || failure.Elsewhere.IsValid() != wrong:
 				t.Errorf("Ready: %v", err)
-			case wrong && (fmt.Sprint(failure.Elsewhere.Port()) != string(text) || failure.Class != kinds.Config || failure.Port == 0):
+			case wrong && (fmt.Sprint(failure.Elsewhere.Port()) != string(text) || failure.Class != kinds.Config ||
+				failure.Port == 0):
 				t.Errorf("it serves at %s: %+v", text, failure)
-			case !wrong && (failure.Doing.Where() != string(text) || failure.Doing.Port == 0 || failure.Doing.Logged.IsZero() || failure.Doing.Processor < 0):
+			case !wrong && (failure.Doing.Where() != string(text) || failure.Doing.Port == 0 ||
+				failure.Doing.Logged.IsZero() || failure.Doing.Processor < 0):
 				t.Errorf("%s: %+v", text, failure.Doing)
 			}
 		})

@@ -17,7 +17,8 @@ func TestFixedPort(t *testing.T) {
 		t.Skipf("no loopback: %v", err)
 	}
 	port := l.Addr().(*net.TCPAddr).Port
-	if _, _, failure := portFor(engine.Spec{Port: port}); failure == nil || !strings.Contains(failure.Error(), "cannot use its port "+strconv.Itoa(port)+" (address already in use)") {
+	if _, _, failure := portFor(engine.Spec{Port: port}); failure == nil ||
+		!strings.Contains(failure.Error(), "cannot use its port "+strconv.Itoa(port)+" (address already in use)") {
 		t.Errorf("a port in use: %v", failure)
 	}
 	l.Close()
@@ -25,7 +26,8 @@ func TestFixedPort(t *testing.T) {
 	if failure != nil || got != port {
 		t.Fatalf("%d, %v; want %d", got, failure, port)
 	}
-	if _, _, failure := portFor(engine.Spec{Port: port}); failure == nil || !strings.Contains(failure.Error(), "another engine of this mxflow") {
+	if _, _, failure := portFor(engine.Spec{Port: port}); failure == nil ||
+		!strings.Contains(failure.Error(), "another engine of this mxflow") {
 		t.Errorf("a port that a launch has: %v", failure)
 	}
 	release()

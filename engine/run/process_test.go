@@ -64,7 +64,10 @@ func shell(script string) engine.Spec {
 
 func TestLaunchSaysWhatIsWrongWithTheCommand(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"plain": "no program", "script": "#!/no/such/interpreter\n", "binary": "\x00\x01"} {
+	for name, text := range map[string]string{
+		"plain": "no program", "script": "#!/no/such/interpreter\n",
+		"binary": "\x00\x01",
+	} {
 		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
 	}
 	must.Do(t, os.Chmod(filepath.Join(dir, "plain"), 0o644))
@@ -72,18 +75,21 @@ func TestLaunchSaysWhatIsWrongWithTheCommand(t *testing.T) {
 		spec engine.Spec
 		want string
 	}{
-		"nothing":           {engine.Spec{}, "no command"},
-		"unknown in PATH":   {engine.Spec{Command: []string{"no-such-engine"}}, `"no-such-engine" is not in PATH`},
-		"unknown path":      {engine.Spec{Command: []string{"/no/such/engine"}}, "does not exist"},
-		"relative to dir":   {engine.Spec{Command: []string{"./plain"}, Dir: dir}, "chmod +x"},
-		"PATH of the plan":  {engine.Spec{Command: []string{"plain"}, Env: map[string]string{"PATH": dir}}, "chmod +x"},
-		"a folder":          {engine.Spec{Command: []string{dir}}, "it is a folder"},
-		"no interpreter":    {engine.Spec{Command: []string{"./script"}, Dir: dir}, "#! line"},
-		"not a program":     {engine.Spec{Command: []string{"./binary"}, Dir: dir}, "not a program"},
-		"missing dir":       {engine.Spec{Command: []string{"sh"}, Dir: "/no/such/dir"}, `"/no/such/dir"`},
-		"dir is a file":     {engine.Spec{Command: []string{"sh"}, Dir: filepath.Join(dir, "plain")}, "not a folder"},
-		"bad env":           {engine.Spec{Command: []string{"sh"}, Env: map[string]string{"A=B": "1"}}, `"A=B"`},
-		"unknown kind":      {engine.Spec{Kind: "vlmm", Command: []string{"sh"}}, `expected one of "command", "embedded"`},
+		"nothing":          {engine.Spec{}, "no command"},
+		"unknown in PATH":  {engine.Spec{Command: []string{"no-such-engine"}}, `"no-such-engine" is not in PATH`},
+		"unknown path":     {engine.Spec{Command: []string{"/no/such/engine"}}, "does not exist"},
+		"relative to dir":  {engine.Spec{Command: []string{"./plain"}, Dir: dir}, "chmod +x"},
+		"PATH of the plan": {engine.Spec{Command: []string{"plain"}, Env: map[string]string{"PATH": dir}}, "chmod +x"},
+		"a folder":         {engine.Spec{Command: []string{dir}}, "it is a folder"},
+		"no interpreter":   {engine.Spec{Command: []string{"./script"}, Dir: dir}, "#! line"},
+		"not a program":    {engine.Spec{Command: []string{"./binary"}, Dir: dir}, "not a program"},
+		"missing dir":      {engine.Spec{Command: []string{"sh"}, Dir: "/no/such/dir"}, `"/no/such/dir"`},
+		"dir is a file":    {engine.Spec{Command: []string{"sh"}, Dir: filepath.Join(dir, "plain")}, "not a folder"},
+		"bad env":          {engine.Spec{Command: []string{"sh"}, Env: map[string]string{"A=B": "1"}}, `"A=B"`},
+		"unknown kind": {
+			engine.Spec{Kind: "vlmm", Command: []string{"sh"}},
+			`expected one of "command", "embedded"`,
+		},
 		"arguments too big": {engine.Spec{Command: []string{"sh", strings.Repeat("x", 8<<20)}}, "too long"},
 	} {
 		if tc.spec.Kind == "" {
@@ -102,7 +108,8 @@ func TestLaunchReplacesAndMarks(t *testing.T) {
 	spec.Dir = t.TempDir()
 	spec.Command = append(spec.Command, "{port}")
 	spec.Env = map[string]string{"P": "<{port}>", "MXFLOW_OWNER": "a plan's own"}
-	inst, err := run.Launcher{}.Launch(t.Context(), spec, engine.Launch{ID: "launch", Owner: "owner", LogPath: filepath.Join(t.TempDir(), "run", "engine.log")})
+	inst, err := run.Launcher{}.Launch(t.Context(), spec,
+		engine.Launch{ID: "launch", Owner: "owner", LogPath: filepath.Join(t.TempDir(), "run", "engine.log")})
 	must.Do(t, err)
 	defer func() {
 		must.Do(t, inst.Stop(context.Background()))
@@ -122,7 +129,8 @@ func TestStartCommand(t *testing.T) {
 	spec := shell(`echo "$INHERITED,$DROPPED$MXFLOW_SIGNING_KEY,$SET,$MXFLOW_PORT,{port}"; sleep 1000 & exit 5`)
 	spec.Kind, spec.StopGrace = "", 0
 	spec.Env, spec.Unset = map[string]string{"SET": "yes"}, []string{"DROPPED", "SET"}
-	step, err := run.StartCommand(spec, engine.Launch{ID: "step", Owner: "owner", LogPath: filepath.Join(t.TempDir(), "log")})
+	step, err := run.StartCommand(spec,
+		engine.Launch{ID: "step", Owner: "owner", LogPath: filepath.Join(t.TempDir(), "log")})
 	must.Do(t, err)
 	<-step.Exited()
 	must.Do(t, step.Stop(t.Context()))
@@ -132,7 +140,8 @@ func TestStartCommand(t *testing.T) {
 	if got := logscan.Tail(step.LogPath(), 5); !slices.Equal(got, []string{"yes,,yes,,{port}"}) {
 		t.Errorf("the command saw %q", got)
 	}
-	if _, err := run.StartCommand(engine.Spec{}, engine.Launch{}); err == nil || err.Error() != "command could not start: it has no command" {
+	if _, err := run.StartCommand(engine.Spec{}, engine.Launch{}); err == nil ||
+		err.Error() != "command could not start: it has no command" {
 		t.Errorf("starting nothing: %v", err)
 	}
 }
@@ -202,7 +211,8 @@ func TestStopEndsASuspendedEngine(t *testing.T) {
 
 func TestLogIsBounded(t *testing.T) {
 	inst, err := enginetest.Launch(t, run.Launcher{LogLimit: 64 << 10},
-		shell(`echo first; i=0; while [ $i -lt 20000 ]; do echo "line $i"; i=$((i+1)); done; while :; do echo last; sleep 0.1; done`)) // what is printed during a cut is lost
+		shell(
+			`echo first; i=0; while [ $i -lt 20000 ]; do echo "line $i"; i=$((i+1)); done; while :; do echo last; sleep 0.1; done`)) // what is printed during a cut is lost
 	must.Do(t, err)
 	size := func() int64 {
 		info, err := os.Stat(inst.LogPath())
@@ -210,12 +220,14 @@ func TestLogIsBounded(t *testing.T) {
 		return info.Size()
 	}
 	last := func() string { return strings.Join(logscan.Tail(inst.LogPath(), 1), "") }
-	for limit := time.Now().Add(30 * time.Second); last() != "last" || size() > 64<<10; time.Sleep(10 * time.Millisecond) {
+	for limit := time.Now().Add(30 * time.Second); last() != "last" ||
+		size() > 64<<10; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatalf("%d bytes, ending in %q", size(), last())
 		}
 	}
-	seen, _, err := logscan.ScanFile(inst.LogPath(), []string{"first", "[mxflow] log limit reached: about * bytes were dropped"})
+	seen, _, err := logscan.ScanFile(inst.LogPath(),
+		[]string{"first", "[mxflow] log limit reached: about * bytes were dropped"})
 	if err != nil || len(seen) != 2 {
 		t.Errorf("the log holds %+v, %v; want its beginning and the mark", seen, err)
 	}
@@ -235,7 +247,8 @@ func TestTheConfigurationFileLiesBesideTheLog(t *testing.T) {
 		t.Error(err)
 	}
 	spec.ConfigName = "../llm_args.yaml"
-	if _, err := enginetest.Launch(t, run.Launcher{}, spec); err == nil || !strings.Contains(err.Error(), "not a plain file name") {
+	if _, err := enginetest.Launch(t, run.Launcher{}, spec); err == nil ||
+		!strings.Contains(err.Error(), "not a plain file name") {
 		t.Errorf("a path as the name: %v", err)
 	}
 }

@@ -99,14 +99,16 @@ func (w Waiter) Wait(ctx context.Context) (time.Duration, error) {
 			continue
 		case slices.Contains(probe.Final, a.status):
 			return fail(a.says + "; " + probe.Hint)
-		case !identified && probe.Body == "" && (a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed):
+		case !identified && probe.Body == "" &&
+			(a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed):
 			identified = true
 			if other := w.stranger(waiting); other != "" {
 				return fail(other)
 			}
 			if w.Settled && waiting.Err() == nil {
-				return fail(fmt.Sprintf("it lacks the readiness page of kind %s (%s): correct the path in url, or the kind",
-					w.Kind.Name, a.says))
+				return fail(
+					fmt.Sprintf("it lacks the readiness page of kind %s (%s): correct the path in url, or the kind",
+						w.Kind.Name, a.says))
 			}
 		}
 		if a.says == noAnswer {
@@ -146,7 +148,8 @@ func (w Waiter) notReady(ctx context.Context, last string) error {
 	if exit := w.Exit(); exit != nil {
 		hint := ""
 		if exit.Signal == "SIGKILL" {
-			hint = "; mxflow did not kill it: the kernel may have, for lack of memory (see dmesg), or the engine itself after an error"
+			hint = "; mxflow did not kill it: the kernel may have, for lack of memory (see dmesg), or the engine " +
+				"itself after an error"
 		}
 		return w.Failure("become ready", nil, "it ended %s after its start, before it was ready%s", after, hint)
 	}
@@ -274,7 +277,8 @@ func unreachable(err error) (says string, definite bool) {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused", false
 	case errors.As(err, &untrusted):
-		return "its certificate cannot be trusted (" + foreign.Clean(untrusted.Err.Error()) + "): set ca_file to that " +
+		return "its certificate cannot be trusted (" + foreign.Clean(untrusted.Err.Error()) +
+			"): set ca_file to that " +
 			"of its authority, or insecure to skip the check; use a host that it is for in url", true
 	case errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &notTLS):
 		return "it speaks plain HTTP, not TLS: use http:// in url", true
@@ -303,7 +307,8 @@ func (w Waiter) wrong(a answer) string {
 		key := cmp.Or(w.Key, "flag that sets its key, because mxflow sends none to an engine that it starts")
 		return fmt.Sprintf("%s: check the %s (%s)", what, key, a.says)
 	case a.location != "":
-		return fmt.Sprintf("it redirects to %s, which is not followed because it would be measured too: use that address in url", foreign.Clean(a.location))
+		return fmt.Sprintf("it redirects to %s, which is not followed because it would be measured too: use that "+
+			"address in url", foreign.Clean(a.location))
 	case a.status == http.StatusBadRequest && strings.Contains(a.body, "HTTPS"):
 		return "it speaks TLS, not plain HTTP: use https:// in url"
 	case a.status == http.StatusOK && (strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html")):
@@ -315,8 +320,9 @@ func (w Waiter) wrong(a answer) string {
 // owners maps the "owned_by" in a server's list of models to the kind that writes it. Any
 // other name says nothing: proxies and forks write their own.
 var owners = map[string]string{
-	"vllm": "vllm", "sglang": "sglang", "llamacpp": "llamacpp", "tensorrt_llm": "trtllm", "library": "ollama", "tabbyapi": "tabbyapi",
-	"mxflow": "embedded",
+	"vllm": "vllm", "sglang": "sglang", "llamacpp": "llamacpp", "tensorrt_llm": "trtllm", "library": "ollama",
+	"tabbyapi": "tabbyapi",
+	"mxflow":   "embedded",
 }
 
 // identify is the kind that a server certainly is, with the evidence; empty if nothing
@@ -353,7 +359,8 @@ func (w Waiter) stranger(ctx context.Context) string {
 	if wrong != "" || kind == "" || kind == w.Kind.Name || w.Kind.Name == "openai" || !known {
 		return wrong
 	}
-	return fmt.Sprintf("the engine there is of kind %s (%s), but the plan says %s: correct the kind, or the address", kind, by, w.Kind.Name)
+	return fmt.Sprintf("the engine there is of kind %s (%s), but the plan says %s: correct the kind, or the address",
+		kind, by, w.Kind.Name)
 }
 
 // Recognise determines the kind of a running server. If nothing shows another kind, it is

@@ -28,7 +28,8 @@ func TestReadyTellsWhatTheEngineAnswered(t *testing.T) {
 	spec := enginetest.Fake(enginetest.NeverReady)
 	inst := launched(t, spec)
 	// After the start of the process the answer is 503, not "connection refused".
-	for limit := time.Now().Add(30 * time.Second); len(logscan.Tail(inst.LogPath(), 9)) < 2 && time.Now().Before(limit); {
+	for limit := time.Now().Add(30 * time.Second); len(logscan.Tail(inst.LogPath(), 9)) < 2 &&
+		time.Now().Before(limit); {
 		time.Sleep(5 * time.Millisecond)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -58,7 +59,8 @@ func TestAnAnswerThatWaitingDoesNotMend(t *testing.T) {
 			return &engine.Failure{Op: op, Reason: fmt.Sprintf(format, args...), Err: cause}
 		},
 	}.Wait(context.Background())
-	if err == nil || !strings.Contains(err.Error(), "model 'nope' not found") || !strings.Contains(err.Error(), "ollama pull") {
+	if err == nil || !strings.Contains(err.Error(), "model 'nope' not found") ||
+		!strings.Contains(err.Error(), "ollama pull") {
 		t.Errorf("Wait: %v", err)
 	}
 }

@@ -19,8 +19,8 @@ type Command struct {
 	Dir string
 	// Env looks up a variable of its environment.
 	Env func(name string) string
-	// Given are the values of its environment that the plan sets and that may name a file, Values all of them, which are
-	// known of a running process: the same command is started from different shells.
+	// Given are the values of its environment that the plan sets and that may name a file, Values all of
+	// them, which are known of a running process: the same command is started from different shells.
 	Given, Values []string
 }
 
@@ -92,7 +92,8 @@ func (c Command) TakesPort(variables ...string) bool {
 	}
 	s := search{Command: c}
 	s.all()
-	return strings.Contains(line, "{source") && c.FixedPort() == 0 || slices.ContainsFunc(s.paths, func(path string) bool { return reads.Match(script(path)) })
+	return strings.Contains(line, "{source") && c.FixedPort() == 0 ||
+		slices.ContainsFunc(s.paths, func(path string) bool { return reads.Match(script(path)) })
 }
 
 var portFlag = regexp.MustCompile(`--port[ =](\d{2,5})\b`)
@@ -169,7 +170,8 @@ func (s *search) setting(name string, counts func(path string) bool) {
 		return
 	}
 	path, ok := regular(name, s.Dir)
-	if ok && !slices.Contains(s.settings, path) && !isOutput(path) && !isDerived(path) && counts(path) && path != ownPath() {
+	if ok && !slices.Contains(s.settings, path) && !isOutput(path) && !isDerived(path) && counts(path) &&
+		path != ownPath() {
 		s.settings = append(s.settings, path)
 	}
 }

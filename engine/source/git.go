@@ -55,7 +55,8 @@ var refusals = []struct {
 }{
 	{
 		regexp.MustCompile(`detected dubious ownership in repository at '?([^'\n]*)`), true,
-		"the repository $1 belongs to another user, so git does not trust it: run mxflow as its owner, or allow it with: " +
+		"the repository $1 belongs to another user, so git does not trust it: run mxflow as its owner, or allow it " +
+			"with: " +
 			"git config --global --add safe.directory $1",
 	},
 	{
@@ -71,8 +72,9 @@ var refusals = []struct {
 		"git does not know the author of the commit: set user.name and user.email with git config",
 	},
 	{
-		regexp.MustCompile(`terminal prompts disabled|could not read (?:Username|Password)|Permission denied \(publickey|` +
-			`Authentication failed|Host key verification failed`), true,
+		regexp.MustCompile(
+			`terminal prompts disabled|could not read (?:Username|Password)|Permission denied \(publickey|` +
+				`Authentication failed|Host key verification failed`), true,
 		"the remote requires credentials, and mxflow cannot ask for them: set up a credential helper or an ssh key " +
 			"without a passphrase ($LINE)",
 	},

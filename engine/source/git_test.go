@@ -67,7 +67,10 @@ func TestErrorsTeach(t *testing.T) {
 			return ran(t, r, "checkout", "other")
 		}, false, []string{"b.txt"}},
 		{"no author", func(t *testing.T, r *Repo, dir string) error {
-			for _, name := range []string{"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "EMAIL"} {
+			for _, name := range []string{
+				"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME",
+				"GIT_COMMITTER_EMAIL", "EMAIL",
+			} {
 				t.Setenv(name, "")
 				os.Unsetenv(name)
 			}
@@ -127,8 +130,9 @@ func sandbox(t *testing.T) {
 	t.Helper()
 	for name, value := range map[string]string{
 		"HOME": t.TempDir(), "XDG_CONFIG_HOME": "", "GIT_CONFIG_NOSYSTEM": "1",
-		"GIT_AUTHOR_NAME": "Test", "GIT_AUTHOR_EMAIL": "test@localhost", "GIT_COMMITTER_NAME": "Test", "GIT_COMMITTER_EMAIL": "test@localhost",
-		"GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_0": "init.defaultBranch", "GIT_CONFIG_VALUE_0": "main",
+		"GIT_AUTHOR_NAME": "Test", "GIT_AUTHOR_EMAIL": "test@localhost", "GIT_COMMITTER_NAME": "Test",
+		"GIT_COMMITTER_EMAIL": "test@localhost",
+		"GIT_CONFIG_COUNT":    "2", "GIT_CONFIG_KEY_0": "init.defaultBranch", "GIT_CONFIG_VALUE_0": "main",
 		"GIT_CONFIG_KEY_1": "protocol.file.allow", "GIT_CONFIG_VALUE_1": "always",
 	} {
 		t.Setenv(name, value)

@@ -81,10 +81,16 @@ func TestPackagesByContent(t *testing.T) {
 			installedAt(t, site, "kern-1.0", kern)
 			return nil
 		}, "kern/__init__.py kern/new.py kern/tuned.json"},
-		{"a library replaced", func() error { return os.WriteFile(filepath.Join(site, "kern/_C.so"), []byte("machine c0de"), 0o644) }, "kern/_C.so"},
+		{"a library replaced", func() error {
+			return os.WriteFile(filepath.Join(site, "kern/_C.so"), []byte("machine c0de"), 0o644)
+		}, "kern/_C.so"},
 		{"removed", func() error { return os.Remove(filepath.Join(site, "kern/new.py")) }, "kern/new.py"},
-		{"of no package", func() error { return os.WriteFile(filepath.Join(site, "debian/x.py"), []byte("1"), 0o644) }, "debian/x.py"},
-		{"a .pth", func() error { return os.WriteFile(filepath.Join(site, "a.pth"), []byte("import kern"), 0o644) }, "a.pth"},
+		{"of no package", func() error {
+			return os.WriteFile(filepath.Join(site, "debian/x.py"), []byte("1"), 0o644)
+		}, "debian/x.py"},
+		{"a .pth", func() error {
+			return os.WriteFile(filepath.Join(site, "a.pth"), []byte("import kern"), 0o644)
+		}, "a.pth"},
 	} {
 		must.Do(t, c.change())
 		r, is := take()
@@ -113,7 +119,8 @@ func TestFirstFileOfAFolder(t *testing.T) {
 	var r Reader
 	code := Code{Roots: []Root{{dir, HoldsCode}, {filepath.Join(dir, "site-packages"), HoldsPackages}}}
 	was := r.Take(code)
-	later, packaged := write(t, filepath.Join(dir, "later.py"), "x"), write(t, filepath.Join(dir, "site-packages", "usercustomize.py"), "x")
+	later, packaged := write(t, filepath.Join(dir, "later.py"), "x"),
+		write(t, filepath.Join(dir, "site-packages", "usercustomize.py"), "x")
 	r.Forget()
 	is := r.Take(was.Code())
 	if got := r.Changed(was, is); !slices.Equal(got, []string{later, packaged}) {
@@ -132,10 +139,12 @@ func TestEditedPackages(t *testing.T) {
 	site := t.TempDir()
 	write(t, filepath.Join(site, "kern", "a.py"), "a\n")
 	write(t, filepath.Join(site, "kern", "b,c.py"), "b\n")
-	write(t, filepath.Join(site, "kern-1.dist-info", "RECORD"), "kern/a.py,sha256=h0KPxSKAPTEGXnvOPPA_5HUJZjHl4Hu9eg_eYMTPJcc,2\n"+
-		"\"kern/b,c.py\",sha256=AAAA,2\nkern-1.dist-info/RECORD,,\n")
+	write(t, filepath.Join(site, "kern-1.dist-info", "RECORD"),
+		"kern/a.py,sha256=h0KPxSKAPTEGXnvOPPA_5HUJZjHl4Hu9eg_eYMTPJcc,2\n"+
+			"\"kern/b,c.py\",sha256=AAAA,2\nkern-1.dist-info/RECORD,,\n")
 	id := new(Reader).Take(Code{Roots: []Root{{site, HoldsPackages}}})
-	if len(id.Folders) != 1 || id.Folders[0].Package != "kern" || !slices.Equal(id.Folders[0].Edited, []string{"kern/b,c.py"}) {
+	if len(id.Folders) != 1 || id.Folders[0].Package != "kern" ||
+		!slices.Equal(id.Folders[0].Edited, []string{"kern/b,c.py"}) {
 		t.Errorf("%+v", id)
 	}
 }

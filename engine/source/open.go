@@ -114,5 +114,7 @@ func isDerived(path string) bool {
 	if isLoaded(path) && !IsCode(path) {
 		return false
 	}
-	return slices.ContainsFunc(strings.Split(path, "/"), func(dir string) bool { return slices.Contains([]string{".cache", ".triton", ".nv"}, dir) })
+	return slices.ContainsFunc(strings.Split(path, "/"), func(dir string) bool {
+		return slices.Contains([]string{".cache", ".triton", ".nv"}, dir)
+	})
 }

@@ -114,7 +114,8 @@ func sites(interpreter string, c Command) (dirs, libraries []string) {
 		for _, lib := range []string{"lib", "lib64"} {
 			found, _ := filepath.Glob(filepath.Join(prefix, lib, "python3.*", "site.py"))
 			for _, file := range found {
-				if real, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil && !slices.Contains(libraries, real) {
+				if real, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil &&
+					!slices.Contains(libraries, real) {
 					libraries = append(libraries, real)
 				}
 			}

@@ -155,7 +155,8 @@ func (root Root) walk(own []string, found func(name string, file File)) error {
 				}
 				if isDir {
 					if e.Type()&fs.ModeSymlink != 0 {
-						if real, err = filepath.EvalSymlinks(path); err != nil || visited[real] || isDerived(real+"/") ||
+						if real, err = filepath.EvalSymlinks(path); err != nil || visited[real] ||
+							isDerived(real+"/") ||
 							strings.HasPrefix(dir+"/", real+"/") {
 							continue
 						}

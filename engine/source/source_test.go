@@ -94,8 +94,10 @@ func TestModelsAreNotReadAgain(t *testing.T) {
 func TestCommandsNameFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"server.py": "import lib.model\nopen('settings.json')\nopen('data.bin')", "settings.json": "{}", "data.bin": "", "server.log": "",
-		"serve.sh": "#!/bin/sh\n. \"$(dirname \"$0\")/env.sh\"\nexec ${HERE}/bin/run server.py >server.log\n", "env.sh": "A=1", "bin/run": "\x7fELF broken",
+		"server.py": "import lib.model\nopen('settings.json')\nopen('data.bin')", "settings.json": "{}", "data.bin": "",
+		"server.log": "",
+		"serve.sh":   "#!/bin/sh\n. \"$(dirname \"$0\")/env.sh\"\nexec ${HERE}/bin/run server.py >server.log\n",
+		"env.sh":     "A=1", "bin/run": "\x7fELF broken",
 		"config.yaml": "", "lib/model.py": "",
 	} {
 		write(t, filepath.Join(dir, name), text)
@@ -130,7 +132,8 @@ func TestEnvironmentNamesFiles(t *testing.T) {
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
 	found := Command{
-		Words: []string{"{mxflow}"}, Dir: dir, Env: func(string) string { return "" }, Given: []string{at("given.conf"), "out.log", "start"},
+		Words: []string{"{mxflow}"}, Dir: dir, Env: func(string) string { return "" },
+		Given:  []string{at("given.conf"), "out.log", "start"},
 		Values: []string{at("history"), at("shell"), "level=1," + at("kernels.json") + ":/absent.json", "start.sh"},
 	}.Code()
 	if got := strings.Join(names(dir, found.Files), " "); got != "given.conf kernels.json start.sh" {
@@ -161,13 +164,17 @@ func TestPythonImports(t *testing.T) {
 		write(t, filepath.Join(dir, root, "x.py"), "")
 	}
 	write(t, filepath.Join(site, "vllm-1.dist-info", "METADATA"), "")
-	write(t, filepath.Join(site, "vllm-1.dist-info", "direct_url.json"), `{"url": "file://`+dir+`/editable", "dir_info": {"editable": true}}`)
-	write(t, filepath.Join(site, "torch-2.dist-info", "direct_url.json"), `{"url": "file://`+dir+`/wheel", "dir_info": {}}`)
+	write(t, filepath.Join(site, "vllm-1.dist-info", "direct_url.json"),
+		`{"url": "file://`+dir+`/editable", "dir_info": {"editable": true}}`)
+	write(t, filepath.Join(site, "torch-2.dist-info", "direct_url.json"),
+		`{"url": "file://`+dir+`/wheel", "dir_info": {}}`)
 	write(t, filepath.Join(site, "bad-3.dist-info", "direct_url.json"), `{"url": [`)
-	write(t, filepath.Join(site, "more.pth"), "# comment\nimport os\n"+filepath.Join(dir, "by pth")+"\nbelow\n/absent\n")
+	write(t, filepath.Join(site, "more.pth"), "# comment\nimport os\n"+filepath.Join(dir, "by pth")+
+		"\nbelow\n/absent\n")
 	write(t, filepath.Join(site, "below", "y.py"), "")
 	write(t, filepath.Join(site, "old.egg-link"), filepath.Join(dir, "old")+"\n.")
-	write(t, filepath.Join(dir, "venv", "pyvenv.cfg"), "home = "+filepath.Join(dir, "python", "bin")+"\ninclude-system-site-packages = false\n")
+	write(t, filepath.Join(dir, "venv", "pyvenv.cfg"),
+		"home = "+filepath.Join(dir, "python", "bin")+"\ninclude-system-site-packages = false\n")
 	write(t, filepath.Join(dir, "python", "lib", "python3.12", "site.py"), "")
 	write(t, filepath.Join(dir, "more.zip"), "")
 	env := map[string]string{"PYTHONPATH": "path:made later:" + filepath.Join(dir, "more.zip"), "PYTHONNOUSERSITE": "1"}
@@ -186,10 +193,12 @@ func TestPythonImports(t *testing.T) {
 	}
 	delete(env, "PYTHONNOUSERSITE")
 	env["PYTHONUSERBASE"] = filepath.Join(dir, "user")
-	write(t, filepath.Join(dir, "venv", "pyvenv.cfg"), "home = "+filepath.Join(dir, "python", "bin")+"\ninclude-system-site-packages = true\n")
+	write(t, filepath.Join(dir, "venv", "pyvenv.cfg"),
+		"home = "+filepath.Join(dir, "python", "bin")+"\ninclude-system-site-packages = true\n")
 	found = Code{}
 	found.imports(python, Command{Dir: dir, Env: func(name string) string { return env[name] }})
-	if !slices.Contains(found.Roots, Root{filepath.Join(dir, "user", "lib", "python3.12", "site-packages"), HoldsPackages}) {
+	if !slices.Contains(found.Roots,
+		Root{filepath.Join(dir, "user", "lib", "python3.12", "site-packages"), HoldsPackages}) {
 		t.Error("the user's packages are not watched before there are any", found.Roots)
 	}
 	if !slices.Equal(names(dir, found.Files), []string{"more.zip"}) {
@@ -200,12 +209,16 @@ func TestPythonImports(t *testing.T) {
 func TestFilesOfFolders(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{
-		"a.py", "b.json", "c.log", ".hidden/d.py", "__pycache__/e.pyc", "f/libg.so.1", "f/h.py", "i.pyc", "venv/pyvenv.cfg", "venv/j.py", "own/k.py",
+		"a.py", "b.json", "c.log", ".hidden/d.py", "__pycache__/e.pyc", "f/libg.so.1", "f/h.py", "i.pyc",
+		"venv/pyvenv.cfg", "venv/j.py", "own/k.py",
 	} {
 		write(t, filepath.Join(dir, name), "")
 	}
 	elsewhere := write(t, filepath.Join(t.TempDir(), "linked", "l.py"), "")
-	for link, to := range map[string]string{"m": filepath.Dir(elsewhere), "n.py": elsewhere, "f/loop": dir, "gone.py": "/absent"} {
+	for link, to := range map[string]string{
+		"m": filepath.Dir(elsewhere), "n.py": elsewhere, "f/loop": dir,
+		"gone.py": "/absent",
+	} {
 		must.Do(t, os.Symlink(to, filepath.Join(dir, link)))
 	}
 	for holds, want := range map[Holds]string{
@@ -214,7 +227,9 @@ func TestFilesOfFolders(t *testing.T) {
 		HoldsPackages: ".hidden/d.py a.py b.json f/h.py f/libg.so.1 i.pyc m/l.py n.py venv/j.py venv/pyvenv.cfg",
 	} {
 		var got []string
-		err := (Root{dir, holds}).walk([]string{filepath.Join(dir, "own")}, func(name string, _ File) { got = append(got, name) })
+		err := (Root{dir, holds}).walk([]string{filepath.Join(dir, "own")}, func(name string, _ File) {
+			got = append(got, name)
+		})
 		if strings.Join(got, " ") != want || err != nil {
 			t.Errorf("%s: %q, %v", holds, got, err)
 		}
@@ -228,7 +243,10 @@ func TestOpenFilesOfAProcess(t *testing.T) {
 	dir := t.TempDir()
 	began := time.Now().Add(-time.Minute)
 	var want []string
-	for _, name := range []string{"libmapped.so", "libnew.so", "replaced.so.1", "model.gguf", "notes.txt", ".cache/libjit.so", "written.gguf"} {
+	for _, name := range []string{
+		"libmapped.so", "libnew.so", "replaced.so.1", "model.gguf", "notes.txt",
+		".cache/libjit.so", "written.gguf",
+	} {
 		path := write(t, filepath.Join(dir, name), "content")
 		if name != "libnew.so" {
 			must.Do(t, os.Chtimes(path, time.Time{}, began.Add(-time.Hour)))
@@ -267,7 +285,8 @@ func TestOpenFilesOfAProcess(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	ran := Running([]int{os.Getpid(), -1})
-	if dir, _ := os.Getwd(); len(ran) != 1 || ran[0].Dir != dir || !slices.Equal(ran[0].Words, os.Args) || ran[0].Env("PATH") != os.Getenv("PATH") {
+	if dir, _ := os.Getwd(); len(ran) != 1 || ran[0].Dir != dir || !slices.Equal(ran[0].Words, os.Args) ||
+		ran[0].Env("PATH") != os.Getenv("PATH") {
 		t.Errorf("%+v", ran)
 	}
 }

@@ -56,7 +56,8 @@ func (r *Repo) snapshot(ctx context.Context, paths []string, diff io.Writer, fol
 	defer os.RemoveAll(filepath.Dir(aside.gitDir))
 	add := append([]string{
 		"-c", "core.looseCompression=0", "-c", "core.fsync=none", "-c", "core.splitIndex=false",
-		"-c", "core.sparseCheckout=false", "-c", "core.checkStat=default", "-c", "core.trustctime=true", "-c", "advice.addEmbeddedRepo=false",
+		"-c", "core.sparseCheckout=false", "-c", "core.checkStat=default", "-c", "core.trustctime=true", "-c",
+		"advice.addEmbeddedRepo=false",
 		"add", "--all", "--",
 	}, paths...)
 	if len(paths) == 0 {
@@ -81,7 +82,8 @@ func (r *Repo) snapshot(ctx context.Context, paths []string, diff io.Writer, fol
 	}
 	patch := &counter{to: diff}
 	if err := aside.run(ctx, nil, patch, append([]string{
-		"diff-tree", "-p", "--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none",
+		"diff-tree", "-p", "--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv",
+		"--ignore-submodules=none",
 		"--src-prefix=a/" + folder, "--dst-prefix=b/" + folder, base, tree, "--",
 	}, paths...)...); err != nil {
 		return t, err
@@ -196,7 +198,8 @@ func (r *Repo) withOwnIndex(ctx context.Context) (_ *Repo, err error) {
 	}
 	// A path with a colon must be quoted in a list.
 	a := &Repo{Top: r.Top, gitDir: objects, env: []string{
-		"GIT_INDEX_FILE=" + index, "GIT_OBJECT_DIRECTORY=" + objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + strconv.Quote(own),
+		"GIT_INDEX_FILE=" + index, "GIT_OBJECT_DIRECTORY=" + objects,
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + strconv.Quote(own),
 	}}
 	list, err := a.List(ctx, "ls-files", "-v", "-z")
 	if err != nil {

@@ -59,7 +59,8 @@ func TestSnapshotSeesEveryChange(t *testing.T) {
 			}
 			index := read(t, filepath.Join(dir, ".git"), "index")
 			c.do(t, dir)
-			if name != "staged" && name != "assumed unchanged" && read(t, filepath.Join(dir, ".git"), "index") != index {
+			if name != "staged" && name != "assumed unchanged" &&
+				read(t, filepath.Join(dir, ".git"), "index") != index {
 				t.Fatal("the test itself changed the index")
 			}
 			after := snapshot(t, r)

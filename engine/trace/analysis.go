@@ -279,7 +279,8 @@ func (all sums) parts() (parts []Part) {
 		parts = append(parts, p)
 	}
 	slices.SortFunc(parts, func(a, b Part) int {
-		return cmp.Or(cmp.Compare(slices.Index(Phases, a.Phase), slices.Index(Phases, b.Phase)), cmp.Compare(a.Requests, b.Requests))
+		return cmp.Or(cmp.Compare(slices.Index(Phases, a.Phase), slices.Index(Phases, b.Phase)),
+			cmp.Compare(a.Requests, b.Requests))
 	})
 	return parts
 }

@@ -179,7 +179,8 @@ func (c *capture) outside(at int64) bool {
 func (c *capture) activity(start, end int64, on, name string, correlation uint32) error {
 	switch {
 	case end < start:
-		return fmt.Errorf("kernel %s ends %d ns before it starts: the clock went backwards", symbol.Short(name), start-end)
+		return fmt.Errorf("kernel %s ends %d ns before it starts: the clock went backwards",
+			symbol.Short(name), start-end)
 	case len(c.work)+len(c.calls)+c.host > maxEvents:
 		return fmt.Errorf("more than %d events: record a shorter window", maxEvents)
 	case !c.outside(start):

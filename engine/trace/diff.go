@@ -137,7 +137,8 @@ func diffPart(a, b *Part) PartDiff {
 		case x.Kind == OfRest:
 			return 0
 		}
-		return cmp.Or(cmp.Compare(math.Abs(y.Delta()), math.Abs(x.Delta())), cmp.Compare(max(y.A, y.B), max(x.A, x.B)), cmp.Compare(x.Name, y.Name))
+		return cmp.Or(cmp.Compare(math.Abs(y.Delta()), math.Abs(x.Delta())), cmp.Compare(max(y.A, y.B), max(x.A, x.B)),
+			cmp.Compare(x.Name, y.Name))
 	})
 	if d.Step == nil || math.Abs(d.Step.Delta()) < leastChange*d.Step.A {
 		return d

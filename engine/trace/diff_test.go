@@ -17,8 +17,14 @@ func side(steps int, wall, busy, unprofiled float64, kernels ...Kernel) *Analysi
 }
 
 var (
-	before = []Kernel{{Name: "a", Category: "moe", Count: 2, Total: 60}, {Name: "b", Category: "attention", Count: 1, Total: 30}}
-	after  = []Kernel{{Name: "c", Category: "moe", Count: 1, Total: 20}, {Name: "b", Category: "attention", Count: 1, Total: 40}}
+	before = []Kernel{
+		{Name: "a", Category: "moe", Count: 2, Total: 60},
+		{Name: "b", Category: "attention", Count: 1, Total: 30},
+	}
+	after = []Kernel{
+		{Name: "c", Category: "moe", Count: 1, Total: 20},
+		{Name: "b", Category: "attention", Count: 1, Total: 40},
+	}
 )
 
 func changesOf(p PartDiff, kind string) (out []Change) {
@@ -39,17 +45,24 @@ func TestDiff(t *testing.T) {
 		delta    float64
 		shares   map[string]float64
 	}{
-		"with the profiler": {side(10, 110, 85, 0, before...), side(4, 80, 60, 0, after...), true, -30, map[string]float64{"moe": 4.0 / 3, "attention": -1.0 / 3, "overlap": -5.0 / 30, "waits": 5.0 / 30}},
-		"without":           {side(10, 110, 85, 100, before...), side(4, 80, 60, 60, after...), false, -40, map[string]float64{"moe": 1, "attention": -0.25, "overlap": -0.125, "waits": 0.125, "profiler": 0.25}},
-		"hardly changed":    {side(10, 110, 85, 0, before...), side(4, 110.2, 60, 0, after...), true, 0.2, nil},
-		"sums alone":        {side(10, 0, 0, 0, before...), side(4, 0, 0, 0, after...), false, math.NaN(), nil},
+		"with the profiler": {
+			side(10, 110, 85, 0, before...), side(4, 80, 60, 0, after...), true, -30,
+			map[string]float64{"moe": 4.0 / 3, "attention": -1.0 / 3, "overlap": -5.0 / 30, "waits": 5.0 / 30},
+		},
+		"without": {
+			side(10, 110, 85, 100, before...), side(4, 80, 60, 60, after...), false, -40,
+			map[string]float64{"moe": 1, "attention": -0.25, "overlap": -0.125, "waits": 0.125, "profiler": 0.25},
+		},
+		"hardly changed": {side(10, 110, 85, 0, before...), side(4, 110.2, 60, 0, after...), true, 0.2, nil},
+		"sums alone":     {side(10, 0, 0, 0, before...), side(4, 0, 0, 0, after...), false, math.NaN(), nil},
 	} {
 		d := DiffOf(c.a, c.b)
 		if len(d.Parts) != 1 {
 			t.Fatalf("%s: %+v", name, d)
 		}
 		p := d.Parts[0]
-		if p.Unit != "step" || p.Profiled != c.profiled || (p.Step == nil) != math.IsNaN(c.delta) || math.Abs(changesOf(p, OfGPU)[0].Delta()+30) > 1e-9 {
+		if p.Unit != "step" || p.Profiled != c.profiled || (p.Step == nil) != math.IsNaN(c.delta) ||
+			math.Abs(changesOf(p, OfGPU)[0].Delta()+30) > 1e-9 {
 			t.Errorf("%s: %+v", name, p)
 			continue
 		}
@@ -90,11 +103,13 @@ func TestJoin(t *testing.T) {
 	prefill := side(1, 500, 400, 0, before...)
 	prefill.Parts[0].Phase = Prefill
 	all := Join(side(10, 100, 90, 95, before...), side(10, 100, 80, 0, after...), prefill)
-	if len(all.Parts) != 2 || all.Parts[0].Phase != Prefill || all.Parts[1].GPUs != 2 || all.Parts[1].Steps != 20 || all.Parts[1].Unprofiled != 95 {
+	if len(all.Parts) != 2 || all.Parts[0].Phase != Prefill || all.Parts[1].GPUs != 2 || all.Parts[1].Steps != 20 ||
+		all.Parts[1].Unprofiled != 95 {
 		t.Fatalf("%+v", all.Parts)
 	}
 	p := all.Parts[1]
-	if p.GPU != 1500 || p.Busy != 1700 || len(p.Kernels) != 3 || p.Kernels[0].Name != "b" || p.Kernels[0].Total != 700 || p.Kernels[0].Count != 20 {
+	if p.GPU != 1500 || p.Busy != 1700 || len(p.Kernels) != 3 || p.Kernels[0].Name != "b" ||
+		p.Kernels[0].Total != 700 || p.Kernels[0].Count != 20 {
 		t.Errorf("%+v", p)
 	}
 }

@@ -32,7 +32,8 @@ func openReport(ctx context.Context, path string, file *File, o Options) (*Analy
 	tool, err := exec.LookPath("nsys")
 	if err != nil {
 		return nil, fmt.Errorf("nsys, which alone knows the format, is not in PATH: on a machine that has it, run "+
-			"nsys stats --format csv --output - --report %s %s > kernels.csv", strings.Join(reports, ","), filepath.Base(path))
+			"nsys stats --format csv --output - --report %s %s > kernels.csv", strings.Join(reports, ","),
+			filepath.Base(path))
 	}
 	dir, err := os.MkdirTemp("", "mxflow-nsys-")
 	if err != nil {
@@ -85,9 +86,15 @@ var csvTables = []struct {
 	columns []string
 	add     func(c *csvFile)
 }{
-	{"kernels", []string{"kernel", "instances", "total_ms"}, func(c *csvFile) { c.sums("kernel", "instances", "total_ms") }},
-	{"kernels", []string{"Name", "Instances", "Total Time"}, func(c *csvFile) { c.sums("Name", "Instances", "Total Time") }},
-	{"copies", []string{"Operation", "Count", "Total Time"}, func(c *csvFile) { c.sums("Operation", "Count", "Total Time") }},
+	{"kernels", []string{"kernel", "instances", "total_ms"}, func(c *csvFile) {
+		c.sums("kernel", "instances", "total_ms")
+	}},
+	{"kernels", []string{"Name", "Instances", "Total Time"}, func(c *csvFile) {
+		c.sums("Name", "Instances", "Total Time")
+	}},
+	{"copies", []string{"Operation", "Count", "Total Time"}, func(c *csvFile) {
+		c.sums("Operation", "Count", "Total Time")
+	}},
 	{"kernels", []string{"Start", "Duration", "CorrId", "Device", "Strm", "Name"}, func(c *csvFile) {
 		start := c.ns("Start")
 		call, _ := strconv.ParseUint(c.at("CorrId"), 10, 32)
@@ -260,7 +267,8 @@ func copyName(name string) string {
 	if !strings.Contains(operation, " ") {
 		return operation + " (Device)"
 	}
-	return strings.NewReplacer("Host-to-Device", "HtoD", "Device-to-Host", "DtoH", "Device-to-Device", "DtoD").Replace(operation)
+	return strings.NewReplacer("Host-to-Device", "HtoD", "Device-to-Host", "DtoH", "Device-to-Device", "DtoD").
+		Replace(operation)
 }
 
 // host is when and where a row of a host thread ran.

@@ -55,7 +55,9 @@ func Open(ctx context.Context, paths []string, o Options) (*Analysis, error) {
 			return nil, err
 		}
 		// A copy under another name, or an analysis of what is there too.
-		if len(a.Files) == 0 || slices.ContainsFunc(a.Files, func(f File) bool { return f.Digest == "" || !read[f.Digest] }) {
+		if len(a.Files) == 0 || slices.ContainsFunc(a.Files, func(f File) bool {
+			return f.Digest == "" || !read[f.Digest]
+		}) {
 			all = append(all, a)
 		}
 		for _, f := range a.Files {
@@ -224,7 +226,8 @@ func readStream(r io.Reader, file *File, o Options) (*Analysis, error) {
 // damaged explains an unexpected end of the data.
 func damaged(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return errors.New("the file is truncated, or the profiler was stopped before it had written everything: record it again")
+		return errors.New(
+			"the file is truncated, or the profiler was stopped before it had written everything: record it again")
 	}
 	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return errors.New("it is not JSON there: the file is damaged")

@@ -117,7 +117,8 @@ func RooflineOf(p *Part, on Basis) (*Roofline, error) {
 		r.Busy, times = p.GPU/steps, times[:1] // a profile of sums
 	}
 	if slices.ContainsFunc(times, func(x float64) bool { return !(x > 0) }) || r.Step.Low > r.Step.High {
-		return nil, fmt.Errorf("%w: a GPU is busy for %g µs, with activities for %g µs, of %g µs", ErrInconsistent, p.Busy, p.GPU, p.Wall)
+		return nil, fmt.Errorf("%w: a GPU is busy for %g µs, with activities for %g µs, of %g µs", ErrInconsistent,
+			p.Busy, p.GPU, p.Wall)
 	}
 	for _, c := range p.Categories {
 		r.Rows = append(r.Rows, Row{Category: c.Name, Took: c.Total / steps})
@@ -138,7 +139,8 @@ func RooflineOf(p *Part, on Basis) (*Roofline, error) {
 
 // limit adds the rows' minimum times of decoding.
 func (r *Roofline) limit(p *Part, on Basis) {
-	if on.Model == nil || p.Phase != Decode || p.Requests <= 0 || p.Tokens < p.Steps || p.GPUs > 0 && p.GPUs != len(on.Machine.GPUs) {
+	if on.Model == nil || p.Phase != Decode || p.Requests <= 0 || p.Tokens < p.Steps || p.GPUs > 0 &&
+		p.GPUs != len(on.Machine.GPUs) {
 		r.split(p, 0)
 		return // or which part of the weights each GPU has is unknown
 	}

@@ -32,8 +32,16 @@ const decodeSteps = 11
 // decoded is that profile, after the changes.
 func decoded(change ...func(p *Part)) *Part {
 	p := &Part{
-		Phase: Decode, Requests: 1, Steps: decodeSteps, Tokens: decodeSteps, Wall: 4030, Busy: 3043, GPU: 3043, Unprofiled: 3190,
-		Categories: []Category{{Name: "dense_gemm", Total: 1216}, {Name: "moe", Total: 938}, {Name: "attention", Total: 368}, {Name: "sampling", Total: 252}, {Name: "norm_activation", Total: 232}, {Name: "memory", Total: 37}},
+		Phase: Decode, Requests: 1, Steps: decodeSteps, Tokens: decodeSteps, Wall: 4030, Busy: 3043, GPU: 3043,
+		Unprofiled: 3190,
+		Categories: []Category{
+			{Name: "dense_gemm", Total: 1216},
+			{Name: "moe", Total: 938},
+			{Name: "attention", Total: 368},
+			{Name: "sampling", Total: 252},
+			{Name: "norm_activation", Total: 232},
+			{Name: "memory", Total: 37},
+		},
 		Kernels: []Kernel{
 			{Name: "marlin_moe", Short: "marlin_moe", Category: "moe", Count: 48 * decodeSteps, Total: 938},
 			{Name: "nvjet_qkv", Short: "nvjet_qkv", Category: "dense_gemm", Count: 24 * decodeSteps, Total: 809},
@@ -150,13 +158,27 @@ func TestBound(t *testing.T) {
 		"an idle GPU":     {func(p *Part) { p.Unprofiled = 7000 }, Basis{}, BoundHost, ""},
 		"a profiler's":    {func(p *Part) { p.Unprofiled, p.Wall = 0, 7000 }, Basis{}, BoundUnknown, NoLimit},
 		// However much the profiler slowed it down.
-		"an idle GPU by the profile":                         {func(p *Part) { p.Unprofiled, p.Wall = 0, 14000 }, Basis{}, BoundHost, ""},
-		"the same at both ends":                              {func(p *Part) { p.Unprofiled = 0 }, h100(t, 500), BoundMemory, ""},
-		"a part of the step":                                 {func(p *Part) { p.Unprofiled = 5500 }, h100(t, 500), BoundUnknown, NoMost},
-		"requests unknown":                                   {func(p *Part) { p.Requests = 0 }, h100(t, 500), BoundUnknown, NoLimit},
-		"kernels that are not shown":                         {func(p *Part) { p.Categories[1].Name = "other" }, h100(t, 500), BoundUnknown, Unseen},
-		"kernels hidden in graphs":                           {func(p *Part) { p.Categories[3].Name = "hidden" }, h100(t, 500), BoundUnknown, Unseen},
-		"attention that is not shown and takes next to none": {func(p *Part) { p.Categories[2].Name = "other" }, h100(t, 500), BoundMemory, ""},
+		"an idle GPU by the profile": {func(p *Part) {
+			p.Unprofiled, p.Wall = 0, 14000
+		}, Basis{}, BoundHost, ""},
+		"the same at both ends": {func(p *Part) {
+			p.Unprofiled = 0
+		}, h100(t, 500), BoundMemory, ""},
+		"a part of the step": {func(p *Part) {
+			p.Unprofiled = 5500
+		}, h100(t, 500), BoundUnknown, NoMost},
+		"requests unknown": {func(p *Part) {
+			p.Requests = 0
+		}, h100(t, 500), BoundUnknown, NoLimit},
+		"kernels that are not shown": {func(p *Part) {
+			p.Categories[1].Name = "other"
+		}, h100(t, 500), BoundUnknown, Unseen},
+		"kernels hidden in graphs": {func(p *Part) {
+			p.Categories[3].Name = "hidden"
+		}, h100(t, 500), BoundUnknown, Unseen},
+		"attention that is not shown and takes next to none": {func(p *Part) {
+			p.Categories[2].Name = "other"
+		}, h100(t, 500), BoundMemory, ""},
 		"communication": {func(p *Part) {
 			p.Categories = []Category{{Name: "communication", Total: 1900}, {Name: "dense_gemm", Total: 1100}}
 		}, Basis{}, BoundCommunication, ""},
@@ -197,7 +219,10 @@ func TestGain(t *testing.T) {
 	gb10 := &Part{
 		Phase: Decode, Requests: 1, Steps: 1, Tokens: 1, Wall: 40000, Busy: 33000, GPU: 33000, Unprofiled: 34364,
 		Categories: []Category{{Name: "dense_gemm", Total: 33000}},
-		Kernels:    []Kernel{{Short: "gemvx", Category: "dense_gemm", Count: 144, Total: 28800}, {Short: "head", Category: "dense_gemm", Count: 1, Total: 4200}},
+		Kernels: []Kernel{
+			{Short: "gemvx", Category: "dense_gemm", Count: 144, Total: 28800},
+			{Short: "head", Category: "dense_gemm", Count: 1, Total: 4200},
+		},
 	}
 	for name, c := range map[string]struct {
 		claim Claim
@@ -250,14 +275,16 @@ func TestNotLaidOut(t *testing.T) {
 		change func(p *Part)
 		want   error
 	}{
-		"both phases":         {func(p *Part) { p.Phase = Whole }, ErrWhole},
-		"no steps":            {func(p *Part) { p.Steps = 0 }, ErrUncounted},
-		"no time":             {func(p *Part) { p.Wall, p.Busy, p.GPU, p.Unprofiled = 0, 0, 0, 0 }, ErrInconsistent},
-		"no kernels":          {func(p *Part) { p.Busy, p.GPU = 0, 0 }, ErrInconsistent},
-		"NaN":                 {func(p *Part) { p.Busy = math.NaN() }, ErrInconsistent},
-		"no wall":             {func(p *Part) { p.Wall = 0; p.Unprofiled = 0 }, ErrInconsistent},
-		"less than none":      {func(p *Part) { p.Categories[1].Total = -1 }, ErrInconsistent},
-		"beyond numbers":      {func(p *Part) { p.Categories[1].Total, p.Categories[2].Total = 1e307, 1e308 }, ErrInconsistent},
+		"both phases":    {func(p *Part) { p.Phase = Whole }, ErrWhole},
+		"no steps":       {func(p *Part) { p.Steps = 0 }, ErrUncounted},
+		"no time":        {func(p *Part) { p.Wall, p.Busy, p.GPU, p.Unprofiled = 0, 0, 0, 0 }, ErrInconsistent},
+		"no kernels":     {func(p *Part) { p.Busy, p.GPU = 0, 0 }, ErrInconsistent},
+		"NaN":            {func(p *Part) { p.Busy = math.NaN() }, ErrInconsistent},
+		"no wall":        {func(p *Part) { p.Wall = 0; p.Unprofiled = 0 }, ErrInconsistent},
+		"less than none": {func(p *Part) { p.Categories[1].Total = -1 }, ErrInconsistent},
+		"beyond numbers": {func(p *Part) {
+			p.Categories[1].Total, p.Categories[2].Total = 1e307, 1e308
+		}, ErrInconsistent},
 		"endless":             {func(p *Part) { p.Unprofiled = math.Inf(1) }, ErrInconsistent},
 		"busier than it took": {func(p *Part) { p.Busy, p.Unprofiled = 5000, 0 }, ErrInconsistent},
 	} {
@@ -276,8 +303,12 @@ func FuzzRoofline(f *testing.F) {
 	must.Do(f, err)
 	on, err := limit.Of([]string{"NVIDIA H200"})
 	must.Do(f, err)
-	f.Add([]byte(`{"phase": "decode", "requests": 1, "steps": 1, "tokens": 1, "wall_us": 1e308, "busy_us": 1e308, "gpu_us": 1e308, "categories": [{"name": "moe", "us": 1e308}, {"name": "moe", "us": 1e308}]}`))
-	f.Add([]byte(`{"phase": "decode", "requests": 1, "steps": 1, "tokens": 1, "wall_us": 2, "busy_us": 1, "gpu_us": 1, "categories": [{"name": "moe", "us": -1}]}`))
+	f.Add(
+		[]byte(
+			`{"phase": "decode", "requests": 1, "steps": 1, "tokens": 1, "wall_us": 1e308, "busy_us": 1e308, "gpu_us": 1e308, "categories": [{"name": "moe", "us": 1e308}, {"name": "moe", "us": 1e308}]}`))
+	f.Add(
+		[]byte(
+			`{"phase": "decode", "requests": 1, "steps": 1, "tokens": 1, "wall_us": 2, "busy_us": 1, "gpu_us": 1, "categories": [{"name": "moe", "us": -1}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var p Part
 		if json.Unmarshal(text, &p) != nil {
@@ -290,7 +321,8 @@ func FuzzRoofline(f *testing.F) {
 		if _, err := json.Marshal(r); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
-		if g, _ := r.Gain(Claim{"moe": 1.5, "lm_head": 2}); math.IsNaN(g.Most) || math.IsInf(g.Most, 0) || g.Most < 0 || g.Saved < 0 {
+		if g, _ := r.Gain(Claim{"moe": 1.5, "lm_head": 2}); math.IsNaN(g.Most) || math.IsInf(g.Most, 0) ||
+			g.Most < 0 || g.Saved < 0 {
 			t.Errorf("%s: %+v", text, g)
 		}
 	})

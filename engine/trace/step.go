@@ -16,7 +16,8 @@ var (
 	// vLLM: requests(tokens), of prompts and of answers.
 	vllmStep = regexp.MustCompile(`^execute_context_(\d+)\((\d+)\)_generation_(\d+)\((\d+)\)`)
 	// vLLM from 2026 on: requests(sq<tokens>sk<length>…).
-	vllmLengths = regexp.MustCompile(`^execute_\d+_context_(\d+)\((?:sq(\d+))?[^)]*\)_generation_(\d+)\((?:sq(\d+))?[^)]*\)`)
+	vllmLengths = regexp.MustCompile(
+		`^execute_\d+_context_(\d+)\((?:sq(\d+))?[^)]*\)_generation_(\d+)\((?:sq(\d+))?[^)]*\)`)
 	// SGLang: step[DECODE bs=4], step[EXTEND bs=2 toks=107].
 	sglangStep = regexp.MustCompile(`^step\[(\w+) bs=(\d+)(?: toks=(\d+))?`)
 	// TensorRT-LLM: [Executor] _forward_step 12: 1 ctx reqs, 3 gen reqs.

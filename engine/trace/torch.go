@@ -111,7 +111,8 @@ func (t *torch) take(e *torchEvent) error {
 		return nil
 	}
 	switch e.Category {
-	case "kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation", "user_annotation", "cuda_runtime", "cuda_driver", "cpu_op":
+	case "kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation", "user_annotation", "cuda_runtime",
+		"cuda_driver", "cpu_op":
 	case "python_function":
 		if id == "0" {
 			return nil // threads that Kineto cannot name, such as sleeping watchdogs; none has this ID

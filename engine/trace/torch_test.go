@@ -28,11 +28,14 @@ func traceFile(t *testing.T, name, text string) string {
 }
 
 func kernel(name string, ts, dur float64, more string) string {
-	return fmt.Sprintf(`{"ph": "X", "cat": "kernel", "name": %q, "pid": 0, "tid": 7, "ts": %.3f, "dur": %.3f, "args": {"device": 0, "stream": 7%s}}`, name, ts, dur, more)
+	return fmt.Sprintf(
+		`{"ph": "X", "cat": "kernel", "name": %q, "pid": 0, "tid": 7, "ts": %.3f, "dur": %.3f, "args": {"device": 0, "stream": 7%s}}`, name, ts, dur, more)
 }
 
 func other(cat, name string, pid, tid int, ts, dur float64, args string) string {
-	return fmt.Sprintf(`{"ph": "X", "cat": %q, "name": %q, "pid": %d, "tid": %d, "ts": %.3f, "dur": %.3f, "args": {%s}}`, cat, name, pid, tid, ts, dur, args)
+	return fmt.Sprintf(
+		`{"ph": "X", "cat": %q, "name": %q, "pid": %d, "tid": %d, "ts": %.3f, "dur": %.3f, "args": {%s}}`, cat, name,
+		pid, tid, ts, dur, args)
 }
 
 func process(pid int, name string) string {
@@ -68,8 +71,10 @@ func adds(t *testing.T, p *Part) {
 	for _, w := range p.Waits {
 		waits += w.Total
 	}
-	if math.Abs(sum-p.GPU) > 1e-6*p.GPU || math.Abs(waits-(p.Wall-p.Busy)) > 1e-3 || p.Busy > p.GPU+1e-3 || count != p.Count() {
-		t.Errorf("%s: categories come to %v of %v µs, waits to %v of %v - %v µs, kernels to %d of %d", p.Phase, sum, p.GPU, waits, p.Wall, p.Busy, count, p.Count())
+	if math.Abs(sum-p.GPU) > 1e-6*p.GPU || math.Abs(waits-(p.Wall-p.Busy)) > 1e-3 || p.Busy > p.GPU+1e-3 ||
+		count != p.Count() {
+		t.Errorf("%s: categories come to %v of %v µs, waits to %v of %v - %v µs, kernels to %d of %d", p.Phase, sum,
+			p.GPU, waits, p.Wall, p.Busy, count, p.Count())
 	}
 }
 
@@ -127,10 +132,12 @@ func TestTorch(t *testing.T) {
 			t.Errorf("%s: %v µs, want %v", name, got[name], want)
 		}
 	}
-	if len(p.Threads) != 1 || p.Threads[0].Name != "VLLM::EngineCore, thread 930" || math.Abs(p.Threads[0].Total-(1+5+70+10+5)) > 1e-6 {
+	if len(p.Threads) != 1 || p.Threads[0].Name != "VLLM::EngineCore, thread 930" ||
+		math.Abs(p.Threads[0].Total-(1+5+70+10+5)) > 1e-6 {
 		t.Errorf("threads are %+v", p.Threads)
 	}
-	if f := a.Files[0]; f.Kind != "torch" || !slices.Equal(f.Processes, []string{"VLLM::EngineCore"}) || f.Hidden != 0 || len(f.Digest) != 64 || f.Bytes == 0 {
+	if f := a.Files[0]; f.Kind != "torch" || !slices.Equal(f.Processes, []string{"VLLM::EngineCore"}) ||
+		f.Hidden != 0 || len(f.Digest) != 64 || f.Bytes == 0 {
 		t.Errorf("the file is %+v", f)
 	}
 }
@@ -150,7 +157,11 @@ func TestRecorded(t *testing.T) {
 		"vllm-triton-decode2": {2, 486, map[string]float64{
 			"all": 3042.2, "experts": 1076.6, "routing": 223.8, "lm_head": 408.7,
 		}, "queued"},
-		"vllm-eager-decode1": {1, 548, map[string]float64{"all": 3125.3, "experts": 933.6, "lm_head": 406.9}, "operators"},
+		"vllm-eager-decode1": {
+			1, 548,
+			map[string]float64{"all": 3125.3, "experts": 933.6, "lm_head": 406.9},
+			"operators",
+		},
 		"sglang-decode2": {2, 123, map[string]float64{
 			"all": 976.7, "experts": 182.9, "routing": 110.5, "lm_head": 403.9,
 		}, "scheduler"},
@@ -198,14 +209,16 @@ func TestFallback(t *testing.T) {
 	o := Options{Phase: Decode, Requests: 8, Steps: 2, Tokens: 16}
 	a, err := openOne(t, traceFile(t, "a.json", plain), o)
 	must.Do(t, err)
-	if p := a.Parts[0]; p.Phase != Decode || p.Requests != 8 || p.Steps != 2 || p.Tokens != 16 || p.Wall != 30 || p.Busy != 20 || times(&p)["wait unknown"] != 10 {
+	if p := a.Parts[0]; p.Phase != Decode || p.Requests != 8 || p.Steps != 2 || p.Tokens != 16 || p.Wall != 30 ||
+		p.Busy != 20 || times(&p)["wait unknown"] != 10 {
 		t.Errorf("part is %+v", p)
 	}
 	a, err = openOne(t, traceFile(t, "a.json", plain), Options{})
 	if err != nil || a.Parts[0].Phase != Whole || a.Parts[0].Steps != 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
-	marked := document(kernel("gemm", 0, 10, ""), other("gpu_user_annotation", "step[EXTEND bs=2 toks=107]", 0, 7, 0, 10, ""))
+	marked := document(kernel("gemm", 0, 10, ""),
+		other("gpu_user_annotation", "step[EXTEND bs=2 toks=107]", 0, 7, 0, 10, ""))
 	a, err = openOne(t, traceFile(t, "a.json", marked), o)
 	if err != nil || a.Parts[0].Phase != Prefill || a.Parts[0].Requests != 2 || a.Parts[0].Tokens != 107 {
 		t.Errorf("%+v, %v", a, err)
@@ -232,7 +245,8 @@ func TestHostMarks(t *testing.T) {
 	)), Options{})
 	must.Do(t, err)
 	p := &a.Parts[0]
-	if len(a.Parts) != 1 || p.Phase != Decode || p.Requests != 3 || p.Steps != 2 || p.Tokens != 6 || p.Wall != 70 || times(p)["wait queued"] != 30 {
+	if len(a.Parts) != 1 || p.Phase != Decode || p.Requests != 3 || p.Steps != 2 || p.Tokens != 6 || p.Wall != 70 ||
+		times(p)["wait queued"] != 30 {
 		t.Errorf("parts are %+v", a.Parts)
 	}
 }
@@ -241,7 +255,8 @@ func TestHostMarks(t *testing.T) {
 func TestIdle(t *testing.T) {
 	var events []string
 	for _, at := range []float64{0, 100, 200, 1_000_000, 1_000_100} {
-		events = append(events, kernel("gemm", at, 90, ""), other("gpu_user_annotation", "step[DECODE bs=1]", 0, 7, at, 90, ""))
+		events = append(events, kernel("gemm", at, 90, ""),
+			other("gpu_user_annotation", "step[DECODE bs=1]", 0, 7, at, 90, ""))
 	}
 	a, err := openOne(t, traceFile(t, "a.json", document(events...)), Options{})
 	must.Do(t, err)
@@ -254,14 +269,22 @@ func TestIdle(t *testing.T) {
 func TestLayers(t *testing.T) {
 	a, err := openOne(t, traceFile(t, "a.json", document(
 		other("python_function", "nn.Module: Qwen3DecoderLayer_10", 5, 5, 20, 10, ""),
-		other("python_function", "nn.Module: Qwen3DecoderLayer_2", 5, 5, 0, 10, ""), other("python_function", "nn.Module: Sampler_0", 5, 5, 40, 10, ""),
-		other("cuda_runtime", "cudaLaunchKernel", 5, 5, 1, 1, `"correlation": 1`), kernel("gemm", 100, 10, `, "correlation": 1`),
-		other("cuda_runtime", "cudaLaunchKernel", 5, 5, 8, 1, `"correlation": 2`), kernel("norm", 110, 5, `, "correlation": 2`),
-		other("cuda_runtime", "cudaLaunchKernel", 5, 5, 21, 1, `"correlation": 3`), kernel("gemm", 120, 7, `, "correlation": 3`),
-		other("cuda_runtime", "cudaLaunchKernel", 5, 5, 41, 1, `"correlation": 4`), kernel("argmax", 130, 1, `, "correlation": 4`),
+		other("python_function", "nn.Module: Qwen3DecoderLayer_2", 5, 5, 0, 10, ""),
+		other("python_function", "nn.Module: Sampler_0", 5, 5, 40, 10, ""),
+		other("cuda_runtime", "cudaLaunchKernel", 5, 5, 1, 1, `"correlation": 1`),
+		kernel("gemm", 100, 10, `, "correlation": 1`),
+		other("cuda_runtime", "cudaLaunchKernel", 5, 5, 8, 1, `"correlation": 2`),
+		kernel("norm", 110, 5, `, "correlation": 2`),
+		other("cuda_runtime", "cudaLaunchKernel", 5, 5, 21, 1, `"correlation": 3`),
+		kernel("gemm", 120, 7, `, "correlation": 3`),
+		other("cuda_runtime", "cudaLaunchKernel", 5, 5, 41, 1, `"correlation": 4`),
+		kernel("argmax", 130, 1, `, "correlation": 4`),
 	)), Options{})
 	must.Do(t, err)
-	if want := []Category{{"Qwen3DecoderLayer_2", 2, 15}, {"Qwen3DecoderLayer_10", 1, 7}}; !slices.Equal(a.Parts[0].Layers, want) {
+	if want := []Category{
+		{"Qwen3DecoderLayer_2", 2, 15},
+		{"Qwen3DecoderLayer_10", 1, 7},
+	}; !slices.Equal(a.Parts[0].Layers, want) {
 		t.Errorf("%+v, want %+v", a.Parts[0].Layers, want)
 	}
 }
@@ -286,13 +309,25 @@ func TestReadOnce(t *testing.T) {
 		gpu   float64
 		waits int
 	}{
-		"packed and not":         {map[string]string{"a.json": plain, "a.json.gz": packed.String()}, 10, 0},
-		"under two names":        {map[string]string{"a.json": plain, "b.json": plain}, 10, 0},
-		"with its analysis":      {map[string]string{"z.json": plain, "a.json": string(export)}, 10, 0},
-		"of no file":             {map[string]string{"a.json": `{"format": "mxflow.profile/1", "files": [], "parts": [{"phase": "decode", "kernels": [{"name": "k", "count": 1, "us": 3}]}]}`}, 3, 0},
-		"alike names":            {map[string]string{"run_cuda_a.json": plain, "run_cuda_b.json": strings.Replace(plain, `"x"`, `"y"`, 1)}, 20, 0},
-		"two GPUs":               {map[string]string{"a.json": plain, "b.json": strings.Replace(plain, `"x"`, `"y"`, 1)}, 20, 0},
-		"tables of nsys":         {map[string]string{"a_cuda_gpu_trace.csv": nsysGPU, "a_cuda_api_trace.csv": nsysCalls, "a_cuda_gpu_kern_sum.csv": nsysSums}, 121, 3},
+		"packed and not":    {map[string]string{"a.json": plain, "a.json.gz": packed.String()}, 10, 0},
+		"under two names":   {map[string]string{"a.json": plain, "b.json": plain}, 10, 0},
+		"with its analysis": {map[string]string{"z.json": plain, "a.json": string(export)}, 10, 0},
+		"of no file": {
+			map[string]string{
+				"a.json": `{"format": "mxflow.profile/1", "files": [], "parts": [{"phase": "decode", "kernels": [{"name": "k", "count": 1, "us": 3}]}]}`,
+			}, 3, 0,
+		},
+		"alike names": {map[string]string{
+			"run_cuda_a.json": plain,
+			"run_cuda_b.json": strings.Replace(plain, `"x"`, `"y"`, 1),
+		}, 20, 0},
+		"two GPUs": {
+			map[string]string{"a.json": plain, "b.json": strings.Replace(plain, `"x"`, `"y"`, 1)}, 20, 0,
+		},
+		"tables of nsys": {map[string]string{
+			"a_cuda_gpu_trace.csv": nsysGPU, "a_cuda_api_trace.csv": nsysCalls,
+			"a_cuda_gpu_kern_sum.csv": nsysSums,
+		}, 121, 3},
 		"report and its tables":  {map[string]string{"a.nsys-rep": "x", "a.sqlite": "y", "a.csv": nsysGPU}, 121, 1},
 		"two reports, each once": {map[string]string{"a.csv": nsysGPU, "b.csv": nsysGPU + "\n"}, 242, 1},
 	} {
@@ -316,7 +351,8 @@ func TestReadOnce(t *testing.T) {
 func TestRanks(t *testing.T) {
 	dir := t.TempDir()
 	for i, name := range []string{"rank0.json", "rank1.json", "frontend.json", "notes.txt"} {
-		text := document(kernel("gemm", 0, float64(10+i), ""), other("gpu_user_annotation", "step[DECODE bs=1]", 0, 7, 0, 90, ""))
+		text := document(kernel("gemm", 0, float64(10+i), ""),
+			other("gpu_user_annotation", "step[DECODE bs=1]", 0, 7, 0, 90, ""))
 		if name == "frontend.json" {
 			text = document(other("cpu_op", "aten::add", 1, 1, 0, 1, ""))
 		}
@@ -343,24 +379,40 @@ func TestBad(t *testing.T) {
 		text, says string
 		is         error
 	}{
-		"empty":              {"", "the file is empty", nil},
-		"cut":                {whole[:len(whole)-40], "torch: byte", nil},
-		"cut within a name":  {whole[:len(whole)-150], "is truncated", nil},
-		"cut after events":   {whole[:len(whole)-1], "is truncated", nil},
-		"gzip cut":           {packed.String()[:packed.Len()-20], "is truncated", nil},
-		"gzip head cut":      {packed.String()[:5], "gzip: the file is truncated", nil},
-		"gzip damaged":       {packed.String()[:packed.Len()-8] + "01234567", "checksum", nil},
-		"no kernels":         {document(other("cpu_op", "aten::add", 1, 1, 0, 1, "")), "", ErrNoKernels},
-		"no events":          {document(), "", ErrNoKernels},
-		"copies alone":       {document(other("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 0, 7, 0, 1, "")), "", ErrNoKernels},
-		"no trace":           {`{"a": [1, {"b": "]"}]}`, "without traceEvents", nil},
-		"text":               {"hello", "not a profile that mxflow reads", nil},
-		"backwards":          {document(kernel("gemm", 10, -5, "")), "kernel gemm ends 5000 ns before it starts: the clock went backwards", nil},
-		"no duration":        {document(`{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 5}`), `dur of "k"`, nil},
-		"no number":          {document(`{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": "NaN", "dur": 1}`), "invalid number literal", nil},
-		"absurd time":        {document(kernel("k", 1e18, 1, "")), "not a time in µs", nil},
-		"outside of steps":   {document(kernel("k", 1, 1, ""), other("gpu_user_annotation", "step[DECODE bs=1]", 0, 7, 50, 10, "")), "", ErrNoSteps},
-		"hidden graphs":      {document(other("cuda_runtime", "cudaGraphLaunch", 5, 5, 0, 1, `"correlation": 9`)), "", ErrHidden},
+		"empty":             {"", "the file is empty", nil},
+		"cut":               {whole[:len(whole)-40], "torch: byte", nil},
+		"cut within a name": {whole[:len(whole)-150], "is truncated", nil},
+		"cut after events":  {whole[:len(whole)-1], "is truncated", nil},
+		"gzip cut":          {packed.String()[:packed.Len()-20], "is truncated", nil},
+		"gzip head cut":     {packed.String()[:5], "gzip: the file is truncated", nil},
+		"gzip damaged":      {packed.String()[:packed.Len()-8] + "01234567", "checksum", nil},
+		"no kernels":        {document(other("cpu_op", "aten::add", 1, 1, 0, 1, "")), "", ErrNoKernels},
+		"no events":         {document(), "", ErrNoKernels},
+		"copies alone": {
+			document(other("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 0, 7, 0, 1, "")),
+			"", ErrNoKernels,
+		},
+		"no trace": {`{"a": [1, {"b": "]"}]}`, "without traceEvents", nil},
+		"text":     {"hello", "not a profile that mxflow reads", nil},
+		"backwards": {
+			document(kernel("gemm", 10, -5, "")),
+			"kernel gemm ends 5000 ns before it starts: the clock went backwards", nil,
+		},
+		"no duration": {
+			document(`{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 5}`),
+			`dur of "k"`, nil,
+		},
+		"no number": {
+			document(`{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": "NaN", "dur": 1}`),
+			"invalid number literal", nil,
+		},
+		"absurd time": {document(kernel("k", 1e18, 1, "")), "not a time in µs", nil},
+		"outside of steps": {document(kernel("k", 1, 1, ""),
+			other("gpu_user_annotation", "step[DECODE bs=1]", 0, 7, 50, 10, "")), "", ErrNoSteps},
+		"hidden graphs": {
+			document(other("cuda_runtime", "cudaGraphLaunch", 5, 5, 0, 1, `"correlation": 9`)), "",
+			ErrHidden,
+		},
 		"not JSON":           {`{"traceEvents": [{"ph" "X"}]}`, "not JSON there", nil},
 		"event is no object": {`{"traceEvents": [1]}`, "cannot unmarshal number", nil},
 		"old analysis":       {`{"format": "mxflow.profile/1", "parts": []}`, "", ErrNoKernels},
@@ -371,7 +423,8 @@ func TestBad(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, a, err)
 			continue
 		}
-		if !strings.Contains(err.Error(), "a.json: ") || !strings.Contains(err.Error(), c.says) || c.is != nil && !errors.Is(err, c.is) {
+		if !strings.Contains(err.Error(), "a.json: ") || !strings.Contains(err.Error(), c.says) || c.is != nil &&
+			!errors.Is(err, c.is) {
 			t.Errorf("%s: %v, want %q, %v", name, err, c.says, c.is)
 		}
 	}
@@ -380,7 +433,8 @@ func TestBad(t *testing.T) {
 // TestHiddenGraphs: graphs whose kernels are missing are counted beside the others.
 func TestHiddenGraphs(t *testing.T) {
 	a, err := openOne(t, traceFile(t, "a.json", document(
-		other("cuda_runtime", "cudaGraphLaunch", 5, 5, 0, 1, `"correlation": 1`), kernel("gemm", 10, 5, `, "correlation": 1`),
+		other("cuda_runtime", "cudaGraphLaunch", 5, 5, 0, 1, `"correlation": 1`),
+		kernel("gemm", 10, 5, `, "correlation": 1`),
 		other("cuda_runtime", "cudaGraphLaunch", 5, 5, 20, 1, `"correlation": 2`),
 	)), Options{})
 	if err != nil || a.Files[0].Hidden != 1 {
@@ -390,11 +444,17 @@ func TestHiddenGraphs(t *testing.T) {
 
 func FuzzTorch(f *testing.F) {
 	f.Add([]byte(document(kernel("gemm", 0, 10, `, "correlation": 3`), process(0, "x"))))
-	f.Add([]byte(document(other("gpu_user_annotation", "execute_context_1(12)_generation_0(0)", 0, 7, 0, 5, `"External id": 1`), kernel("gemm", 1, 2, ""))))
-	f.Add([]byte(`[{"ph":"X","cat":"cuda_runtime","name":"cudaGraphLaunch","pid":"a","tid":"b","ts":-1.5e3,"dur":0,"args":{"correlation":1}}]`))
+	f.Add(
+		[]byte(document(other("gpu_user_annotation", "execute_context_1(12)_generation_0(0)", 0, 7, 0, 5,
+			`"External id": 1`), kernel("gemm", 1, 2, ""))))
+	f.Add(
+		[]byte(
+			`[{"ph":"X","cat":"cuda_runtime","name":"cudaGraphLaunch","pid":"a","tid":"b","ts":-1.5e3,"dur":0,"args":{"correlation":1}}]`))
 	f.Add([]byte("kernel,instances,total_ms\n\"a,\"\"b\",2,1.5\n"))
 	f.Add([]byte("kernel,instances,total_ms\na,0,0\n"))
-	f.Add([]byte("==PROF== x\n\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\"0\",\"k\",\"Duration\",\"us\",\"1,234\"\n"))
+	f.Add(
+		[]byte("==PROF== x\n\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric " +
+			"Value\"\n\"0\",\"k\",\"Duration\",\"us\",\"1,234\"\n"))
 	f.Add([]byte("Time (%),Total Time (ns),Instances,Avg (ns),Name\n1,5,2,1,k\n"))
 	f.Add([]byte("Start (ns),Duration (ns),CorrId,Device,Strm,Name\n1,5,2,H100 (0),7,k\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -417,7 +477,10 @@ func FuzzTorch(f *testing.F) {
 // A time is what the JSON number says, in any form, without the rest of a ns.
 func TestTimesAreJSONNumbers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	forms := []string{"0", "-0.0", "0e9", "1.500e3", "1.5E+3", "15e-1", "-2.25e2", "1718000000000000.123", "1718000000.1239e6", "9e-7", "12345678901234567e-20"}
+	forms := []string{
+		"0", "-0.0", "0e9", "1.500e3", "1.5E+3", "15e-1", "-2.25e2", "1718000000000000.123",
+		"1718000000.1239e6", "9e-7", "12345678901234567e-20",
+	}
 	for range 2000 {
 		mantissa := strconv.FormatFloat((r.Float64()-0.5)*math.Pow10(r.IntN(12)), 'f', r.IntN(12), 64)
 		form := mantissa

@@ -88,7 +88,8 @@ var words = map[string]string{
 	unlaunched:    "no launch call recorded",
 	"ipc":         "IPC", "http": "HTTP",
 
-	OfGPU: "GPU in all", RestOverlap: "less: streams overlap", RestWaits: "GPU waits", RestProfiler: "less: the profiler itself",
+	OfGPU: "GPU in all", RestOverlap: "less: streams overlap", RestWaits: "GPU waits",
+	RestProfiler: "less: the profiler itself",
 }
 
 // Words names a category, a wait or a rest for people; a plan's own name is unchanged.

@@ -60,7 +60,8 @@ func main() {
 		rules = e.Reward.Rules
 		for _, port := range e.Reward.Ports {
 			if port.Feature == now.name {
-				fmt.Printf("%-8s attempt %d  %-12s pays %.3f  %s\n", now.name, port.Attempt, port.Verdict, port.Pays, port.Why)
+				fmt.Printf("%-8s attempt %d  %-12s pays %.3f  %s\n", now.name, port.Attempt, port.Verdict,
+					port.Pays, port.Why)
 			}
 		}
 	}

@@ -76,8 +76,12 @@ func (q *Question) blocks(n int) (all []block, about float64) {
 // extremes are the blocks with the lowest and the highest mean; of several alike, that with
 // the fewest launches, which shows the least.
 func extremes(all []block) (low, high block) {
-	low = slices.MinFunc(all, func(a, b block) int { return cmp.Or(cmp.Compare(a.mean, b.mean), cmp.Compare(a.n, b.n)) })
-	high = slices.MaxFunc(all, func(a, b block) int { return cmp.Or(cmp.Compare(a.mean, b.mean), cmp.Compare(b.n, a.n)) })
+	low = slices.MinFunc(all, func(a, b block) int {
+		return cmp.Or(cmp.Compare(a.mean, b.mean), cmp.Compare(a.n, b.n))
+	})
+	high = slices.MaxFunc(all, func(a, b block) int {
+		return cmp.Or(cmp.Compare(a.mean, b.mean), cmp.Compare(b.n, a.n))
+	})
 	return low, high
 }
 

@@ -96,5 +96,6 @@ func Trend(x, y []float64) (Interval, error) {
 	}
 	step := mean(steps)
 	half := Quantile(0.025, float64(len(steps)-1)) * math.Sqrt(walk*Variance(steps)/float64(len(steps)))
-	return Interval{Mean: step, Low: step - half, High: step + half, Bounded: !math.IsInf(half, 0) && !math.IsNaN(half)}, nil
+	return Interval{Mean: step, Low: step - half, High: step + half, Bounded: !math.IsInf(half, 0) &&
+		!math.IsNaN(half)}, nil
 }

@@ -21,9 +21,9 @@ const (
 // bimodal would break the error rate at 3; with it; and with it for two arms, where only
 // clear cases are decided (see clear.go).
 const (
-	Unrecorded = 4
-	Recorded   = LeastLaunches
-	TwoLaunches      = 2
+	Unrecorded  = 4
+	Recorded    = LeastLaunches
+	TwoLaunches = 2
 )
 
 // level is the p at which a look decides, for an error rate over all looks: with looks up
@@ -90,11 +90,14 @@ func DesignFor(falsePass, falseFail float64, least, most, first int) (Design, er
 	d := Design{FalsePass: falsePass, FalseFail: falseFail, First: first}
 	switch {
 	case least < 1:
-		return Design{}, fmt.Errorf("at least %d launches per arm are not offered: the least is 1, which only screens", least)
+		return Design{},
+			fmt.Errorf("at least %d launches per arm are not offered: the least is 1, which only screens", least)
 	case most < least:
 		return Design{}, fmt.Errorf("at most %d launches per arm are fewer than at least %d", most, least)
 	case most > MostLaunches:
-		return Design{}, fmt.Errorf("at most %d launches per arm are not offered: the levels are calibrated for at most %d", most, MostLaunches)
+		return Design{},
+			fmt.Errorf("at most %d launches per arm are not offered: the levels are calibrated for at most %d",
+				most, MostLaunches)
 	}
 	var err error
 	if d.Pass, err = levelOf("false_pass", passLevels, falsePass, most); err != nil {

@@ -54,7 +54,11 @@ func TestNotOffered(t *testing.T) {
 		least, most          int
 		says                 string
 	}{
-		{0.03, 0.05, 3, 8, "false_pass = 0.03 is not calibrated: offered are 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05"},
+		{
+			0.03, 0.05, 3, 8,
+			"false_pass = 0.03 is not calibrated: offered are 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, " +
+				"0.02, 0.05",
+		},
 		{0.01, 0.06, 3, 8, "false_fail = 0.06 is not calibrated: offered are 0.01, 0.02, 0.05, 0.1"},
 		{0.1, 0.05, 3, 8, "false_pass"},
 		{0.01, 0.05, 0, 8, "the least is 1"},
@@ -82,9 +86,11 @@ func TestOffered(t *testing.T) {
 			r := simulate(t, scenario{ratio: ratio}, d, n, uint64(most))
 			worst.pass, worst.fail = max(worst.pass, r.pass), max(worst.fail, r.fail)
 		}
-		t.Logf("false_pass %5.3f false_fail %4.2f, launches %2d to %2d: %.5f and %.4f at levels %g and %g", falsePass, falseFail, least, most, worst.pass, worst.fail, d.Pass, d.Fail)
+		t.Logf("false_pass %5.3f false_fail %4.2f, launches %2d to %2d: %.5f and %.4f at levels %g and %g", falsePass,
+			falseFail, least, most, worst.pass, worst.fail, d.Pass, d.Fail)
 		if worst.pass > within(falsePass, n) || worst.fail > within(falseFail, n) {
-			t.Errorf("looks %v promise %v and %v: got %.5f and %.4f", d.Looks, falsePass, falseFail, worst.pass, worst.fail)
+			t.Errorf("looks %v promise %v and %v: got %.5f and %.4f", d.Looks, falsePass, falseFail,
+				worst.pass, worst.fail)
 		}
 	}
 	for most := 3; most <= MostLaunches; most++ {
@@ -152,7 +158,8 @@ func TestRetries(t *testing.T) {
 		}
 		spent := retried(func(try int) (float64, bool) { return AlphaForTry(falsePass, try) })
 		anew := retried(func(int) (float64, bool) { return falsePass, true })
-		t.Logf("SD ratio %v: %.4f of ten tries pass, bound %.4f; %.4f where each has the first one's rate", ratio, spent, bound, anew)
+		t.Logf("SD ratio %v: %.4f of ten tries pass, bound %.4f; %.4f where each has the first one's rate", ratio,
+			spent, bound, anew)
 		if spent > within(bound, times()/4) || anew < 2*spent {
 			t.Errorf("SD ratio %v: %.4f of ten tries pass, bound %.4f; %.4f without steps", ratio, spent, bound, anew)
 		}
@@ -232,7 +239,8 @@ func TestCalibrate(t *testing.T) {
 					}
 					d.Pass, d.Fail = d.Pass*falsePass/worst.pass, d.Fail*falseFail/worst.fail
 				}
-				t.Logf("to %2d: false pass %.3f fail %.2f: levels %.3g and %.3g (last %.5f and %.5f)", d.Last(), falsePass, falseFail, d.Pass, d.Fail, worst.pass, worst.fail)
+				t.Logf("to %2d: false pass %.3f fail %.2f: levels %.3g and %.3g (last %.5f and %.5f)", d.Last(),
+					falsePass, falseFail, d.Pass, d.Fail, worst.pass, worst.fail)
 			}
 		}
 	}
@@ -258,7 +266,8 @@ func TestCalibrateRare(t *testing.T) {
 			}
 			slices.Sort(least)
 			for _, rate := range []float64{0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005} {
-				t.Logf("to %2d, ratio %2.0f: false pass %.4f: %.3g; the least of all ratios is the level", d.Last(), ratio, rate, least[int(rate*times)])
+				t.Logf("to %2d, ratio %2.0f: false pass %.4f: %.3g; the least of all ratios is the level", d.Last(),
+					ratio, rate, least[int(rate*times)])
 			}
 		}
 	}

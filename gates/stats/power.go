@@ -46,10 +46,14 @@ func Resolvable(n int, level, power float64, single bool) float64 {
 // referenceK is what the reference implementation simulated for the default
 // levels with looks at 3, 4, 6 and 8 up to n, and no futility.
 var referenceK = map[resolvableKey]float64{
-	{3, 0.002, 0.8, false}: 8.908, {3, 0.002, 0.9, false}: 11.013, {3, 0.015, 0.8, false}: 4.240, {3, 0.015, 0.9, false}: 5.007,
-	{4, 0.002, 0.8, false}: 4.592, {4, 0.002, 0.9, false}: 5.286, {4, 0.015, 0.8, false}: 2.815, {4, 0.015, 0.9, false}: 3.262,
-	{6, 0.002, 0.8, false}: 2.812, {6, 0.002, 0.9, false}: 3.166, {6, 0.015, 0.8, false}: 1.966, {6, 0.015, 0.9, false}: 2.269,
-	{8, 0.002, 0.8, false}: 2.191, {8, 0.002, 0.9, false}: 2.468, {8, 0.015, 0.8, false}: 1.600, {8, 0.015, 0.9, false}: 1.851,
+	{3, 0.002, 0.8, false}: 8.908, {3, 0.002, 0.9, false}: 11.013, {3, 0.015, 0.8, false}: 4.240,
+	{3, 0.015, 0.9, false}: 5.007,
+	{4, 0.002, 0.8, false}: 4.592, {4, 0.002, 0.9, false}: 5.286, {4, 0.015, 0.8, false}: 2.815,
+	{4, 0.015, 0.9, false}: 3.262,
+	{6, 0.002, 0.8, false}: 2.812, {6, 0.002, 0.9, false}: 3.166, {6, 0.015, 0.8, false}: 1.966,
+	{6, 0.015, 0.9, false}: 2.269,
+	{8, 0.002, 0.8, false}: 2.191, {8, 0.002, 0.9, false}: 2.468, {8, 0.015, 0.8, false}: 1.600,
+	{8, 0.015, 0.9, false}: 1.851,
 }
 
 type resolvableKey struct {

@@ -105,7 +105,15 @@ func TestRatesWithBimodalStarts(t *testing.T) {
 // very differently: the page says by how much.
 func TestRatesOfManyCriteria(t *testing.T) {
 	for _, c := range []struct{ criteria, ratio, most float64 }{
-		{2, 1, 0.05}, {2, 8, 0.06}, {3, 1, 0.05}, {3, 8, 0.06}, {5, 2, 0.055}, {5, 8, 0.08}, {20, 1, 0.055}, {20, 2, 0.065}, {20, 8, 0.12},
+		{2, 1, 0.05},
+		{2, 8, 0.06},
+		{3, 1, 0.05},
+		{3, 8, 0.06},
+		{5, 2, 0.055},
+		{5, 8, 0.08},
+		{20, 1, 0.055},
+		{20, 2, 0.065},
+		{20, 8, 0.12},
 	} {
 		d := mustOffer(t, 3, 8, true)
 		d.Fail /= c.criteria
@@ -185,8 +193,10 @@ func TestRatesWithModes(t *testing.T) {
 				before := simulate(t, one, d, times(), 1)
 				one.modes = UsualGap
 				r := simulate(t, one, d, times(), 1)
-				both := simulate(t, scenario{ratio: 1, noise: modes(apart, fast), floor: c.floor, modes: UsualGap}, d, times(), 1)
-				t.Logf("%s, %.0f%% apart, %.0f%% fast: %v; without the margin pass %.4f fail %.4f; both arms pass %.4f fail %.4f",
+				both := simulate(t, scenario{ratio: 1, noise: modes(apart, fast), floor: c.floor, modes: UsualGap}, d,
+					times(), 1)
+				t.Logf("%s, %.0f%% apart, %.0f%% fast: %v; without the margin pass %.4f fail %.4f; both arms pass "+
+					"%.4f fail %.4f",
 					c.name, 100*apart, 100*fast, r, before.pass, before.fail, both.pass, both.fail)
 				if fast == 0.5 && apart == 0.08 && before.pass < 0.05 {
 					t.Errorf("without the margin only %.4f pass: there is no reason for it", before.pass)
@@ -211,7 +221,9 @@ func TestRatesWithModes(t *testing.T) {
 func TestClearCasesAreDecidedAsEarly(t *testing.T) {
 	d := mustOffer(t, 4, 8, false)
 	for _, effect := range []float64{-0.3, -0.1, 0.1, 0.3} {
-		s := scenario{gap: math.Log1p(effect), ratio: 1, noise: func(rng *rand.Rand) float64 { return 0.003 * rng.NormFloat64() }}
+		s := scenario{gap: math.Log1p(effect), ratio: 1, noise: func(rng *rand.Rand) float64 {
+			return 0.003 * rng.NormFloat64()
+		}}
 		before := simulate(t, s, d, times(), 1)
 		s.modes = UsualGap
 		must.Equal(t, 100*effect, simulate(t, s, d, times(), 1), before)
@@ -282,7 +294,9 @@ func early(t *testing.T, d Design, sd float64, df int, draw func(rng *rand.Rand,
 	return rates{all.pass / n, all.fail / n, all.launches / n}, rates{atTwo.pass / n, atTwo.fail / n, 0}
 }
 
-func mustOfferClear(t *testing.T) Design { return must.Get(DesignFor(0.01, 0.05, TwoLaunches, 8, TwoLaunches))(t) }
+func mustOfferClear(t *testing.T) Design {
+	return must.Get(DesignFor(0.01, 0.05, TwoLaunches, 8, TwoLaunches))(t)
+}
 
 // The look at two launches before the others: together with all of them, a claim at the threshold keeps to the rates,
 // however much the candidate's launches vary, and however well the record is known.
@@ -303,7 +317,8 @@ func TestRatesOfTwoLaunches(t *testing.T) {
 		for _, df := range []int{8, 16} {
 			for _, r := range ratios {
 				all, two := early(t, d, sd, df, normal(sd, r, 1))
-				t.Logf("record %.1f%% of %2d degrees, SD ratio %5.2f: %v; at 2 pass %.5f fail %.5f", 100*sd, df, r, all, two.pass, two.fail)
+				t.Logf("record %.1f%% of %2d degrees, SD ratio %5.2f: %v; at 2 pass %.5f fail %.5f", 100*sd, df, r, all,
+					two.pass, two.fail)
 				keeps(t, "two launches", all)
 			}
 			all, _ := early(t, d, sd, df, normal(sd, 10, 10))
@@ -456,7 +471,8 @@ type scenario struct {
 type rates struct{ pass, fail, launches float64 }
 
 func (r rates) String() string {
-	return fmt.Sprintf("pass %.4f fail %.4f inconclusive %.4f launches %.2f", r.pass, r.fail, 1-r.pass-r.fail, r.launches)
+	return fmt.Sprintf("pass %.4f fail %.4f inconclusive %.4f launches %.2f", r.pass, r.fail,
+		1-r.pass-r.fail, r.launches)
 }
 
 // draw simulates the launches. The base varies around 0, which is the threshold.
@@ -541,7 +557,10 @@ type devices struct {
 }
 
 func (d devices) question(of Design) Question {
-	q := Question{Candidate: make([]float64, of.Last()), Blocks: make([]int, of.Last()), Single: d.single, Terms: Terms{Pass: of.Pass, Fail: of.Fail}}
+	q := Question{
+		Candidate: make([]float64, of.Last()), Blocks: make([]int, of.Last()), Single: d.single,
+		Terms: Terms{Pass: of.Pass, Fail: of.Fail},
+	}
 	if !d.single {
 		q.Base = make([]float64, of.Last())
 	}
@@ -649,11 +668,27 @@ func TestLookInBlocks(t *testing.T) {
 		q    Question
 		want Outcome
 	}{
-		{"what devices differ by cancels", Question{Candidate: plus(1, 1.01, 0.99, 1), Base: base, Blocks: two}, Passed},
+		{
+			"what devices differ by cancels",
+			Question{Candidate: plus(1, 1.01, 0.99, 1), Base: base, Blocks: two},
+			Passed,
+		},
 		{"an effect on one of two devices is none", Question{Candidate: plus(2, 0), Base: base, Blocks: two}, Futile},
-		{"a level that holds on both", Question{Candidate: base, Single: true, Blocks: two, Terms: Terms{Theta: 9}}, Passed},
-		{"a level that holds on one", Question{Candidate: base, Single: true, Blocks: two, Terms: Terms{Theta: 15}}, Ended},
-		{"a level that holds on neither", Question{Candidate: base, Single: true, Blocks: two, Terms: Terms{Theta: 22}}, Failed},
+		{
+			"a level that holds on both",
+			Question{Candidate: base, Single: true, Blocks: two, Terms: Terms{Theta: 9}},
+			Passed,
+		},
+		{
+			"a level that holds on one",
+			Question{Candidate: base, Single: true, Blocks: two, Terms: Terms{Theta: 15}},
+			Ended,
+		},
+		{
+			"a level that holds on neither",
+			Question{Candidate: base, Single: true, Blocks: two, Terms: Terms{Theta: 22}},
+			Failed,
+		},
 	} {
 		c.q.Pass, c.q.Fail = d.Pass, d.Fail
 		got, looks, err := Sequential(c.q, d)
@@ -661,10 +696,16 @@ func TestLookInBlocks(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %s (%+v)", c.name, got, err, c.want, looks)
 		}
 	}
-	if _, _, err := Sequential(Question{Candidate: base, Base: base, Blocks: two[:5], Terms: Terms{Pass: 0.1, Fail: 0.1}}, d); err == nil {
+	if _, _, err := Sequential(Question{
+		Candidate: base, Base: base, Blocks: two[:5],
+		Terms: Terms{Pass: 0.1, Fail: 0.1},
+	}, d); err == nil {
 		t.Error("rounds without a block are no error")
 	}
-	_, looks, _ := Sequential(Question{Candidate: base, Single: true, Blocks: two, Terms: Terms{Theta: 15, Pass: 0.002, Fail: 0.015}}, d)
+	_, looks, _ := Sequential(Question{
+		Candidate: base, Single: true, Blocks: two,
+		Terms: Terms{Theta: 15, Pass: 0.002, Fail: 0.015},
+	}, d)
 	must.Equal(t, "a level between two devices has p", fmt.Sprint(looks[0].PPass, looks[0].PFail), "1 1")
 }
 

@@ -315,14 +315,17 @@ func (q *Question) Bounds(l Look, d Design) (low, high float64) {
 	case l.DF > 0 && q.Single && q.blocked(l.N):
 		return q.boundsInBlocks(l, above, below)
 	case l.DF > 0:
-		return l.Estimate - CriticalDistance(q.Pass, l.SE, l.DF, above), l.Estimate + CriticalDistance(q.Fail, l.SE, l.DF, below)
+		return l.Estimate - CriticalDistance(q.Pass, l.SE, l.DF, above),
+			l.Estimate + CriticalDistance(q.Fail, l.SE, l.DF, below)
 	}
 	return math.Inf(-1), math.Inf(1)
 }
 
 // CriticalDistance is how far from the threshold an estimate must lie for a look to decide at this
 // level, with its standard error, degrees of freedom and margin.
-func CriticalDistance(level, se, df, margin float64) float64 { return max(Quantile(level, df)*se, margin) }
+func CriticalDistance(level, se, df, margin float64) float64 {
+	return max(Quantile(level, df)*se, margin)
+}
 
 // margins returns the margins of a look at n launches per arm, for a pass and a fail.
 func (q *Question) margins(n int, d Design) (above, below float64) {
@@ -404,7 +407,8 @@ func (q *Question) clear(l *Look) {
 	}
 	v := q.variances(l.N)
 	se := clearError(floor)
-	if math.Sqrt(max(v[0], v[1])) > clearSpread*floor || math.Abs(gap) < CriticalDistance(level, se, q.FloorDF, l.Margin) {
+	if math.Sqrt(max(v[0], v[1])) > clearSpread*floor ||
+		math.Abs(gap) < CriticalDistance(level, se, q.FloorDF, l.Margin) {
 		return
 	}
 	l.SE, l.T, l.DF = se, gap/se, q.FloorDF

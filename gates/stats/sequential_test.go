@@ -42,29 +42,93 @@ func TestWhenItStops(t *testing.T) {
 		{"no launches yet decide nothing", Question{Candidate: around(1, 2), Base: around(0, 2)}, usual, Open, 0},
 		{"passes at the first look", Question{Candidate: around(1, 3), Base: three}, usual, Passed, 1},
 		{"fails at the first look", Question{Candidate: around(-1, 3), Base: three}, usual, Failed, 1},
-		{"latches whatever came after", Question{Candidate: append(around(1, 3), around(-9, 5)...), Base: around(0, 8)}, usual, Passed, 1},
+		{
+			"latches whatever came after",
+			Question{Candidate: append(around(1, 3), around(-9, 5)...), Base: around(0, 8)},
+			usual, Passed, 1,
+		},
 		{"waits for the arm with fewer", Question{Candidate: around(0.03, 8), Base: three}, usual, Open, 1},
 		{"between looks it is open", Question{Candidate: around(0.022, 5), Base: around(0, 5)}, usual, Open, 2},
 		{"gives up where nothing can come", Question{Candidate: around(0, 8), Base: around(0, 8)}, usual, Futile, 1},
-		{"ends undecided", Question{Candidate: []float64{0.02, 0.06, 0.01, 0.07, -0.01, 0.02, 0, 0.03}, Base: around(0.0, 8)}, usual, Ended, 4},
+		{"ends undecided", Question{
+			Candidate: []float64{0.02, 0.06, 0.01, 0.07, -0.01, 0.02, 0, 0.03},
+			Base:      around(0.0, 8),
+		}, usual, Ended, 4},
 		{"without a record 3 do not decide", Question{Candidate: around(1, 3), Base: three}, blind, Ended, 1},
-		{"one launch never passes", Question{Candidate: []float64{99}, Base: []float64{0}, Screen: math.Log(0.75)}, quick, Open, 1},
-		{"one launch far off is screened", Question{Candidate: []float64{-0.3}, Base: []float64{0}, Screen: math.Log(0.75)}, quick, Screened, 1},
-		{"a screen latches too", Question{Candidate: append([]float64{-0.3}, around(1, 7)...), Base: around(0, 8), Screen: math.Log(0.75)}, quick, Screened, 1},
-		{"not far enough for the noise", Question{Candidate: []float64{-0.5}, Base: []float64{0}, Screen: math.Log(0.75), Terms: Terms{Floor: 0.1}}, quick, Open, 1},
-		{"no look at 1, no screen", Question{Candidate: []float64{-9}, Base: []float64{0}, Screen: math.Log(0.75)}, usual, Open, 0},
-		{"two launches pass what is clear", Question{Candidate: around(1, 2), Base: around(0, 2), Terms: Terms{Floor: 0.01, FloorDF: 8}}, clear, Passed, 1},
-		{"two launches pass nothing less clear", Question{Candidate: around(0.5, 2), Base: around(0, 2), Terms: Terms{Floor: 0.01, FloorDF: 8}}, clear, Open, 1},
-		{"two launches need 9% whatever the record", Question{Candidate: []float64{0.085, 0.085}, Base: []float64{0, 0}, Terms: Terms{Floor: 1e-5, FloorDF: 8, Gap: UsualGap}}, clear, Open, 1},
-		{"of two speeds four launches show one", Question{Candidate: around(0.06, 4), Base: around(0, 4), Terms: Terms{Gap: UsualGap}}, mustOffer(t, 4, 8, false), Open, 1},
-		{"and eight show both", Question{Candidate: around(0.05, 8), Base: around(0, 8), Terms: Terms{Gap: UsualGap}}, mustOffer(t, 4, 8, false), Passed, 3},
-		{"what is farther off is no speed of theirs", Question{Candidate: around(0.07, 4), Base: around(0, 4), Terms: Terms{Gap: UsualGap}}, mustOffer(t, 4, 8, false), Passed, 1},
-		{"four that end leave it open", Question{Candidate: around(0.06, 4), Base: around(0, 4), Terms: Terms{Gap: UsualGap}}, mustOffer(t, 4, 4, false), Ended, 1},
-		{"six will not tell either", Question{Candidate: around(0.03, 4), Base: around(0, 4), Terms: Terms{Gap: UsualGap}}, mustOffer(t, 4, 6, false), Futile, 1},
-		{"two launches that differ go on", Question{Candidate: []float64{1, 1.04}, Base: around(0, 2), Terms: Terms{Floor: 0.01, FloorDF: 8}}, clear, Open, 1},
-		{"two launches without a record", Question{Candidate: around(1, 2), Base: around(0, 2), Terms: Terms{Floor: 0.01}}, clear, Open, 1},
-		{"two launches of one arm", Question{Candidate: around(1, 2), Single: true, Terms: Terms{Floor: 0.01, FloorDF: 8}}, clear, Open, 1},
-		{"two launches never give up", Question{Candidate: around(0, 2), Base: around(0, 2), Terms: Terms{Floor: 0.01, FloorDF: 8}}, clear, Open, 1},
+		{
+			"one launch never passes",
+			Question{Candidate: []float64{99}, Base: []float64{0}, Screen: math.Log(0.75)},
+			quick, Open, 1,
+		},
+		{
+			"one launch far off is screened",
+			Question{Candidate: []float64{-0.3}, Base: []float64{0}, Screen: math.Log(0.75)},
+			quick, Screened, 1,
+		},
+		{"a screen latches too", Question{
+			Candidate: append([]float64{-0.3}, around(1, 7)...), Base: around(0, 8),
+			Screen: math.Log(0.75),
+		}, quick, Screened, 1},
+		{"not far enough for the noise", Question{
+			Candidate: []float64{-0.5}, Base: []float64{0},
+			Screen: math.Log(0.75), Terms: Terms{Floor: 0.1},
+		}, quick, Open, 1},
+		{
+			"no look at 1, no screen",
+			Question{Candidate: []float64{-9}, Base: []float64{0}, Screen: math.Log(0.75)},
+			usual, Open, 0,
+		},
+		{"two launches pass what is clear", Question{
+			Candidate: around(1, 2), Base: around(0, 2),
+			Terms: Terms{Floor: 0.01, FloorDF: 8},
+		}, clear, Passed, 1},
+		{"two launches pass nothing less clear", Question{
+			Candidate: around(0.5, 2), Base: around(0, 2),
+			Terms: Terms{Floor: 0.01, FloorDF: 8},
+		}, clear, Open, 1},
+		{"two launches need 9% whatever the record", Question{
+			Candidate: []float64{0.085, 0.085}, Base: []float64{0, 0},
+			Terms: Terms{Floor: 1e-5, FloorDF: 8, Gap: UsualGap},
+		}, clear, Open, 1},
+		{"of two speeds four launches show one", Question{
+			Candidate: around(0.06, 4), Base: around(0, 4),
+			Terms: Terms{Gap: UsualGap},
+		}, mustOffer(t, 4, 8, false), Open, 1},
+		{
+			"and eight show both",
+			Question{Candidate: around(0.05, 8), Base: around(0, 8), Terms: Terms{Gap: UsualGap}},
+			mustOffer(t, 4, 8, false), Passed, 3,
+		},
+		{"what is farther off is no speed of theirs", Question{
+			Candidate: around(0.07, 4), Base: around(0, 4),
+			Terms: Terms{Gap: UsualGap},
+		}, mustOffer(t, 4, 8, false), Passed, 1},
+		{"four that end leave it open", Question{
+			Candidate: around(0.06, 4), Base: around(0, 4),
+			Terms: Terms{Gap: UsualGap},
+		}, mustOffer(t, 4, 4, false), Ended, 1},
+		{"six will not tell either", Question{
+			Candidate: around(0.03, 4), Base: around(0, 4),
+			Terms: Terms{Gap: UsualGap},
+		}, mustOffer(t, 4, 6, false), Futile, 1},
+		{"two launches that differ go on", Question{
+			Candidate: []float64{1, 1.04}, Base: around(0, 2),
+			Terms: Terms{Floor: 0.01, FloorDF: 8},
+		}, clear, Open, 1},
+		{
+			"two launches without a record",
+			Question{Candidate: around(1, 2), Base: around(0, 2), Terms: Terms{Floor: 0.01}},
+			clear, Open, 1,
+		},
+		{
+			"two launches of one arm",
+			Question{Candidate: around(1, 2), Single: true, Terms: Terms{Floor: 0.01, FloorDF: 8}},
+			clear, Open, 1,
+		},
+		{"two launches never give up", Question{
+			Candidate: around(0, 2), Base: around(0, 2),
+			Terms: Terms{Floor: 0.01, FloorDF: 8},
+		}, clear, Open, 1},
 		{"one arm passes", Question{Candidate: around(1, 3), Single: true}, usual, Passed, 1},
 		{"one arm is screened", Question{Candidate: []float64{-0.3}, Single: true, Screen: 0.2877}, quick, Screened, 1},
 	} {
@@ -73,7 +137,8 @@ func TestWhenItStops(t *testing.T) {
 			t.Errorf("%s: %s with %d looks (%v), want %s with %d", c.name, outcome, len(looks), err, c.want, c.looks)
 		}
 		for i, l := range looks {
-			if last := i == len(looks)-1; l.Chance != 0 && last && (outcome == Passed || outcome == Failed || l.N == c.d.Last()) {
+			if last := i == len(looks)-1; l.Chance != 0 && last &&
+				(outcome == Passed || outcome == Failed || l.N == c.d.Last()) {
 				t.Errorf("%s: the deciding look has a chance: %+v", c.name, l)
 			}
 		}
@@ -91,7 +156,8 @@ func TestTies(t *testing.T) {
 		}
 		for _, l := range looks {
 			low, high := q.Bounds(l, d)
-			if l.PPass != 1 || l.PFail != 1 || l.DF != 0 || !math.IsInf(low, -1) || !math.IsInf(high, 1) || l.Estimate != 1 {
+			if l.PPass != 1 || l.PFail != 1 || l.DF != 0 || !math.IsInf(low, -1) || !math.IsInf(high, 1) ||
+				l.Estimate != 1 {
 				t.Errorf("ties have %+v between %v and %v", l, low, high)
 			}
 		}
@@ -144,7 +210,10 @@ func TestBounds(t *testing.T) {
 		{Candidate: []float64{1, 1.3, 0.9, 1.2}, Single: true},
 		{Candidate: []float64{1, 1.3, 0.9, 1.2}, Base: []float64{0, 0.1, 0.05, 0.02}, Terms: Terms{Gap: 2}},
 		{Candidate: []float64{1, 1.3, 0.9, 1.2}, Single: true, Terms: Terms{Gap: 2}},
-		{Candidate: []float64{1, 1.001}, Base: []float64{0, 0.001}, Terms: Terms{Floor: 0.001, FloorDF: 8, Gap: UsualGap}},
+		{
+			Candidate: []float64{1, 1.001}, Base: []float64{0, 0.001},
+			Terms: Terms{Floor: 0.001, FloorDF: 8, Gap: UsualGap},
+		},
 		{Candidate: []float64{1, 1.01}, Base: []float64{0, 0.01}, Terms: Terms{Floor: 0.01, FloorDF: 8}},
 	}
 	for _, q := range cases {
@@ -154,11 +223,15 @@ func TestBounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l, err := q.At(len(q.Candidate)); err != nil || l.Estimate != looks[0].Estimate || l.SE != looks[0].SE || l.DF != looks[0].DF || l.T != looks[0].T {
+		if l, err := q.At(len(q.Candidate)); err != nil || l.Estimate != looks[0].Estimate || l.SE != looks[0].SE ||
+			l.DF != looks[0].DF || l.T != looks[0].T {
 			t.Errorf("one look is %+v, %v, want that of the test, %+v", l, err, looks[0])
 		}
 		low, high := q.Bounds(looks[0], d)
-		for theta, want := range map[float64]Outcome{low - 1e-9: Passed, low + 1e-9: Ended, high - 1e-9: Ended, high + 1e-9: Failed} {
+		for theta, want := range map[float64]Outcome{
+			low - 1e-9: Passed, low + 1e-9: Ended, high - 1e-9: Ended,
+			high + 1e-9: Failed,
+		} {
 			q.Theta = theta
 			if got, _, _ := Sequential(q, d); got != want {
 				t.Errorf("at %v it %s, want %s", theta, got, want)
@@ -169,7 +242,10 @@ func TestBounds(t *testing.T) {
 
 // A single look is refused like a test with one look.
 func TestAt(t *testing.T) {
-	if l, err := (&Question{Candidate: []float64{1, math.NaN()}, Base: []float64{1, 2}, Terms: Terms{Pass: 0.01, Fail: 0.01}}).At(2); err == nil || l.DF != 0 {
+	if l, err := (&Question{
+		Candidate: []float64{1, math.NaN()}, Base: []float64{1, 2},
+		Terms: Terms{Pass: 0.01, Fail: 0.01},
+	}).At(2); err == nil || l.DF != 0 {
 		t.Errorf("a value that is not finite is looked at: %+v", l)
 	}
 }
@@ -269,7 +345,8 @@ func TestSequentialAgainstWorkedCases(t *testing.T) {
 			d := mustOffer(t, 3, 8, true)
 			d.Looks = []int{len(c.Baseline), 8}
 			q := Question{
-				Candidate: logs(c.Candidate), Base: logs(c.Baseline), Terms: Terms{Theta: math.Log1p(c.Threshold), Pass: d.Pass, Fail: d.Fail},
+				Candidate: logs(c.Candidate), Base: logs(c.Baseline),
+				Terms: Terms{Theta: math.Log1p(c.Threshold), Pass: d.Pass, Fail: d.Fail},
 			}
 			outcome, looks, err := Sequential(q, d)
 			if err != nil || len(looks) != 1 {
@@ -294,7 +371,8 @@ func TestSequentialAgainstWorkedCases(t *testing.T) {
 			near(t, "its degrees of freedom", diff.DF, c.DF, 1e-9)
 			near(t, "middle", (diff.Low+diff.High)/2, diff.Estimate, 1e-12)
 			want := map[string][]Outcome{"PASS": {Passed}, "FAIL": {Failed}, "INCONCLUSIVE": {Open, Futile}}[c.Verdict]
-			if outcome != want[0] && outcome != want[len(want)-1] || (outcome == Futile) != (c.Verdict == "INCONCLUSIVE" && c.Chance < 0.05) {
+			if outcome != want[0] && outcome != want[len(want)-1] ||
+				(outcome == Futile) != (c.Verdict == "INCONCLUSIVE" && c.Chance < 0.05) {
 				t.Errorf("%s with chance %.3f, want %s", outcome, l.Chance, c.Verdict)
 			}
 		})

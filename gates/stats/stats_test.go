@@ -73,7 +73,8 @@ func TestIntervalsByHand(t *testing.T) {
 		{[]float64{11, 13}, []float64{1, 3}, 10, math.Sqrt2, 4.302652729911275},                               // df 2
 		{[]float64{11, 12, 13}, []float64{1, 2, 3}, 10, math.Sqrt(2.0 / 3), 2.7764451051977987},               // df 4
 		{[]float64{1, 2, 3, 4, 5, 6}, []float64{6, 5, 4, 3, 2, 1}, 0, math.Sqrt(3.5 / 3), 2.2281388519649385}, // df 10
-		{[]float64{5, 5, 5}, []float64{1, 2, 3}, 3, math.Sqrt(1.0 / 3), 4.302652729911275},                    // one side without noise: df 2
+		// one side without noise: df 2
+		{[]float64{5, 5, 5}, []float64{1, 2, 3}, 3, math.Sqrt(1.0 / 3), 4.302652729911275},
 	} {
 		d, err := Differ(c.a, c.b, false, false)
 		if err != nil || !d.Bounded {
@@ -202,7 +203,12 @@ func TestSampleOf(t *testing.T) {
 		bounded   bool
 	}{
 		{"logs", []float64{1, 10, 100}, 10, 10 * math.Ln10, 10 / half, 10 * half, true},
-		{"zero keeps it arithmetic", []float64{0, 1, 2}, 1, 1, 1 - 4.302653/math.Sqrt(3), 1 + 4.302653/math.Sqrt(3), true},
+		{
+			"zero keeps it arithmetic",
+			[]float64{0, 1, 2},
+			1, 1, 1 - 4.302653/math.Sqrt(3),
+			1 + 4.302653/math.Sqrt(3), true,
+		},
 		{"one", []float64{7}, 7, 0, 0, 0, false},
 		{"nothing varies", []float64{3, 3, 3}, 3, 0, 0, 0, false},
 	} {
@@ -211,7 +217,8 @@ func TestSampleOf(t *testing.T) {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-5*math.Max(1, math.Abs(b)) }
-		if !near(got.Mean, c.mean) || !near(got.SD, c.sd) || (got.Low != nil) != c.bounded || c.bounded && (!near(*got.Low, c.low) || !near(*got.High, c.high)) {
+		if !near(got.Mean, c.mean) || !near(got.SD, c.sd) || (got.Low != nil) != c.bounded || c.bounded &&
+			(!near(*got.Low, c.low) || !near(*got.High, c.high)) {
 			t.Errorf("%s: got %+v, want %v ± %v [%v, %v] %v", c.name, got, c.mean, c.sd, c.low, c.high, c.bounded)
 		}
 	}
@@ -243,7 +250,10 @@ func TestTailAtTheEnds(t *testing.T) {
 	} {
 		near(t, "tail", Tail(c.t, c.df), c.want, 1e-15)
 	}
-	for _, nan := range []float64{Tail(1, 0), Tail(1, math.NaN()), Tail(math.NaN(), 2), Quantile(0, 3), Quantile(1, 3), Quantile(0.1, 0), Quantile(math.NaN(), 3)} {
+	for _, nan := range []float64{
+		Tail(1, 0), Tail(1, math.NaN()), Tail(math.NaN(), 2), Quantile(0, 3), Quantile(1, 3),
+		Quantile(0.1, 0), Quantile(math.NaN(), 3),
+	} {
 		if !math.IsNaN(nan) {
 			t.Errorf("%v of what has none", nan)
 		}
@@ -258,21 +268,69 @@ func TestRange(t *testing.T) {
 		want      Outcome
 		low, high float64
 	}{
-		{"the worst pair keeps to it", RangeQuestion{Candidate: []float64{103, 105}, Base: base, Limit: 5}, Passed, 1, 5},
-		{"strictly it does not", RangeQuestion{Candidate: []float64{103, 105}, Base: base, Limit: 5, Strict: true}, Open, 1, 5},
+		{
+			"the worst pair keeps to it",
+			RangeQuestion{Candidate: []float64{103, 105}, Base: base, Limit: 5},
+			Passed, 1,
+			5,
+		},
+		{
+			"strictly it does not",
+			RangeQuestion{Candidate: []float64{103, 105}, Base: base, Limit: 5, Strict: true},
+			Open, 1, 5,
+		},
 		{"some pairs do not", RangeQuestion{Candidate: []float64{103, 106}, Base: base, Limit: 5}, Open, 1, 6},
 		{"even the best does not", RangeQuestion{Candidate: []float64{108, 109}, Base: base, Limit: 5}, Failed, 6, 9},
 		{"the best is just at it", RangeQuestion{Candidate: []float64{107, 109}, Base: base, Limit: 5}, Open, 5, 9},
-		{"which is too much strictly", RangeQuestion{Candidate: []float64{107, 109}, Base: base, Limit: 5, Strict: true}, Failed, 5, 9},
-		{"in parts of the base", RangeQuestion{Candidate: []float64{102}, Base: base, Relative: true, Limit: 0.05}, Passed, 0, 0.02},
-		{"at least, of two arms", RangeQuestion{Candidate: []float64{110, 112}, Base: base, Limit: 8, More: true}, Passed, 8, 12},
-		{"at least, not reached", RangeQuestion{Candidate: []float64{110, 112}, Base: base, Limit: 13, More: true}, Failed, 8, 12},
-		{"at least, in doubt", RangeQuestion{Candidate: []float64{110, 112}, Base: base, Limit: 12, More: true}, Open, 8, 12},
-		{"at least, in doubt no more", RangeQuestion{Candidate: []float64{110, 112}, Base: base, Limit: 12, More: true, Strict: true}, Failed, 8, 12},
-		{"at the limit but for rounding", RangeQuestion{Candidate: []float64{1.1}, Base: []float64{1}, Limit: 0.1}, Passed, 0.1, 0.1},
-		{"strictly at it", RangeQuestion{Candidate: []float64{1.1}, Base: []float64{1}, Limit: 0.1, Strict: true}, Failed, 0.1, 0.1},
-		{"at it in parts", RangeQuestion{Candidate: []float64{21}, Base: []float64{20}, Relative: true, Limit: 0.05}, Passed, 0.05, 0.05},
-		{"beyond it by more than rounding", RangeQuestion{Candidate: []float64{1.1 + 1e-9}, Base: []float64{1}, Limit: 0.1}, Failed, 0.1 + 1e-9, 0.1 + 1e-9},
+		{
+			"which is too much strictly",
+			RangeQuestion{Candidate: []float64{107, 109}, Base: base, Limit: 5, Strict: true},
+			Failed, 5, 9,
+		},
+		{
+			"in parts of the base",
+			RangeQuestion{Candidate: []float64{102}, Base: base, Relative: true, Limit: 0.05},
+			Passed, 0, 0.02,
+		},
+		{
+			"at least, of two arms",
+			RangeQuestion{Candidate: []float64{110, 112}, Base: base, Limit: 8, More: true},
+			Passed, 8, 12,
+		},
+		{
+			"at least, not reached",
+			RangeQuestion{Candidate: []float64{110, 112}, Base: base, Limit: 13, More: true},
+			Failed, 8, 12,
+		},
+		{
+			"at least, in doubt",
+			RangeQuestion{Candidate: []float64{110, 112}, Base: base, Limit: 12, More: true},
+			Open,
+			8, 12,
+		},
+		{"at least, in doubt no more", RangeQuestion{
+			Candidate: []float64{110, 112}, Base: base, Limit: 12, More: true,
+			Strict: true,
+		}, Failed, 8, 12},
+		{
+			"at the limit but for rounding",
+			RangeQuestion{Candidate: []float64{1.1}, Base: []float64{1}, Limit: 0.1},
+			Passed, 0.1, 0.1,
+		},
+		{
+			"strictly at it",
+			RangeQuestion{Candidate: []float64{1.1}, Base: []float64{1}, Limit: 0.1, Strict: true},
+			Failed, 0.1, 0.1,
+		},
+		{
+			"at it in parts",
+			RangeQuestion{Candidate: []float64{21}, Base: []float64{20}, Relative: true, Limit: 0.05},
+			Passed, 0.05, 0.05,
+		},
+		{"beyond it by more than rounding", RangeQuestion{
+			Candidate: []float64{1.1 + 1e-9}, Base: []float64{1},
+			Limit: 0.1,
+		}, Failed, 0.1 + 1e-9, 0.1 + 1e-9},
 		{"one arm", RangeQuestion{Candidate: []float64{7, 9}, Single: true, Limit: 9}, Passed, 7, 9},
 		{"one arm in doubt", RangeQuestion{Candidate: []float64{7, 9}, Single: true, Limit: 8}, Open, 7, 9},
 		{"one launch", RangeQuestion{Candidate: []float64{7}, Single: true, Limit: 0, More: true}, Passed, 7, 7},
@@ -308,7 +366,10 @@ func TestDrift(t *testing.T) {
 		flagged bool
 	}{
 		// T is 0.02/(0.002/√4) = 20 with 3 degrees of freedom.
-		{"faster at first", []float64{0.02 + 0.003/math.Sqrt2, 0.02 - 0.003/math.Sqrt2, 0.02 + 0.003/math.Sqrt2, 0.02 - 0.003/math.Sqrt2}, 0.02, 0.00046, true},
+		{"faster at first", []float64{
+			0.02 + 0.003/math.Sqrt2, 0.02 - 0.003/math.Sqrt2, 0.02 + 0.003/math.Sqrt2,
+			0.02 - 0.003/math.Sqrt2,
+		}, 0.02, 0.00046, true},
 		{"certain but small", []float64{0.004, 0.0041, 0.0039, 0.004}, 0.004, 0, false},
 		{"large but uncertain", []float64{0.1, -0.05, 0.06, -0.03}, 0.02, 0.6156, false},
 		{"all alike", []float64{-0.01, -0.01, -0.01}, -0.01, 0, true},
@@ -350,7 +411,12 @@ func TestNested(t *testing.T) {
 		groups              [][]float64
 		within, between, df float64
 	}{
-		{"unequal", [][]float64{{e(1), e(3)}, {e(5), e(7), e(9)}}, math.Sqrt(10.0 / 3), math.Sqrt((30 - 10.0/3) / 2.4), 3},
+		{
+			"unequal",
+			[][]float64{{e(1), e(3)}, {e(5), e(7), e(9)}},
+			math.Sqrt(10.0 / 3), math.Sqrt((30 - 10.0/3) / 2.4),
+			3,
+		},
 		{"equal", [][]float64{{e(1), e(3)}, {e(5), e(7)}}, math.Sqrt2, math.Sqrt(7), 2},
 		{"one value in a group", [][]float64{{e(1), e(3)}, {e(5)}}, math.Sqrt2, math.Sqrt(4.0 / (4.0 / 3)), 1},
 		{"negative", [][]float64{{e(1), e(9)}, {e(2), e(8)}}, 5, 0, 2},
@@ -371,7 +437,10 @@ func TestAtMost(t *testing.T) {
 	near(t, "0 of 100", AtMost(0, 100, 0.95), 1-math.Pow(0.05, 0.01), 1e-9) // 2.95%
 	near(t, "0 of 3", AtMost(0, 3, 0.95), 1-math.Cbrt(0.05), 1e-9)
 	near(t, "1 of 100", AtMost(1, 100, 0.95), 0.046559, 1e-5) // from tables
-	for _, one := range []float64{AtMost(0, 0, 0.95), AtMost(5, 5, 0.95), AtMost(-1, 5, 0.95), AtMost(6, 5, 0.95), AtMost(0, 5, 1), AtMost(0, 5, math.NaN())} {
+	for _, one := range []float64{
+		AtMost(0, 0, 0.95), AtMost(5, 5, 0.95), AtMost(-1, 5, 0.95), AtMost(6, 5, 0.95),
+		AtMost(0, 5, 1), AtMost(0, 5, math.NaN()),
+	} {
 		if one != 1 {
 			t.Errorf("bounded by %v", one)
 		}
@@ -448,7 +517,8 @@ func TestTrend(t *testing.T) {
 		}
 		must.Equal(t, fmt.Sprint(name, " ", in), got, c.want)
 	}
-	if in, _ := Trend(series(200, func(i int, _ float64) float64 { return 3 * float64(i) })); math.Abs(in.Mean-3) > 1e-9 || in.High-in.Low > 1e-9 {
+	if in, _ := Trend(series(200, func(i int, _ float64) float64 { return 3 * float64(i) })); math.Abs(in.Mean-3) >
+		1e-9 || in.High-in.Low > 1e-9 {
 		t.Errorf("a line of slope 3: %+v", in)
 	}
 }

@@ -54,7 +54,8 @@ func (r Rule) Parts() (is, wanted, bounds string) {
 		}
 		bounds = "undecided"
 		if t.Bounded() && edge == nil {
-			bounds = "between " + short(*t.Low, unit, digits, math.Floor) + " and " + short(*t.High, unit, digits, math.Ceil)
+			bounds = "between " + short(*t.Low, unit, digits, math.Floor) + " and " +
+				short(*t.High, unit, digits, math.Ceil)
 		}
 		clear := *t.Estimate == t.Threshold || short(t.Threshold, unit, digits, math.Round) != is
 		if edge != nil {

@@ -73,7 +73,8 @@ func (r Reason) IsZero() bool { return r.Kind == "" }
 
 // Equal reports whether two reasons are the same fact with the same values.
 func (r Reason) Equal(o Reason) bool {
-	return r.Kind == o.Kind && r.Subject == o.Subject && r.Verdict == o.Verdict && reflect.DeepEqual(r.Values, o.Values) &&
+	return r.Kind == o.Kind && r.Subject == o.Subject && r.Verdict == o.Verdict &&
+		reflect.DeepEqual(r.Values, o.Values) &&
 		slices.EqualFunc(r.Causes, o.Causes, Reason.Equal)
 }
 

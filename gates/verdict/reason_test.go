@@ -16,13 +16,17 @@ import (
 
 // TestReasonsSurviveJSON: what was written is read back, and looks as people expect.
 func TestReasonsSurviveJSON(t *testing.T) {
-	r := New(code.Level, Text("text", "a <b>"), Int("count", 3), Num("num", 1.5, "GB"), Num("nan", math.NaN(), "GB"), Span("span", 0, 2, "count"),
-		Dur("dur", 1500*time.Millisecond), List("list", []string{"a", "b"}), List("none", []string{}), Arg{"numbers", Value{Numbers: []float64{1, 2}, Unit: "ms"}}, Text("empty", ""),
+	r := New(code.Level, Text("text", "a <b>"), Int("count", 3), Num("num", 1.5, "GB"), Num("nan", math.NaN(), "GB"),
+		Span("span", 0, 2, "count"),
+		Dur("dur", 1500*time.Millisecond), List("list", []string{"a", "b"}), List("none", []string{}),
+		Arg{"numbers", Value{Numbers: []float64{1, 2}, Unit: "ms"}}, Text("empty", ""),
 	).On("smoke").Is(Fail).From(Say("broken", ""))
 	data := must.Get(json.Marshal(r))(t)
 	must.Contain(t, data, string(data),
-		`"count":3`, `"num":{"value":1.5,"unit":"GB"}`, `"nan":"NaN"`, `"span":{"value":0,"to":2,"unit":"count"}`, `"dur":{"value":1.5,"unit":"duration"}`,
-		`"list":["a","b"]`, `"none":[]`, `"numbers":{"values":[1,2],"unit":"ms"}`, `"empty":""`, `"subject":"smoke"`, `"verdict":"fail"`, `"causes":[{"kind":"broken"}]`,
+		`"count":3`, `"num":{"value":1.5,"unit":"GB"}`, `"nan":"NaN"`, `"span":{"value":0,"to":2,"unit":"count"}`,
+		`"dur":{"value":1.5,"unit":"duration"}`,
+		`"list":["a","b"]`, `"none":[]`, `"numbers":{"values":[1,2],"unit":"ms"}`, `"empty":""`, `"subject":"smoke"`,
+		`"verdict":"fail"`, `"causes":[{"kind":"broken"}]`,
 	)
 	var back Reason
 	if err := json.Unmarshal(data, &back); err != nil || !back.Equal(r) {
@@ -50,7 +54,10 @@ func TestKey(t *testing.T) {
 	}
 	cause := base()
 	cause.Causes[0].Subject = "m"
-	for _, other := range []Reason{base().On("quick"), base().Is(Pass), base().From(), cause, New(code.Step).On("smoke").Is(Fail).From(base().Causes...)} {
+	for _, other := range []Reason{
+		base().On("quick"), base().Is(Pass), base().From(), cause,
+		New(code.Step).On("smoke").Is(Fail).From(base().Causes...),
+	} {
 		if other.Key() == base().Key() {
 			t.Errorf("%+v has the same key", other)
 		}
@@ -59,21 +66,25 @@ func TestKey(t *testing.T) {
 
 // TestMapAndHolds: both reach down to the roots, and Map leaves its input unchanged.
 func TestMapAndHolds(t *testing.T) {
-	r := New(code.Level, Text("a", "secret"), List("b", []string{"secret"}), Int("n", 1)).On("secret").From(New(code.Missing).From(Say("broken",
-		"{error}",
-		Text("error", "secret"))))
+	r := New(code.Level, Text("a", "secret"), List("b", []string{"secret"}), Int("n", 1)).On("secret").
+		From(New(code.Missing).From(Say("broken",
+			"{error}",
+			Text("error", "secret"))))
 	got := r.Map(func(s string) string { return strings.ReplaceAll(s, "secret", "***") })
-	if data, _ := json.Marshal(got); strings.Contains(string(data), "secret") || strings.Count(string(data), "***") != 6 {
+	if data, _ := json.Marshal(got); strings.Contains(string(data), "secret") ||
+		strings.Count(string(data), "***") != 6 {
 		t.Errorf("%s", data)
 	}
 	var words Reason // without a template, as another program may send it
-	if err := json.Unmarshal([]byte(`{"kind":"broken","text":"secret"}`), &words); err != nil || words.Map(func(string) string { return "" }).String() != "" {
+	if err := json.Unmarshal([]byte(`{"kind":"broken","text":"secret"}`), &words); err != nil ||
+		words.Map(func(string) string { return "" }).String() != "" {
 		t.Error("a text that was read keeps its secret", err)
 	}
 	if data, _ := json.Marshal(r); strings.Count(string(data), "secret") != 6 {
 		t.Errorf("changed in place: %s", data)
 	}
-	if !Holds([]Reason{r}, "broken") || !Holds([]Reason{r}, code.Level.Kind) || Holds([]Reason{r}, code.Step.Kind) || Holds(nil, code.Level.Kind) {
+	if !Holds([]Reason{r}, "broken") || !Holds([]Reason{r}, code.Level.Kind) || Holds([]Reason{r}, code.Step.Kind) ||
+		Holds(nil, code.Level.Kind) {
 		t.Error("Holds")
 	}
 	if (Reason{}).IsZero() != true || r.IsZero() {
@@ -84,8 +95,12 @@ func TestMapAndHolds(t *testing.T) {
 // TestOfError: a fact comes out of an error as it went in, however it was wrapped, and
 // any other error is kept in its own words.
 func TestOfError(t *testing.T) {
-	fact := Say("undecided", "{subject} is undecided").On("feature.x").From(Say("broken", "{error}", Text("error", "no")))
-	for _, err := range []error{&Fault{fact}, fmt.Errorf("on the way: %w", &Fault{fact}), errors.Join(&Fault{fact}, errors.New("gone"))} {
+	fact := Say("undecided", "{subject} is undecided").On("feature.x").
+		From(Say("broken", "{error}", Text("error", "no")))
+	for _, err := range []error{
+		&Fault{fact}, fmt.Errorf("on the way: %w", &Fault{fact}),
+		errors.Join(&Fault{fact}, errors.New("gone")),
+	} {
 		if got := OfError(err); !got.Equal(fact) {
 			t.Errorf("%v: %+v", err, got)
 		}
@@ -98,7 +113,8 @@ func TestOfError(t *testing.T) {
 
 // TestFromNothing: an empty reason is not a cause.
 func TestFromNothing(t *testing.T) {
-	if r := Say("undecided", "{subject} is undecided").From(Reason{}, Say("first", "first"), Reason{}); len(r.Causes) != 1 || r.From(Reason{}).Causes != nil {
+	if r := Say("undecided", "{subject} is undecided").From(Reason{}, Say("first", "first"), Reason{}); len(r.Causes) !=
+		1 || r.From(Reason{}).Causes != nil {
 		t.Errorf("%+v", r)
 	}
 }
@@ -117,7 +133,8 @@ func level(name string, v Verdict, causes ...Reason) Reason {
 func TestOnce(t *testing.T) {
 	execution := level("execution", Error, broke)
 	page := &Page{}
-	got := page.Unprinted(execution, level("benchmark", Error, fails), execution, New(code.Missing).On("x").From(broke), Say("no_ratio", "no ratio: it needs values above zero and a metric with a better direction").On("x"))
+	got := page.Unprinted(execution, level("benchmark", Error, fails), execution, New(code.Missing).On("x").From(broke),
+		Say("no_ratio", "no ratio: it needs values above zero and a metric with a better direction").On("x"))
 	want := []string{
 		"level execution: error: the command's output is no JSON: invalid character 'N'",
 		"level benchmark: error: level execution ended in error, see above",
@@ -159,7 +176,8 @@ func TestPartlyTold(t *testing.T) {
 	page := &Page{}
 	page.Each(fails)
 	got := page.Each(level("benchmark", Error, Few([]Reason{fails, unread, unread, unread}, 2)...))
-	want := []string{"level benchmark: error: level execution ended in error, see above; the path was not seen in the log of the second launch (and 2 more)"}
+	want := []string{"level benchmark: error: level execution ended in error, see above; the path was not seen in " +
+		"the log of the second launch (and 2 more)"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
@@ -176,14 +194,18 @@ func TestSentence(t *testing.T) {
 func TestBrief(t *testing.T) {
 	f := func(x float64) *float64 { return &x }
 	gain := func(v Verdict, is, low, high, wanted float64) Rule {
-		test := &Test{Form: Ratio, Relation: "gain", More: true, Threshold: wanted, Estimate: f(is), Low: f(low), High: f(high)}
+		test := &Test{
+			Form: Ratio, Relation: "gain", More: true, Threshold: wanted, Estimate: f(is),
+			Low: f(low), High: f(high),
+		}
 		return Rule{Name: "decode", Verdict: v, Comparisons: []Comparison{{Verdict: v, Test: test}}}
 	}
 	delta := gain(Pass, -0.0001178, -0.0016, 0.0012861, 0.25)
 	delta.Comparisons[0].Test.Form, delta.Comparisons[0].Test.Unit = Range, "GB"
 	delta.Comparisons[0].Test.Relation, delta.Comparisons[0].Test.More = "delta", false
 	level := gain(Pass, 57.853, 56.789, 58.9, 50)
-	level.Comparisons[0].Test.Form, level.Comparisons[0].Test.Unit, level.Comparisons[0].Test.Relation = Level, "tok/s", ""
+	level.Comparisons[0].Test.Form, level.Comparisons[0].Test.Unit, level.Comparisons[0].Test.Relation = Level, "tok/s",
+		""
 	fast := gain(Pass, 1342.1, 1200, 1500, 50)
 	*fast.Comparisons[0].Test = *level.Comparisons[0].Test
 	fast.Comparisons[0].Test.Estimate, fast.Comparisons[0].Test.Low = f(1342.1), f(1200)
@@ -199,19 +221,35 @@ func TestBrief(t *testing.T) {
 		"decode -0.1 MB (≤ 0.25 GB, at most 1.3 MB)":            delta,
 		"decode 57.9 tok/s (≥ 50 tok/s, at least 56.7 tok/s)":   level,
 		"decode 1,342 tok/s (≥ 50 tok/s, at least 1,200 tok/s)": fast,
-		"same 100% (≥ 90%)":                                     {Name: "same", Verdict: Pass, Reasons: []Reason{exact(code.AsWanted, ">=", Num("is", 1, "share"), Num("wanted", 0.9, "share"))}},
-		"launches 2 (≥ 2)":                                      {Name: "launches", Verdict: Pass, Reasons: []Reason{exact(code.AsWanted, ">=", Num("is", 2, "launches"), Num("wanted", 2, "launches"))}},
-		"kernels fail (pass)":                                   {Name: "kernels", Verdict: Fail, Reasons: []Reason{exact(code.NotAsWanted, "==", Text("is", "fail"), Text("wanted", "pass"))}},
-		"kernels":                                               {Name: "kernels", Verdict: Pass, Reasons: []Reason{exact(code.AsWanted, "==", Text("is", "pass"), Text("wanted", "pass"))}},
-		"decode: no launch was measured":                        {Name: "decode", Verdict: Invalid, Reasons: []Reason{Say("none", "no launch was measured")}},
-		"decode":                                                {Name: "decode", Verdict: Invalid},
+		"same 100% (≥ 90%)": {
+			Name: "same", Verdict: Pass,
+			Reasons: []Reason{exact(code.AsWanted, ">=", Num("is", 1, "share"), Num("wanted", 0.9, "share"))},
+		},
+		"launches 2 (≥ 2)": {
+			Name: "launches", Verdict: Pass,
+			Reasons: []Reason{exact(code.AsWanted, ">=", Num("is", 2, "launches"), Num("wanted", 2, "launches"))},
+		},
+		"kernels fail (pass)": {
+			Name: "kernels", Verdict: Fail,
+			Reasons: []Reason{exact(code.NotAsWanted, "==", Text("is", "fail"), Text("wanted", "pass"))},
+		},
+		"kernels": {
+			Name: "kernels", Verdict: Pass,
+			Reasons: []Reason{exact(code.AsWanted, "==", Text("is", "pass"), Text("wanted", "pass"))},
+		},
+		"decode: no launch was measured": {
+			Name: "decode", Verdict: Invalid,
+			Reasons: []Reason{Say("none", "no launch was measured")},
+		},
+		"decode": {Name: "decode", Verdict: Invalid},
 	} {
 		if got := r.Brief(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 	// What a reason follows from has no colon where its causes, of which there are several, are left out.
-	died := New(code.CrashedAgain, List("launches", []string{"a", "b"}), Text("other", "base"), Int("other_launches", 1)).On("new").
+	died := New(code.CrashedAgain, List("launches", []string{"a", "b"}), Text("other", "base"),
+		Int("other_launches", 1)).On("new").
 		From(Say("a", "a died"), Say("b", "b died"))
 	if got := Root(Say("level", "a level").From(died)); !strings.HasSuffix(got, "in 1 launch") {
 		t.Errorf("%q", got)
@@ -237,8 +275,10 @@ func TestWhatVerdictsMean(t *testing.T) {
 		{"", false, false, false, 4},
 		{strange, false, false, false, 4},
 	} {
-		if c.v.Known() != c.known || c.v.Unlocks() != c.unlocks || c.v.Decided() != c.decided || c.v.Reusable() != c.decided || c.v.ExitCode() != c.exit {
-			t.Errorf("%q: %v %v %v %v %d", c.v, c.v.Known(), c.v.Unlocks(), c.v.Decided(), c.v.Reusable(), c.v.ExitCode())
+		if c.v.Known() != c.known || c.v.Unlocks() != c.unlocks || c.v.Decided() != c.decided ||
+			c.v.Reusable() != c.decided || c.v.ExitCode() != c.exit {
+			t.Errorf("%q: %v %v %v %v %d", c.v, c.v.Known(), c.v.Unlocks(), c.v.Decided(),
+				c.v.Reusable(), c.v.ExitCode())
 		}
 	}
 }
@@ -274,7 +314,9 @@ func TestJoin(t *testing.T) {
 
 func TestAnd(t *testing.T) {
 	for _, want := range []string{"", "a", "a and b", "a, b and c"} {
-		names := strings.FieldsFunc(strings.ReplaceAll(want, " and ", ", "), func(r rune) bool { return r == ',' || r == ' ' })
+		names := strings.FieldsFunc(strings.ReplaceAll(want, " and ", ", "), func(r rune) bool {
+			return r == ',' || r == ' '
+		})
 		must.Equal(t, names, And(names), want)
 	}
 }

@@ -82,8 +82,10 @@ func (r Rule) test(in Input) (found *Test) {
 		t := c.Test
 		switch {
 		case t == nil, len(t.Values) == 0, len(in.PerLaunch) < len(t.Values), len(in.BasePerLaunch) < len(t.Base):
-		case (t.Form == Ratio || t.Form == Range && t.Relative()) != RelativePath(in.Path), len(t.Base) == 0 && len(in.BasePerLaunch) > 0:
-		case !slices.Equal(t.Values, in.PerLaunch[:len(t.Values)]), !slices.Equal(t.Base, in.BasePerLaunch[:len(t.Base)]):
+		case (t.Form == Ratio || t.Form == Range && t.Relative()) != RelativePath(in.Path), len(t.Base) == 0 &&
+			len(in.BasePerLaunch) > 0:
+		case !slices.Equal(t.Values, in.PerLaunch[:len(t.Values)]),
+			!slices.Equal(t.Base, in.BasePerLaunch[:len(t.Base)]):
 		case strings.Contains(c.Text, in.Path):
 			return t
 		case found == nil:

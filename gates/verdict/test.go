@@ -128,8 +128,9 @@ func (t *Test) TwoSpeeds() Reason {
 	if t.Form == Ratio || t.Form == LogLevel {
 		margin = Num("margin", math.Expm1(l.Margin), "share")
 	}
-	return Say("test.two_speeds", "the bounds are wider than these launches: a server may start at one of two speeds, of which {n} starts can "+
-		"miss one, so {n} decide nothing within {margin:2} of a threshold", Int("n", l.N), margin)
+	return Say("test.two_speeds",
+		"the bounds are wider than these launches: a server may start at one of two speeds, of which {n} starts can "+
+			"miss one, so {n} decide nothing within {margin:2} of a threshold", Int("n", l.N), margin)
 }
 
 // Sure is the fewest launches per arm at which a look decides what is not immediately
@@ -149,7 +150,8 @@ func (t *Test) OwnUnit() string {
 
 // Bounded reports whether there is an estimate with both bounds.
 func (t *Test) Bounded() bool {
-	return t != nil && t.Estimate != nil && t.Low != nil && t.High != nil && !math.IsInf(*t.High-*t.Low, 0) && !math.IsNaN(*t.High-*t.Low)
+	return t != nil && t.Estimate != nil && t.Low != nil && t.High != nil && !math.IsInf(*t.High-*t.Low, 0) &&
+		!math.IsNaN(*t.High-*t.Low)
 }
 
 // Bound is what is proved of the number that the rule wants: the largest threshold that would pass,

@@ -70,7 +70,8 @@ var swap atomic.Pointer[func(code.Kind, string) string]
 
 // text is a reason without its causes, or with them if the text names them itself.
 func (r Reason) text() (text string, whole bool) {
-	return r.fill(r.Text), slices.ContainsFunc([]string{"{causes}", "{causes:list}", "{comparison}"}, func(named string) bool { return strings.Contains(r.Text, named) })
+	return r.fill(r.Text), slices.ContainsFunc([]string{"{causes}", "{causes:list}", "{comparison}"},
+		func(named string) bool { return strings.Contains(r.Text, named) })
 }
 
 // fill puts the values of a reason into its text. In braces stand
@@ -284,7 +285,8 @@ func (r Reason) comparison() string {
 			evidence = append(evidence, c.String())
 		}
 	}
-	text := r.Subject + " " + is + r.fill("{launch? in launch {launch} of {launches}}") + " (" + strings.Join(evidence, ", ") + ")"
+	text := r.Subject + " " + is + r.fill("{launch? in launch {launch} of {launches}}") + " (" +
+		strings.Join(evidence, ", ") + ")"
 	if len(behind) > 0 {
 		text += ": " + Semicolons(behind)
 	}

@@ -22,8 +22,10 @@ import (
 // TestText: the forms in which a text has its values.
 func TestText(t *testing.T) {
 	values := []Arg{
-		Text("path", "x/y"), Text("by", "log"), Num("took", 1.2345, "s"), Span("span", 0.571, 0.782, "share"), Num("p", 0.00204, "p"),
-		List("names", []string{"a", "b", "c"}), Int("one", 1), Int("many", 3), Num("is", 0.10003, "ratio"), Num("wanted", 0.1, "ratio"),
+		Text("path", "x/y"), Text("by", "log"), Num("took", 1.2345, "s"), Span("span", 0.571, 0.782, "share"),
+		Num("p", 0.00204, "p"),
+		List("names", []string{"a", "b", "c"}), Int("one", 1), Int("many", 3), Num("is", 0.10003, "ratio"),
+		Num("wanted", 0.1, "ratio"),
 		Num("rough", 2.9, "share"), Text("empty", ""), Text("braces", `{path} {"a": {`),
 	}
 	cause := Say("engine.diagnosed", "out of memory")
@@ -133,7 +135,8 @@ func TestTextsNameWhatIsGiven(t *testing.T) {
 				}
 			}
 			for _, name := range named(text) {
-				if !slices.Contains(given, name) && !slices.Contains([]string{"subject", "verdict", "causes", "cause", "comparison"}, name) {
+				if !slices.Contains(given, name) &&
+					!slices.Contains([]string{"subject", "verdict", "causes", "cause", "comparison"}, name) {
 					t.Errorf("%s: the text names {%s}, which is not given", at, name)
 				}
 			}
@@ -185,9 +188,11 @@ func literal(e ast.Expr) string {
 // TestSameAnswers: several requests with one answer are told once.
 func TestSameAnswers(t *testing.T) {
 	answer := func(request int, excerpt string) Reason {
-		return New(code.AnswerGarbage, Int("request", request), Text("excerpt", excerpt)).From(Say("text.broken", "broken"))
+		return New(code.AnswerGarbage, Int("request", request), Text("excerpt", excerpt)).
+			From(Say("text.broken", "broken"))
 	}
-	r := New(code.AnswersWorse, Int("answers", 72), Int("of", 72), Text("cell", "chat"), Text("other", "baseline")).On("wip")
+	r := New(code.AnswersWorse, Int("answers", 72), Int("of", 72), Text("cell", "chat"),
+		Text("other", "baseline")).On("wip")
 	got := r.From(answer(0, "xx"), answer(1, "xx"), answer(2, "yy"), answer(3, "xx")).String()
 	want := `answers of wip to chat are worse than those of baseline (72 of 72): request 0: broken ("xx"); request 2: broken ("yy")`
 	if got != want {
@@ -239,14 +244,20 @@ func TestNumbers(t *testing.T) {
 }
 
 func TestPlusMinus(t *testing.T) {
-	for std, want := range map[float64]string{0: "57.85 ± 0", 1234.5: "57.85 ± 1234", 99.4: "57.85 ± 99", 0.2134: "57.85 ± 0.21", 0.0123: "57.85 ± 0.012"} {
+	for std, want := range map[float64]string{
+		0: "57.85 ± 0", 1234.5: "57.85 ± 1234", 99.4: "57.85 ± 99",
+		0.2134: "57.85 ± 0.21", 0.0123: "57.85 ± 0.012",
+	} {
 		must.Equal(t, std, PlusMinus(57.854, std), want)
 	}
 }
 
 func TestInterval(t *testing.T) {
 	low, high := 0.98, 1.0567
-	for unit, want := range map[string]string{"times": "1.02× [0.98, 1.06]", "tok/s": "1.02 tok/s [0.98, 1.057]", "ratio": "+102.0% [+98.0%, +105.7%]"} {
+	for unit, want := range map[string]string{
+		"times": "1.02× [0.98, 1.06]", "tok/s": "1.02 tok/s [0.98, 1.057]",
+		"ratio": "+102.0% [+98.0%, +105.7%]",
+	} {
 		must.Equal(t, unit, Interval(1.02, &low, &high, unit), want)
 	}
 	must.Equal(t, "without bounds", Interval(1.02, nil, &high, "ms"), "1.02 ms")
@@ -275,7 +286,8 @@ func TestP(t *testing.T) {
 
 func TestPLevel(t *testing.T) {
 	for level, want := range map[float64]string{
-		0.002: "0.002", 0.015: "0.015", 0.005: "0.005", 0.015 / 4: "0.00375", 0.015 / 8: "0.001875", 0.002 / 3: "0.0006667", 0.0395: "0.0395", 0.002 / 160: "0.0000125", 0: "0",
+		0.002: "0.002", 0.015: "0.015", 0.005: "0.005", 0.015 / 4: "0.00375", 0.015 / 8: "0.001875",
+		0.002 / 3: "0.0006667", 0.0395: "0.0395", 0.002 / 160: "0.0000125", 0: "0",
 	} {
 		must.Equal(t, level, PLevel(level), want)
 	}
@@ -305,7 +317,10 @@ func TestPercent(t *testing.T) {
 }
 
 func TestExact(t *testing.T) {
-	for text, want := range map[string]string{"+10.0%": "+10%", "-0.50%": "-0.5%", "+100%": "+100%", "+1.0e+11%": "+1.0e+11%", "10.0 GB": "10.0 GB", "pass": "pass"} {
+	for text, want := range map[string]string{
+		"+10.0%": "+10%", "-0.50%": "-0.5%", "+100%": "+100%",
+		"+1.0e+11%": "+1.0e+11%", "10.0 GB": "10.0 GB", "pass": "pass",
+	} {
 		must.Equal(t, text, bare(text), want)
 	}
 }

@@ -8,4 +8,5 @@ import "errors"
 
 // ErrNone is the error of a system without such locks: two runs could write to one state
 // directory there, and a file in the place of a lock would outlive its holder.
-var ErrNone = errors.New("this operating system has no flock: plans can be written and read here, apply them on Linux or macOS")
+var ErrNone = errors.New(
+	"this operating system has no flock: plans can be written and read here, apply them on Linux or macOS")

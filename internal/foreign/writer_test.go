@@ -27,9 +27,12 @@ func TestPrintable(t *testing.T) {
 func TestWriter(t *testing.T) {
 	const ours = "\x1b[1;31mError\x1b[0m \x1b[2m│\x1b[m\x1b[90mlocked"
 	tests := map[string]struct{ text, want, coloured string }{
-		"hostile":             {hostile, "a�[2Jb�c�d�e�f�g�h�[8mi", "a�[2Jb�c�d�e�f�g�h�[8mi"},
-		"colours":             {ours, "�[1;31mError�[0m �[2m│�[m�[90mlocked", ours},
-		"black, and a cursor": {"\x1b[30mx\x1b[1;8my\x1b[1A\x1b]0;title\a", "�[30mx�[1;8my�[1A�]0;title�", "�[30mx�[1;8my�[1A�]0;title�"},
+		"hostile": {hostile, "a�[2Jb�c�d�e�f�g�h�[8mi", "a�[2Jb�c�d�e�f�g�h�[8mi"},
+		"colours": {ours, "�[1;31mError�[0m �[2m│�[m�[90mlocked", ours},
+		"black, and a cursor": {
+			"\x1b[30mx\x1b[1;8my\x1b[1A\x1b]0;title\a", "�[30mx�[1;8my�[1A�]0;title�",
+			"�[30mx�[1;8my�[1A�]0;title�",
+		},
 		"ends of lines":       {"one\r\ntwo\rthree\r", "one\ntwo�three�", "one\ntwo�three�"},
 		"cut":                 {"\x1b[1", "�[1", "�[1"},
 		"ASCII as it is":      {"one\n\ttwo ~", "one\n\ttwo ~", "one\n\ttwo ~"},

@@ -62,7 +62,8 @@ func TestNoFormOfASecretIsLeft(t *testing.T) {
 			base64.StdEncoding.EncodeToString([]byte(s)),
 		} {
 			got := r.Text("before " + form + " after")
-			if strings.Contains(got, s) || !strings.Contains(got, Mark) || !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") {
+			if strings.Contains(got, s) || !strings.Contains(got, Mark) || !strings.HasPrefix(got, "before ") ||
+				!strings.HasSuffix(got, " after") {
 				t.Fatalf("secret %q as %s: %s", s, form, got)
 			}
 		}
@@ -77,14 +78,15 @@ func TestPartsOfASecret(t *testing.T) {
 	const secret = `sk-Live_0123"456789 aBcD`
 	r := New([]string{secret, "https://kim:pa55word@db.example/x", "        indented by eight"})
 	check(t, r, map[string]string{
-		"cut " + secret[:len(secret)-1] + ";":                                  "cut " + Mark + ";",
-		"seven " + secret[5:12] + ";":                                          "seven " + secret[5:12] + ";",
-		"upper " + strings.ToUpper(secret) + ";":                               "upper " + Mark + ";",
-		`repr 'sk-Live_0123"456789 aBcD';`:                                     "repr '" + Mark + "';",
-		`repr "sk-Live_0123\"456789 aBcD";`:                                    `repr "` + Mark + `";`,
-		`bytes b'\x73k-\x4cive_0123"4567';`:                                    `bytes b'` + Mark + `';`,
-		"two " + secret[:9] + ", " + secret[9:] + ";":                          "two " + Mark + ", " + Mark + ";",
-		"gets https://huggingface.co:443 --------":                             "gets https://huggingface.co:443 --------",
+		"cut " + secret[:len(secret)-1] + ";":         "cut " + Mark + ";",
+		"seven " + secret[5:12] + ";":                 "seven " + secret[5:12] + ";",
+		"upper " + strings.ToUpper(secret) + ";":      "upper " + Mark + ";",
+		`repr 'sk-Live_0123"456789 aBcD';`:            "repr '" + Mark + "';",
+		`repr "sk-Live_0123\"456789 aBcD";`:           `repr "` + Mark + `";`,
+		`bytes b'\x73k-\x4cive_0123"4567';`:           `bytes b'` + Mark + `';`,
+		"two " + secret[:9] + ", " + secret[9:] + ";": "two " + Mark + ", " + Mark + ";",
+		"gets https://huggingface.co:443 --------": "gets https://huggingface.co:443 " +
+			"--------",
 		"gets https://kim:pa55word@db.example/x":                               "gets " + Mark,
 		"gets db.example/x":                                                    "gets " + Mark,
 		"        more than eight spaces":                                       "        more than eight spaces",
@@ -111,7 +113,10 @@ func FuzzText(f *testing.F) {
 	f.Add("s\xc3\xa4\xc3", "\xa4\xc3secret")
 	f.Fuzz(func(t *testing.T, text, secret string) {
 		r := New([]string{secret})
-		for _, s := range []string{text, text + secret + text, text + strconv.Quote(secret), secret[len(secret)/2:] + text} {
+		for _, s := range []string{
+			text, text + secret + text, text + strconv.Quote(secret),
+			secret[len(secret)/2:] + text,
+		} {
 			for rest := range strings.SplitSeq(r.Text(s), Mark) {
 				if again := r.Text(rest); again != rest && !strings.Contains(secret, Mark[:2]) {
 					t.Fatalf("secret %q in %q leaves %q, of which is left %q", secret, s, rest, again)
@@ -141,9 +146,11 @@ type record struct {
 
 func sample() *record {
 	return &record{
-		Type: "hunter2", Node: "node hunter2", Reasons: []string{"it said hunter2"}, Env: map[string]string{"hunter2": "hunter2"},
-		Any: map[string]any{"list": []any{"hunter2", 1.5, nil}}, Word: "hunter2", When: time.Unix(5, 0).UTC(), hidden: "hunter2",
-		Inner: &record{Type: "x", Reasons: []string{"hunter2"}}, Numbers: []float64{1, 2},
+		Type: "hunter2", Node: "node hunter2", Reasons: []string{"it said hunter2"},
+		Env: map[string]string{"hunter2": "hunter2"},
+		Any: map[string]any{"list": []any{"hunter2", 1.5, nil}}, Word: "hunter2", When: time.Unix(5, 0).UTC(),
+		hidden: "hunter2",
+		Inner:  &record{Type: "x", Reasons: []string{"hunter2"}}, Numbers: []float64{1, 2},
 	}
 }
 
@@ -151,9 +158,11 @@ func TestDataIsCopiedWithoutSecrets(t *testing.T) {
 	before := sample()
 	got := New([]string{"hunter2"}).Any(before, "Type").(*record)
 	want := &record{
-		Type: "hunter2", Node: "node " + Mark, Reasons: []string{"it said " + Mark}, Env: map[string]string{"hunter2": Mark},
-		Any: map[string]any{"list": []any{Mark, 1.5, nil}}, Word: "hunter2", When: time.Unix(5, 0).UTC(), hidden: "hunter2",
-		Inner: &record{Type: "x", Reasons: []string{Mark}}, Numbers: []float64{1, 2},
+		Type: "hunter2", Node: "node " + Mark, Reasons: []string{"it said " + Mark},
+		Env: map[string]string{"hunter2": Mark},
+		Any: map[string]any{"list": []any{Mark, 1.5, nil}}, Word: "hunter2", When: time.Unix(5, 0).UTC(),
+		hidden: "hunter2",
+		Inner:  &record{Type: "x", Reasons: []string{Mark}}, Numbers: []float64{1, 2},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -226,7 +235,8 @@ func TestCutLeavesNoHalfOfASecret(t *testing.T) {
 		for _, at := range []int{0, 1, 7, 39} {
 			text := strings.Repeat("-", at) + form + strings.Repeat("-", 60)
 			for most := range len(text) {
-				if cut := r.Cut(text, most); len(cut) > most || shows(cut, form) || !utf8.ValidString(cut) && utf8.ValidString(form) {
+				if cut := r.Cut(text, most); len(cut) > most || shows(cut, form) || !utf8.ValidString(cut) &&
+					utf8.ValidString(form) {
 					t.Fatalf("%q cut at %d: %q", text, most, cut)
 				}
 			}
@@ -261,7 +271,8 @@ func TestOfProcess(t *testing.T) {
 	before := ProcessSecrets().Text("not known so far")
 	Know([]string{"known from now on", "abc"})
 	Know([]string{"and another one"})
-	if before != "not known so far" || ProcessSecrets().Text("known from now on, and another one, abc") != Mark+", "+Mark+", abc" {
+	if before != "not known so far" || ProcessSecrets().Text("known from now on, and another one, abc") != Mark+
+		", "+Mark+", abc" {
 		t.Errorf("%q, %q", before, ProcessSecrets().Text("known from now on, and another one, abc"))
 	}
 }

@@ -96,8 +96,10 @@ type NeedsShell struct {
 
 func (e *NeedsShell) Error() string {
 	what := map[byte]string{
-		'|': "a pipe", '&': "an operator", ';': "an operator", '<': "a redirection", '>': "a redirection", '(': "a group", ')': "a group",
-		'$': "a variable or a command's output", '`': "a command's output", '*': "a pattern of file names", '?': "a pattern of file names",
+		'|': "a pipe", '&': "an operator", ';': "an operator", '<': "a redirection", '>': "a redirection",
+		'(': "a group", ')': "a group",
+		'$': "a variable or a command's output", '`': "a command's output", '*': "a pattern of file names",
+		'?': "a pattern of file names",
 		'[': "a pattern of file names", '#': "a comment", '~': "a home folder", '\n': "a new line",
 	}[e.char]
 	return fmt.Sprintf("%q is %s, which needs a shell", string(e.char), what)

@@ -37,7 +37,8 @@ func TestWords(t *testing.T) {
 			continue
 		}
 		out, err := exec.Command("sh", "-c", "printf '%s\\0' "+c.text).Output()
-		if shell := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"); err != nil || !slices.Equal(got, shell) {
+		if shell := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"); err != nil ||
+			!slices.Equal(got, shell) {
 			t.Errorf("%q: %q, and a shell makes %q of it (%v)", c.text, got, shell, err)
 		}
 	}
@@ -46,7 +47,8 @@ func TestWords(t *testing.T) {
 // What takes a shell is refused.
 func TestWordsNeedAShell(t *testing.T) {
 	for _, text := range []string{
-		"./serve.sh | tee log", "a && b", "a; b", "a > log", "a < in", "A=1 ./serve.sh $MODEL", `./serve.sh "$MODEL"`, "a `id`", "a $(id)",
+		"./serve.sh | tee log", "a && b", "a; b", "a > log", "a < in", "A=1 ./serve.sh $MODEL", `./serve.sh "$MODEL"`,
+		"a `id`", "a $(id)",
 		"ls *.gguf", "a ?", "a [b]", "~/serve", "A=~/x b", "a # no", "a\nb", "KERNEL='x y' ./serve.sh $A 'q' | cat",
 	} {
 		_, err := Words(text)

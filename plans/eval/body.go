@@ -64,7 +64,9 @@ func (l *Scope) Content(body hcl.Body, schema *hcl.BodySchema, what string) *hcl
 }
 
 // content is Content; misspelled are the names that wrong ones were meant to be.
-func (l *Scope) content(body hcl.Body, schema *hcl.BodySchema, what string) (content *hcl.BodyContent, misspelled map[string]bool) {
+func (l *Scope) content(body hcl.Body, schema *hcl.BodySchema, what string) (content *hcl.BodyContent,
+	misspelled map[string]bool,
+) {
 	content, diags := body.Content(schema)
 	l.Diags = append(l.Diags, diags...)
 	misspelled = map[string]bool{}
@@ -85,7 +87,8 @@ func (l *Scope) content(body hcl.Body, schema *hcl.BodySchema, what string) (con
 		misspelled[best] = true
 		if i := blockIn(schema, best); i >= 0 && types[word] == "" {
 			types[word] = best
-			wider.Blocks = append(slices.Clip(wider.Blocks), hcl.BlockHeaderSchema{Type: word, LabelNames: schema.Blocks[i].LabelNames})
+			wider.Blocks = append(slices.Clip(wider.Blocks),
+				hcl.BlockHeaderSchema{Type: word, LabelNames: schema.Blocks[i].LabelNames})
 		}
 	}
 	if len(types) > 0 {
@@ -166,7 +169,9 @@ func (l *Scope) Single(blocks hcl.Blocks) *hcl.Block {
 		return nil
 	}
 	for _, b := range blocks[1:] {
-		l.Fail(b.DefRange, "duplicate-name", "Duplicate "+b.Type+" block", "Only one %s block is allowed here; the first is %s. Merge them.", b.Type, lang.SeenAt(blocks[0].DefRange, b.DefRange))
+		l.Fail(b.DefRange, "duplicate-name", "Duplicate "+b.Type+" block",
+			"Only one %s block is allowed here; the first is %s. Merge them.", b.Type,
+			lang.SeenAt(blocks[0].DefRange, b.DefRange))
 	}
 	return blocks[0]
 }

@@ -37,7 +37,8 @@ func (o *outside) envFunc() function.Function {
 			if len(args) == 2 {
 				return args[1], nil
 			}
-			return cty.NilVal, fmt.Errorf("environment variable %s is not set; set it, or write env(%q, \"default\")", args[0].AsString(), args[0].AsString())
+			return cty.NilVal, fmt.Errorf("environment variable %s is not set; set it, or write env(%q, \"default\")",
+				args[0].AsString(), args[0].AsString())
 		},
 	})
 }

@@ -102,24 +102,28 @@ func (l *Scope) Functions() map[string]function.Function {
 	all["try"] = tryfunc.TryFunc.WithNewDescriptions("The first argument that can be evaluated.", []string{""})
 	all["can"] = tryfunc.CanFunc.WithNewDescriptions("Whether an expression can be evaluated.", []string{""})
 	all["env"] = l.Inputs.envFunc()
-	all["file"] = onTexts("The text of a file below the plan's folder.", cty.String, []string{"path"}, func(a []string) (cty.Value, error) {
-		text, err := l.Inputs.readBelow(a[0])
-		return cty.StringVal(text), err
-	})
+	all["file"] = onTexts("The text of a file below the plan's folder.", cty.String, []string{"path"},
+		func(a []string) (cty.Value, error) {
+			text, err := l.Inputs.readBelow(a[0])
+			return cty.StringVal(text), err
+		})
 	all["sensitive"] = onValue("Marks a value as secret: it is never shown or recorded.", func(v cty.Value) cty.Value {
 		l.Secrets.Marked = true
 		v = v.Mark(Sensitive)
 		l.Secrets.Collect(v)
 		return v
 	})
-	all["nonsensitive"] = onValue("Declares that a value computed from a secret is not secret.", func(v cty.Value) cty.Value {
-		v, _ = v.UnmarkDeep()
-		return v
-	})
+	all["nonsensitive"] = onValue("Declares that a value computed from a secret is not secret.",
+		func(v cty.Value) cty.Value {
+			v, _ = v.UnmarkDeep()
+			return v
+		})
 	return all
 }
 
-func onTexts(doc string, result cty.Type, params []string, do func(args []string) (cty.Value, error)) function.Function {
+func onTexts(doc string, result cty.Type, params []string,
+	do func(args []string) (cty.Value, error),
+) function.Function {
 	spec := &function.Spec{Description: doc, Type: function.StaticReturnType(result)}
 	for _, name := range params {
 		spec.Params = append(spec.Params, function.Parameter{Name: name, Type: cty.String})
@@ -135,22 +139,27 @@ func onTexts(doc string, result cty.Type, params []string, do func(args []string
 }
 
 var (
-	startsWithFunc = onTexts("Whether a text starts with another.", cty.Bool, []string{"text", "prefix"}, func(a []string) (cty.Value, error) {
-		return cty.BoolVal(strings.HasPrefix(a[0], a[1])), nil
-	})
-	endsWithFunc = onTexts("Whether a text ends with another.", cty.Bool, []string{"text", "suffix"}, func(a []string) (cty.Value, error) {
-		return cty.BoolVal(strings.HasSuffix(a[0], a[1])), nil
-	})
-	base64EncodeFunc = onTexts("Encodes a text in base64.", cty.String, []string{"text"}, func(a []string) (cty.Value, error) {
-		return cty.StringVal(base64.StdEncoding.EncodeToString([]byte(a[0]))), nil
-	})
-	sha256Func = onTexts("The SHA-256 of a text, in hex.", cty.String, []string{"text"}, func(a []string) (cty.Value, error) {
-		sum := sha256.Sum256([]byte(a[0]))
-		return cty.StringVal(hex.EncodeToString(sum[:])), nil
-	})
-	urlEncodeFunc = onTexts("Escapes a text for a URL's query.", cty.String, []string{"text"}, func(a []string) (cty.Value, error) {
-		return cty.StringVal(url.QueryEscape(a[0])), nil
-	})
+	startsWithFunc = onTexts("Whether a text starts with another.", cty.Bool, []string{"text", "prefix"},
+		func(a []string) (cty.Value, error) {
+			return cty.BoolVal(strings.HasPrefix(a[0], a[1])), nil
+		})
+	endsWithFunc = onTexts("Whether a text ends with another.", cty.Bool, []string{"text", "suffix"},
+		func(a []string) (cty.Value, error) {
+			return cty.BoolVal(strings.HasSuffix(a[0], a[1])), nil
+		})
+	base64EncodeFunc = onTexts("Encodes a text in base64.", cty.String, []string{"text"},
+		func(a []string) (cty.Value, error) {
+			return cty.StringVal(base64.StdEncoding.EncodeToString([]byte(a[0]))), nil
+		})
+	sha256Func = onTexts("The SHA-256 of a text, in hex.", cty.String, []string{"text"},
+		func(a []string) (cty.Value, error) {
+			sum := sha256.Sum256([]byte(a[0]))
+			return cty.StringVal(hex.EncodeToString(sum[:])), nil
+		})
+	urlEncodeFunc = onTexts("Escapes a text for a URL's query.", cty.String, []string{"text"},
+		func(a []string) (cty.Value, error) {
+			return cty.StringVal(url.QueryEscape(a[0])), nil
+		})
 	replaceFunc = onTexts("Replaces each occurrence of a text, or of a regular expression between slashes.",
 		cty.String, []string{"text", "old", "new"}, func(a []string) (cty.Value, error) {
 			if old := a[1]; len(old) > 2 && strings.HasPrefix(old, "/") && strings.HasSuffix(old, "/") {
@@ -172,7 +181,8 @@ var lengthFunc = function.New(&function.Spec{
 		case v.Type().IsObjectType() || v.Type().IsTupleType() || v.Type().IsCollectionType():
 			return cty.NumberIntVal(int64(v.LengthInt())), nil
 		default:
-			return cty.NilVal, function.NewArgErrorf(0, "%s has no length; length takes a list, a map or text", lang.Describe(v))
+			return cty.NilVal,
+				function.NewArgErrorf(0, "%s has no length; length takes a list, a map or text", lang.Describe(v))
 		}
 	},
 })
@@ -194,31 +204,37 @@ func onValue(doc string, do func(cty.Value) cty.Value) function.Function {
 
 // unoffered are functions that people look for, and why there are none.
 var unoffered = map[string]string{
-	"timestamp":     "a plan that reads the clock would differ at every load, and no earlier measurement could be reused",
-	"plantimestamp": "a plan that reads the clock would differ at every load, and no earlier measurement could be reused",
-	"now":           "a plan that reads the clock would differ at every load, and no earlier measurement could be reused",
-	"uuid":          "a random plan would differ at every load, and no earlier measurement could be reused",
-	"bcrypt":        "its result differs every time, and no earlier measurement could be reused",
-	"filesha256":    "use sha256(file(path)) for text files",
-	"fileexists":    "use try(file(path), …) with a fallback for a missing file",
-	"templatefile":  "use a heredoc with ${ }, or replace(file(path), …)",
-	"alltrue":       "use !contains(list, false)",
-	"anytrue":       "use contains(list, true)",
-	"getenv":        "use env(\"NAME\", \"default\")",
-	"one":           "use try(list[0], null)",
+	"timestamp": "a plan that reads the clock would differ at every load, and no earlier measurement could be " +
+		"reused",
+	"plantimestamp": "a plan that reads the clock would differ at every load, and no earlier measurement could be " +
+		"reused",
+	"now": "a plan that reads the clock would differ at every load, and no earlier measurement could be " +
+		"reused",
+	"uuid":         "a random plan would differ at every load, and no earlier measurement could be reused",
+	"bcrypt":       "its result differs every time, and no earlier measurement could be reused",
+	"filesha256":   "use sha256(file(path)) for text files",
+	"fileexists":   "use try(file(path), …) with a fallback for a missing file",
+	"templatefile": "use a heredoc with ${ }, or replace(file(path), …)",
+	"alltrue":      "use !contains(list, false)",
+	"anytrue":      "use contains(list, true)",
+	"getenv":       "use env(\"NAME\", \"default\")",
+	"one":          "use try(list[0], null)",
 }
 
 // Explained adds to the evaluator's own messages what it does not know.
 func Explained(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
-		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok && unoffered[call.CalledFunctionName()] != "" {
-			d.Detail = fmt.Sprintf("There is no function %q: %s.", call.CalledFunctionName(), unoffered[call.CalledFunctionName()])
+		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok &&
+			unoffered[call.CalledFunctionName()] != "" {
+			d.Detail = fmt.Sprintf("There is no function %q: %s.", call.CalledFunctionName(),
+				unoffered[call.CalledFunctionName()])
 		}
 		call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d)
 		// Several functions of cty panic at what they do not expect, such as null keys, or the
 		// logarithm of a negative number.
 		if panicked := (function.PanicError{}); ok && errors.As(call.FunctionCallError(), &panicked) {
-			d.Detail = fmt.Sprintf("Call to function %q failed: it has no result for these arguments. Check them for null, and for numbers that it cannot take.", call.CalledFunctionName())
+			d.Detail = fmt.Sprintf("Call to function %q failed: it has no result for these arguments. Check them for "+
+				"null, and for numbers that it cannot take.", call.CalledFunctionName())
 		}
 		if d.Subject == nil && d.Context != nil {
 			d.Subject = d.Context

@@ -11,7 +11,10 @@ import (
 // TestFunctionsRefuseWhatTheyCannotDo: what panics in a library ends in a sentence.
 func TestFunctionsRefuseWhatTheyCannotDo(t *testing.T) {
 	scope := NewScope("plan.hcl")
-	for _, text := range []string{`log(-1, 2)`, `pow(-1, 0.5)`, `indent(-1, "a")`, `zipmap([tostring(null)], [1])`, `range(1/0, -1, -1/0)`} {
+	for _, text := range []string{
+		`log(-1, 2)`, `pow(-1, 0.5)`, `indent(-1, "a")`, `zipmap([tostring(null)], [1])`,
+		`range(1/0, -1, -1/0)`,
+	} {
 		expr, diags := hclsyntax.ParseExpression([]byte(text), "plan.hcl", hcl.InitialPos)
 		if diags.HasErrors() {
 			t.Fatal(diags)

@@ -39,7 +39,10 @@ func NewScope(path string) *Scope {
 		Symbols: symbols{}, Doubted: map[string]bool{},
 		Groups: groups{map[string][]*Group{}, map[string]*Group{}, map[string]bool{}},
 		Texts:  lang.Texts{Named: path, Sources: map[string]*lang.Source{}},
-		Inputs: outside{Variables: map[string]string{}, Env: map[string]string{}, Private: map[string]bool{}, Read: map[string]string{}},
+		Inputs: outside{
+			Variables: map[string]string{}, Env: map[string]string{}, Private: map[string]bool{},
+			Read: map[string]string{},
+		},
 		Ctx: &hcl.EvalContext{Variables: map[string]cty.Value{
 			"var": cty.EmptyObjectVal, "local": cty.EmptyObjectVal,
 			"baseline": lang.Reference("baseline", "", ""), "accepted": lang.Reference("accepted", "", ""),
@@ -75,7 +78,9 @@ func (l *Scope) Marked(expr hcl.Expression) (cty.Value, bool) {
 		return cty.DynamicVal, false
 	}
 	if !Finite(v) {
-		l.Fail(expr.Range(), "invalid-value", "Number too large", "A number must fit a 64-bit float, and this is larger, or divides by zero. Use another number, or a fallback such as n == 0 ? 1 : 8 / n.")
+		l.Fail(expr.Range(), "invalid-value", "Number too large",
+			"A number must fit a 64-bit float, and this is larger, or divides by zero. Use another number, or a "+
+				"fallback such as n == 0 ? 1 : 8 / n.")
 		return cty.DynamicVal, false
 	}
 	l.Secrets.Collect(v)

@@ -78,7 +78,10 @@ func (l *Scope) public(v cty.Value, at hcl.Range, what string) (cty.Value, bool)
 	if !l.Secrets.Hidden(v) {
 		return v, true
 	}
-	l.Fail(at, "sensitive", "Sensitive value is not allowed here", "%s appears in reports and records, so it cannot come from a sensitive value. Use sensitive values in env, settings, args, command and other text that is only passed to a program. If the value is not secret, wrap it in nonsensitive(…).", what)
+	l.Fail(at, "sensitive", "Sensitive value is not allowed here",
+		"%s appears in reports and records, so it cannot come from a sensitive value. Use sensitive values in env, "+
+			"settings, args, command and other text that is only passed to a program. If the value is not secret, "+
+			"wrap it in nonsensitive(…).", what)
 	return cty.DynamicVal, false
 }
 
@@ -101,7 +104,9 @@ func (l *Scope) Private(v cty.Value, at hcl.Range) (cty.Value, bool) {
 	if v, _ = v.UnmarkDeep(); why == "" {
 		return v, true
 	}
-	l.Fail(at, "sensitive", "Sensitive value cannot be hidden", "Sensitive values are redacted in logs and records by their text, and %s. Use a longer value, or wrap it in nonsensitive(…) if it is not secret.", why)
+	l.Fail(at, "sensitive", "Sensitive value cannot be hidden",
+		"Sensitive values are redacted in logs and records by their text, and %s. Use a longer value, or wrap it in "+
+			"nonsensitive(…) if it is not secret.", why)
 	return cty.DynamicVal, false
 }
 

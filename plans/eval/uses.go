@@ -77,7 +77,8 @@ func (l *Scope) checkUse(t hcl.Traversal) bool {
 		return l.checkMember(t, 1)
 	case root == "each":
 		if l.each == cty.NilVal {
-			l.Fail(t[0].SourceRange(), "repetition", "Nothing is repeated here", "each is only defined in a block with for_each. Add it to the block, or remove the reference.")
+			l.Fail(t[0].SourceRange(), "repetition", "Nothing is repeated here",
+				"each is only defined in a block with for_each. Add it to the block, or remove the reference.")
 		}
 		return l.each != cty.NilVal
 	case root == "var":
@@ -118,7 +119,9 @@ func (l *Scope) checkUse(t hcl.Traversal) bool {
 			}
 			name, static := lang.StepName(t, last+1)
 			if static && !slices.Contains(keys, name) && !l.Doubted[root] {
-				l.Fail(t.SourceRange(), "unknown-reference", "Unknown "+kind, "%s.%s is repeated by for_each, and has no instance %q.%s", root, key, name, l.DidYouMean(name, keys))
+				l.Fail(t.SourceRange(), "unknown-reference", "Unknown "+kind,
+					"%s.%s is repeated by for_each, and has no instance %q.%s", root, key, name,
+					l.DidYouMean(name, keys))
 				return false
 			}
 			return !l.Doubted[root] && (len(keys) == 0 || l.checkMember(t, last+1+len(g.Instances[0].Keys)))
@@ -166,7 +169,9 @@ func (l *Scope) checkMember(t hcl.Traversal, i int) bool {
 	if !static || name == "name" || name == "type" || name == "block" {
 		return true
 	}
-	l.Fail(t.SourceRange(), "reference-member", "A reference has no attributes", "A reference names a block; it cannot read its %q. Put the value into a local or variable, and use that in both places. Rules, in quotes, read measured values.", name)
+	l.Fail(t.SourceRange(), "reference-member", "A reference has no attributes",
+		"A reference names a block; it cannot read its %q. Put the value into a local or variable, and use that in "+
+			"both places. Rules, in quotes, read measured values.", name)
 	return false
 }
 
@@ -219,12 +224,14 @@ func (l *Scope) AsRef(v cty.Value, at hcl.Range, attr string, want ...string) (R
 				if block == v.AsString() && (block == "accepted" || block == "baseline") {
 					detail = fmt.Sprintf("%s takes a reference, not text. Write %s, without quotes.", attr, block)
 				} else if l.Symbols.Has(block, v.AsString()) {
-					detail = fmt.Sprintf("%s takes a reference, not text. Write %s.%s, without quotes.", attr, block, v.AsString())
+					detail = fmt.Sprintf("%s takes a reference, not text. Write %s.%s, without quotes.", attr,
+						block, v.AsString())
 				}
 			}
 		}
 		if list, ok := references(v); ok && len(list) > 0 {
-			detail = fmt.Sprintf("%s takes one reference, and this is every instance of a repeated block. Choose one by its key: %s[\"key\"].", attr, anyName(want[0]))
+			detail = fmt.Sprintf("%s takes one reference, and this is every instance of a repeated block. Choose one "+
+				"by its key: %s[\"key\"].", attr, anyName(want[0]))
 		}
 		l.Fail(at, "not-a-reference", "Not a reference", "%s", detail)
 		return Ref{}, false
@@ -238,12 +245,14 @@ func (l *Scope) AsRef(v cty.Value, at hcl.Range, attr string, want ...string) (R
 			continue
 		}
 		if r.Key != "" && !l.Symbols.Has(r.Block, r.Key) {
-			l.Fail(at, "unknown-reference", "Unknown "+block, "There is no %s.%s", r, l.DidYouMean(r.Key, l.Symbols.Of(block).Order))
+			l.Fail(at, "unknown-reference", "Unknown "+block, "There is no %s.%s", r,
+				l.DidYouMean(r.Key, l.Symbols.Of(block).Order))
 			return r, false
 		}
 		return r, true
 	}
-	l.Fail(at, "not-a-reference", "Wrong kind of reference", "%s takes a reference to %s; this is %s.", attr, plans.OrList(want), r)
+	l.Fail(at, "not-a-reference", "Wrong kind of reference", "%s takes a reference to %s; this is %s.", attr,
+		plans.OrList(want), r)
 	return r, false
 }
 

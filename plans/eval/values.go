@@ -85,7 +85,8 @@ func (l *Scope) placedKeys(expr hcl.Expression) map[string]hcl.KeyValuePair {
 		}
 		key := k.AsString()
 		if first, twice := placed[key]; twice {
-			l.Fail(kv.Key.Range(), "attribute-twice", "Duplicate key", "%q is already set on line %d. Remove one.", key, first.Key.Range().Start.Line)
+			l.Fail(kv.Key.Range(), "attribute-twice", "Duplicate key", "%q is already set on line %d. Remove one.", key,
+				first.Key.Range().Start.Line)
 		}
 		placed[key] = kv
 	}
@@ -263,14 +264,16 @@ func (l *Scope) Scalar(a plans.Attr, v cty.Value, at hcl.Range) (any, bool) {
 	case plans.Duration:
 		d, err := time.ParseDuration(v.AsString())
 		if err != nil || d <= 0 {
-			l.Fail(at, "invalid-duration", "Invalid duration", `%s takes a positive duration such as "90s", "15m" or "1h30m", not %q.`, a.Name, v.AsString())
+			l.Fail(at, "invalid-duration", "Invalid duration",
+				`%s takes a positive duration such as "90s", "15m" or "1h30m", not %q.`, a.Name, v.AsString())
 			return nil, false
 		}
 		return d.String(), true
 	case plans.String, plans.RuleText:
 		s := v.AsString()
 		if len(a.OneOf) > 0 && !slices.Contains(a.OneOf, s) {
-			l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s must be one of %s, not %q.%s", a.Name, plans.OrList(a.OneOf), s, lang.DidYouMean(s, a.OneOf))
+			l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s must be one of %s, not %q.%s", a.Name,
+				plans.OrList(a.OneOf), s, lang.DidYouMean(s, a.OneOf))
 			return nil, false
 		}
 		if a.Filled && strings.TrimSpace(s) == "" {
@@ -282,8 +285,10 @@ func (l *Scope) Scalar(a plans.Attr, v cty.Value, at hcl.Range) (any, bool) {
 		return v.True(), true
 	}
 	n, _ := v.AsBigFloat().Float64()
-	if whole := n == math.Trunc(n) && math.Abs(n) <= 1<<53; a.Type == plans.Int && !whole || a.MinSet && n < a.Min || a.Max != 0 && n > a.Max {
-		l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s must be %s%s, not %s.", a.Name, want.words, bounds(a), plans.NumberText(n))
+	if whole := n == math.Trunc(n) && math.Abs(n) <= 1<<53; a.Type == plans.Int && !whole || a.MinSet && n < a.Min ||
+		a.Max != 0 && n > a.Max {
+		l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s must be %s%s, not %s.", a.Name, want.words, bounds(a),
+			plans.NumberText(n))
 		return nil, false
 	}
 	return n, true

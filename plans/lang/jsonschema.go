@@ -66,7 +66,8 @@ func (w *schemaWriter) body(path string, d *BlockDoc) Object {
 	}
 	if a := d.Attr("settings"); a != nil && d.Settings != nil {
 		s["properties"].(Object)[a.Name] = Object{
-			"description": attrText(*a), "anyOf": []any{w.settings(d.Settings), refTo("template"), Object{"type": "null"}},
+			"description": attrText(*a),
+			"anyOf":       []any{w.settings(d.Settings), refTo("template"), Object{"type": "null"}},
 		}
 	}
 	return s
@@ -90,7 +91,10 @@ func (w *schemaWriter) block(path string, d *BlockDoc) Object {
 			kinds[kind] = labelled(oneOrMore(refTo(name)), body.Labels[1:])
 			kinds[kind].(Object)["description"] = body.Doc
 		}
-		s = oneOrMore(Object{"type": "object", "properties": kinds, "additionalProperties": false, "description": labels[0].Doc})
+		s = oneOrMore(Object{
+			"type": "object", "properties": kinds, "additionalProperties": false,
+			"description": labels[0].Doc,
+		})
 		labels = nil
 	}
 	s = labelled(s, labels)
@@ -167,7 +171,10 @@ func valueSchemas(a plans.Attr) []any {
 		return []any{number, listOf(number)}
 	case plans.Bounds:
 		bound := Object{"anyOf": []any{number, template}}
-		return []any{Object{"type": "object", "properties": Object{"min": bound, "max": bound}, "additionalProperties": false}}
+		return []any{Object{
+			"type": "object", "properties": Object{"min": bound, "max": bound},
+			"additionalProperties": false,
+		}}
 	case plans.Duration:
 		return []any{Object{"type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`}}
 	case plans.Strings:
@@ -175,7 +182,8 @@ func valueSchemas(a plans.Attr) []any {
 	case plans.Columns:
 		text := Object{"anyOf": []any{text, template}}
 		return []any{listOf(Object{"anyOf": []any{text, Object{
-			"type": "object", "properties": Object{"column": text, "heading": text}, "required": []string{"column"}, "additionalProperties": false,
+			"type": "object", "properties": Object{"column": text, "heading": text}, "required": []string{"column"},
+			"additionalProperties": false,
 		}}})}
 	case plans.Refs:
 		return []any{listOf(referenceSchema(a)), referenceSchema(a)} // or the name of a list

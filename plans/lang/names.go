@@ -49,16 +49,23 @@ func (l *Report) CheckName(b *hcl.Block, label int, use NameUse) {
 	case identifier.MatchString(name):
 		switch {
 		case use&InRules != 0 && ruleWords[name]:
-			l.Fail(at, "invalid-name", "Reserved name", "%q is a word of the rule language. Choose another name for this %s.", name, b.Type)
+			l.Fail(at, "invalid-name", "Reserved name",
+				"%q is a word of the rule language. Choose another name for this %s.", name, b.Type)
 		case use&FirstInRules != 0 && ruleRoots[name]:
-			l.Fail(at, "invalid-name", "Reserved name", "%q has a meaning of its own at the start of a rule's address. Choose another name for this %s.", name, b.Type)
+			l.Fail(at, "invalid-name", "Reserved name",
+				"%q has a meaning of its own at the start of a rule's address. Choose another name for this %s.", name,
+				b.Type)
 		}
 	case strings.Contains(name, "-"):
-		l.Fail(at, "invalid-name", "Name is not an identifier", "A rule would read %q as a subtraction. Write %q.", name, strings.ReplaceAll(name, "-", "_"))
+		l.Fail(at, "invalid-name", "Name is not an identifier", "A rule would read %q as a subtraction. Write %q.",
+			name, strings.ReplaceAll(name, "-", "_"))
 	case name[0] >= '0' && name[0] <= '9':
-		l.Fail(at, "invalid-name", "Name is not an identifier", "A name cannot start with a digit, because rules and references use it as an identifier. Write %q.", "_"+name)
+		l.Fail(at, "invalid-name", "Name is not an identifier",
+			"A name cannot start with a digit, because rules and references use it as an identifier. Write %q.",
+			"_"+name)
 	default:
-		l.Fail(at, "invalid-name", "Name is not an identifier", "Rules and references use %q as an identifier, so it may only have letters, digits and underscores.", name)
+		l.Fail(at, "invalid-name", "Name is not an identifier",
+			"Rules and references use %q as an identifier, so it may only have letters, digits and underscores.", name)
 	}
 }
 
@@ -67,7 +74,8 @@ func (l *Report) CheckName(b *hcl.Block, label int, use NameUse) {
 func (l *Report) Duplicate(lines map[string]int, b *hcl.Block, label int) bool {
 	name := b.Labels[label]
 	if line := lines[name]; line > 0 {
-		l.Fail(b.LabelRanges[label], "duplicate-name", "Duplicate "+b.Type, "The %s %q is already declared on line %d. Rename or remove one.", b.Type, name, line)
+		l.Fail(b.LabelRanges[label], "duplicate-name", "Duplicate "+b.Type,
+			"The %s %q is already declared on line %d. Rename or remove one.", b.Type, name, line)
 		return true
 	}
 	lines[name] = b.DefRange.Start.Line

@@ -8,7 +8,10 @@ import (
 )
 
 func TestSuggest(t *testing.T) {
-	for given, want := range map[string]string{"vlm.b": ` Did you mean "vllm.b"?`, "vlmm.a": ` Did you mean "vllm.a"?`, "x": ` Available: "vllm.a", "vllm.b".`} {
+	for given, want := range map[string]string{
+		"vlm.b": ` Did you mean "vllm.b"?`, "vlmm.a": ` Did you mean "vllm.a"?`,
+		"x": ` Available: "vllm.a", "vllm.b".`,
+	} {
 		must.Equal(t, given, Suggest(given, []string{"vllm.b", "vllm.a"}), want)
 	}
 	if got := Suggest("fsat", []string{"fast", "slow"}); got != ` Did you mean "fast"?` {

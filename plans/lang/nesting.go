@@ -25,7 +25,8 @@ func checkNesting(tokens hclsyntax.Tokens) *hcl.Diagnostic {
 	for _, t := range tokens {
 		switch {
 		case t.Type == hclsyntax.TokenNumberLit && HugeNumber(string(t.Bytes)):
-			return problem(t.Range, "invalid-value", "Number too large", "A number may have an exponent of up to three digits.")
+			return problem(t.Range, "invalid-value", "Number too large",
+				"A number may have an exponent of up to three digits.")
 		case opens[t.Type]:
 			depth++
 			if t.Type == hclsyntax.TokenTemplateControl {
@@ -37,10 +38,13 @@ func checkNesting(tokens hclsyntax.Tokens) *hcl.Diagnostic {
 			operators++
 		}
 		if depth > MaxNesting {
-			return problem(t.Range, "nested-too-deeply", "Nested too deep", fmt.Sprintf("Brackets, strings and blocks may be nested up to %d deep. Split this up; use locals.", MaxNesting))
+			return problem(t.Range, "nested-too-deeply", "Nested too deep",
+				fmt.Sprintf("Brackets, strings and blocks may be nested up to %d deep. Split this up; use locals.",
+					MaxNesting))
 		}
 		if operators > maxOperators {
-			return problem(t.Range, "nested-too-deeply", "Too many operators", fmt.Sprintf("A file may have up to %d operators and %%{ } sequences. Split it up.", maxOperators))
+			return problem(t.Range, "nested-too-deeply", "Too many operators",
+				fmt.Sprintf("A file may have up to %d operators and %%{ } sequences. Split it up.", maxOperators))
 		}
 	}
 	return nil

@@ -26,7 +26,8 @@ func (l *Report) note(severity hcl.DiagnosticSeverity, at hcl.Range, code, summa
 	if len(args) > 0 {
 		detail = fmt.Sprintf(format, args...)
 	}
-	l.Diags = append(l.Diags, &hcl.Diagnostic{Severity: severity, Extra: Coded(code), Summary: summary, Detail: detail, Subject: &at})
+	l.Diags = append(l.Diags,
+		&hcl.Diagnostic{Severity: severity, Extra: Coded(code), Summary: summary, Detail: detail, Subject: &at})
 }
 
 func StartOf(filename string) hcl.Range {

@@ -63,10 +63,12 @@ func padded(b *hclsyntax.Body) {
 			block.Labels = append(block.Labels, "")
 			block.LabelRanges = append(block.LabelRanges, block.LabelRanges[n-2])
 		}
-		if labels := block.Body.Attributes["labels"]; labels != nil && block.Type == DynamicType && len(block.Labels) == 1 {
+		if labels := block.Body.Attributes["labels"]; labels != nil && block.Type == DynamicType &&
+			len(block.Labels) == 1 {
 			list, ok := labels.Expr.(*hclsyntax.TupleConsExpr)
 			if n := mayLack[block.Labels[0]]; ok && n > 1 && len(list.Exprs) == n-1 {
-				list.Exprs = append(list.Exprs, &hclsyntax.LiteralValueExpr{Val: cty.StringVal(""), SrcRange: list.SrcRange})
+				list.Exprs = append(list.Exprs,
+					&hclsyntax.LiteralValueExpr{Val: cty.StringVal(""), SrcRange: list.SrcRange})
 			}
 		}
 		padded(block.Body)
@@ -75,12 +77,20 @@ func padded(b *hclsyntax.Body) {
 
 // repeatAttrs are the attributes of a block that Repeats, besides its own.
 var repeatAttrs = []plans.Attr{
-	{Name: "for_each", Type: plans.Anything, Doc: "A map or list: one block per element. A list holds texts. In the block, `each.key` and `each.value` are the element's."},
-	{Name: "name", Type: plans.String, Doc: "Name of each block, as in `\"llama_${each.key}\"`. Without it, the label, an underscore and the key."},
+	{
+		Name: "for_each", Type: plans.Anything,
+		Doc: "A map or list: one block per element. A list holds texts. In the block, `each.key` and `each.value` " +
+			"are the element's.",
+	},
+	{
+		Name: "name", Type: plans.String,
+		Doc: "Name of each block, as in `\"llama_${each.key}\"`. Without it, the label, an underscore and the key.",
+	},
 }
 
 // dynamicText describes dynamic blocks, which may be in every block that contains blocks.
-const dynamicText = "Generates nested blocks: dynamic \"type\" { for_each = …, content { … } }. In content, `type.value` and `type.key` are the element."
+const dynamicText = "Generates nested blocks: dynamic \"type\" { for_each = …, content { … } }. In content, " +
+	"`type.value` and `type.key` are the element."
 
 // RepeatAttrs are the attributes that generate a block more than once; none if it does
 // not repeat.

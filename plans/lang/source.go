@@ -107,11 +107,14 @@ func (s *Source) reword(d *hcl.Diagnostic) {
 	}
 	from := bytes.LastIndexByte(s.Text[:d.Subject.Start.Byte], '\n') + 1
 	line, _, _ := bytes.Cut(s.Text[from:], []byte("\n"))
-	if at := d.Subject.Start.Byte; at > from && s.Text[at-1] == '"' && at < len(s.Text) && letter.Match(s.Text[at:at+1]) {
+	if at := d.Subject.Start.Byte; at > from && s.Text[at-1] == '"' && at < len(s.Text) &&
+		letter.Match(s.Text[at:at+1]) {
 		if m := quotesWithin.FindSubmatch(line); m != nil && bytes.Contains(m[1], []byte(`"`)) {
 			*d = hcl.Diagnostic{
-				Severity: d.Severity, Subject: d.Subject, Context: d.Context, Extra: Coded("invalid-syntax"), Summary: "Quotes within quotes",
-				Detail: fmt.Sprintf(`The quote before %s ends the text. Use single quotes inside: "%s".`, s.Text[d.Subject.Start.Byte:d.Subject.End.Byte], bytes.ReplaceAll(m[1], []byte(`"`), []byte("'"))),
+				Severity: d.Severity, Subject: d.Subject, Context: d.Context, Extra: Coded("invalid-syntax"),
+				Summary: "Quotes within quotes",
+				Detail: fmt.Sprintf(`The quote before %s ends the text. Use single quotes inside: "%s".`,
+					s.Text[d.Subject.Start.Byte:d.Subject.End.Byte], bytes.ReplaceAll(m[1], []byte(`"`), []byte("'"))),
 			}
 			return
 		}
@@ -119,7 +122,8 @@ func (s *Source) reword(d *hcl.Diagnostic) {
 	// HCL's parser has no codes, and only its wording distinguishes this.
 	if strings.Contains(d.Detail, "ingle-line block") {
 		d.Extra, d.Summary = Coded("invalid-syntax"), "Too much on one line"
-		d.Detail = "A one-line block may have one attribute and no block. Put each attribute, each block and the closing brace on its own line."
+		d.Detail = "A one-line block may have one attribute and no block. Put each attribute, each block and the " +
+			"closing brace on its own line."
 	}
 }
 
@@ -151,7 +155,8 @@ func ReadSource(path, what string) ([]byte, *hcl.Diagnostic) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return bad("not-found", title+" file not found", "File %q does not exist. Check the path and the current folder.", path)
+		return bad("not-found", title+" file not found",
+			"File %q does not exist. Check the path and the current folder.", path)
 	case err == nil && info.IsDir():
 		return bad("unreadable", title+" file is a folder", "%q is a folder. Name a file in it.", path)
 	}
@@ -194,7 +199,8 @@ func checkText(what, filename string, src []byte) *hcl.Diagnostic {
 	start := StartOf(filename)
 	switch {
 	case len(src) > MaxSource:
-		return bad(start, "too-large", " is too large", "A file may have up to 1 MiB. Move data out of it, or split it.")
+		return bad(start, "too-large", " is too large",
+			"A file may have up to 1 MiB. Move data out of it, or split it.")
 	case bytes.HasPrefix(src, []byte{0xff, 0xfe}), bytes.HasPrefix(src, []byte{0xfe, 0xff}):
 		return bad(start, "not-text", " is not UTF-8", "The file looks like UTF-16. Save it as UTF-8.")
 	case len(bytes.TrimSpace(bytes.TrimPrefix(src, []byte("\uFEFF")))) == 0:
@@ -207,11 +213,16 @@ func checkText(what, filename string, src []byte) *hcl.Diagnostic {
 		}
 		from := bytes.LastIndexByte(src[:i], '\n') + 1
 		pos := hcl.Pos{Line: 1 + bytes.Count(src[:i], []byte("\n")), Column: 1 + utf8.RuneCount(src[from:i]), Byte: i}
-		at := hcl.Range{Filename: filename, Start: pos, End: hcl.Pos{Line: pos.Line, Column: pos.Column + 1, Byte: i + 1}}
-		if invalid {
-			return bad(at, "not-text", " is not UTF-8", fmt.Sprintf("Byte 0x%02x is not valid UTF-8. Save the file as UTF-8.", src[i]))
+		at := hcl.Range{
+			Filename: filename, Start: pos,
+			End: hcl.Pos{Line: pos.Line, Column: pos.Column + 1, Byte: i + 1},
 		}
-		return bad(at, "not-text", " has a control character", fmt.Sprintf(`Invisible character U+%04X. Remove it; in a string, write it as "\u%04x".`, c, c))
+		if invalid {
+			return bad(at, "not-text", " is not UTF-8",
+				fmt.Sprintf("Byte 0x%02x is not valid UTF-8. Save the file as UTF-8.", src[i]))
+		}
+		return bad(at, "not-text", " has a control character",
+			fmt.Sprintf(`Invisible character U+%04X. Remove it; in a string, write it as "\u%04x".`, c, c))
 	}
 	return nil
 }
@@ -244,7 +255,8 @@ func OtherSyntax(name string, text []byte) *hcl.Diagnostic {
 	base = strings.TrimSuffix(base, filepath.Ext(base)) + end
 	at := hcl.Range{Filename: name, Start: hcl.Pos{Line: number, Column: 1, Byte: len(before)}}
 	at.End = hcl.Pos{Line: number, Column: 1 + len([]rune(first)), Byte: len(before) + len(first)}
-	return problem(at, "other-syntax", is+" in a file named as "+says, fmt.Sprintf("The content is %s, but the file name says %s. Rename it to %s.", is, says, base))
+	return problem(at, "other-syntax", is+" in a file named as "+says,
+		fmt.Sprintf("The content is %s, but the file name says %s. Rename it to %s.", is, says, base))
 }
 
 // leadingComments matches what is before the first line of content, in either syntax.

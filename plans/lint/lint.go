@@ -55,8 +55,11 @@ func Check(plan *plans.Plan, ns *rules.Namespace, scope *eval.Scope, reg *plans.
 	}
 	c.evidence()
 	c.targets()
-	if plan.Baseline == nil && len(plan.Phases) == 0 && len(plan.Engines) == 0 { // one of only engines is for engine check
-		c.warn(plan.Range, "nothing-to-decide", "Plan decides nothing", "It has neither a baseline nor a phase, so an apply measures nothing and passes nothing. mxflow init writes a plan to start from.")
+	if plan.Baseline == nil && len(plan.Phases) == 0 && len(plan.Engines) == 0 {
+		// one of only engines is for engine check
+		c.warn(plan.Range, "nothing-to-decide", "Plan decides nothing",
+			"It has neither a baseline nor a phase, so an apply measures nothing and passes nothing. mxflow init "+
+				"writes a plan to start from.")
 	}
 	return c.Diags
 }
@@ -87,11 +90,16 @@ func (c *check) protocols() {
 			if most >= plans.FirstLook || !slices.ContainsFunc(r.Compares(), varies) {
 				continue
 			}
-			c.warn(b.Range, "too-few-values", "Too few launches", "With %d per arm, rules on numbers, such as %q, are inconclusive unless launch-to-launch variance is already recorded in this environment. Set launches to %d or more.", most, r.Name, plans.FirstLook)
+			c.warn(b.Range, "too-few-values", "Too few launches",
+				"With %d per arm, rules on numbers, such as %q, are inconclusive unless launch-to-launch variance is "+
+					"already recorded in this environment. Set launches to %d or more.", most, r.Name, plans.FirstLook)
 			break
 		}
 		if len(p.Levels) == 1 && c.plan.CommandEngine() == nil {
-			c.warn(p.Range, "nothing-qualified", "Nothing is qualified", "Protocol %q only measures: nothing checks that a variant's answers are coherent or that its knobs took effect. Add levels before the benchmark: ‹level \"smoke\" { … }› and ‹level \"kernels\" {}›.", p.Name)
+			c.warn(p.Range, "nothing-qualified", "Nothing is qualified",
+				"Protocol %q only measures: nothing checks that a variant's answers are coherent or that its knobs "+
+					"took effect. Add levels before the benchmark: ‹level \"smoke\" { … }› and ‹level \"kernels\" {}›.",
+				p.Name)
 		}
 	}
 }
@@ -115,7 +123,8 @@ func (c *check) targets() {
 			cell, _ := measure.SplitAddress(cells[0])
 			c.warn(t.Range, "target-of-several-cells", "Target of several cells",
 				"%s has %d cells, and neither the target nor a rule says which one %s is for, "+
-					"so it stays open. Name the cell: ‹metrics = { %q = { %s = %v } }›.", workload, len(cells), metric, cell, metric, t.Metrics[workload][metric])
+					"so it stays open. Name the cell: ‹metrics = { %q = { %s = %v } }›.", workload, len(cells), metric,
+				cell, metric, t.Metrics[workload][metric])
 		}
 	}
 }
@@ -148,7 +157,9 @@ func (c *check) engineLimits(levels map[string]plans.Schema) {
 		if !known || float64(longest) <= limit {
 			return false
 		}
-		c.Fail(lang.HCL(at), "engine-limits", "Requests above the engine's context length", "Requests of %s have up to %d tokens, including context and answer, but %s takes %g (%s). Shorten them, or raise %[5]s.",
+		c.Fail(lang.HCL(at), "engine-limits", "Requests above the engine's context length",
+			"Requests of %s have up to %d tokens, including context and answer, but %s takes %g (%s). Shorten them, "+
+				"or raise %[5]s.",
 			of, longest, name, limit, mostTokens)
 		return true
 	}
@@ -169,7 +180,9 @@ func (c *check) engineLimits(levels map[string]plans.Schema) {
 			}
 			for _, cell := range c.ns.Cells[sent] {
 				if bounded && !w.Open() && float64(cell.Concurrency) > slots {
-					c.warn(w.Range, "engine-limits", "Concurrency above the engine's limit", "%s keeps %d requests in flight, but %s runs %g at once (%s): the others wait in its queue. Lower concurrency, or raise %[5]s.",
+					c.warn(w.Range, "engine-limits", "Concurrency above the engine's limit",
+						"%s keeps %d requests in flight, but %s runs %g at once (%s): the others wait in its queue. "+
+							"Lower concurrency, or raise %[5]s.",
 						cell.Address, cell.Concurrency, name, slots, mostAtOnce)
 					break
 				}
@@ -215,7 +228,9 @@ func (c *check) gatesThatLockNothing() {
 	var adrift *plans.Phase // the last phase that waits for nothing
 	for _, ph := range slices.Backward(c.plan.Phases) {
 		if ph.Gate != nil && !awaited[ph.Name] && adrift != nil {
-			c.warn(ph.Gate.Range, "gate-without-effect", "Gate locks nothing", "The later phase %q runs even if this gate fails. If it should not, add to it: ‹after = [phase.%s]›.", adrift.Name, ph.Name)
+			c.warn(ph.Gate.Range, "gate-without-effect", "Gate locks nothing",
+				"The later phase %q runs even if this gate fails. If it should not, add to it: ‹after = [phase.%s]›.",
+				adrift.Name, ph.Name)
 		}
 		if !waits[ph.Name] {
 			adrift = ph
@@ -226,15 +241,21 @@ func (c *check) gatesThatLockNothing() {
 // evidence warns of knobs whose evidence is never checked, or only shows what was
 // requested.
 func (c *check) evidence() {
-	checked := len(c.plan.Features()) == 0 || slices.ContainsFunc(c.plan.Protocols, func(p *plans.Protocol) bool { return p.Level("kernels") != nil && c.used(p) })
+	checked := len(c.plan.Features()) == 0 || slices.ContainsFunc(c.plan.Protocols, func(p *plans.Protocol) bool {
+		return p.Level("kernels") != nil && c.used(p)
+	})
 	for _, k := range c.plan.Knobs {
 		for _, v := range k.Values {
 			if !checked && (!v.MustSee.Empty() || !v.MustNotSee.Empty()) {
-				c.warn(k.Range, "evidence-not-looked-at", "Evidence is never checked", "Knob %q declares evidence, but no protocol in use has a kernels level. Add one: ‹level \"kernels\" { from = [\"log\"] }›.", k.Name)
+				c.warn(k.Range, "evidence-not-looked-at", "Evidence is never checked",
+					"Knob %q declares evidence, but no protocol in use has a kernels level. Add one: ‹level "+
+						"\"kernels\" { from = [\"log\"] }›.", k.Name)
 				break
 			}
 			if v.MustSee.AtStart || slices.ContainsFunc(lang.KeysOf(v.MustSee.Observed), c.onlyEchoed) {
-				c.warn(v.Range, "rests-on-configuration", "Evidence only repeats the configuration", "A line printed from the engine's configuration does not prove %s = %q. Name a line or an observation that shows what it does while answering.", k.Name, v.Name)
+				c.warn(v.Range, "rests-on-configuration", "Evidence only repeats the configuration",
+					"A line printed from the engine's configuration does not prove %s = %q. Name a line or an "+
+						"observation that shows what it does while answering.", k.Name, v.Name)
 			}
 		}
 	}

@@ -15,8 +15,14 @@ import (
 // TestWarningsPointAtTheComparison covers lines on which a fixture cannot have comments.
 func TestWarningsPointAtTheComparison(t *testing.T) {
 	for _, c := range []struct{ attribute, want string }{
-		{"  rule = <<-EOT\n    levels.kernels == 'pass'\n      and chat.ttft > 0\n  EOT", "60:11-24 Comparison always holds"},
-		{`  rule = "chat.tg > 0 and \u0063hat.ttft < 0"`, "58:11-22 Comparison always holds; 58:27-45 Comparison can never hold"},
+		{
+			"  rule = <<-EOT\n    levels.kernels == 'pass'\n      and chat.ttft > 0\n  EOT",
+			"60:11-24 Comparison always holds",
+		},
+		{
+			`  rule = "chat.tg > 0 and \u0063hat.ttft < 0"`,
+			"58:11-22 Comparison always holds; 58:27-45 Comparison can never hold",
+		},
 		{`  rule = "chat.tg > ${0}"`, "58:11-25 Comparison always holds"},
 	} {
 		res := load.Bytes("plan.hcl", planstest.RulePlanWith(c.attribute), planstest.Registry(), load.Options{})
@@ -35,8 +41,10 @@ func TestWarningsInYAML(t *testing.T) {
 	if got := places(broken); got != "20:51-61 Level not in the protocol" {
 		t.Errorf("got %s\n%s", got, planstest.Text(&broken.Findings))
 	}
-	sound := load.Bytes("plan.yaml", []byte(strings.Replace(warnedPlan, "levels['x'] == 1 ", "chat.tg < 0", 1)), planstest.Registry(), load.Options{})
-	if got := places(sound); got != "19:49-62 Comparison always holds; 20:51-62 Comparison can never hold; 22:19-20 Comparison always holds" {
+	sound := load.Bytes("plan.yaml", []byte(strings.Replace(warnedPlan, "levels['x'] == 1 ", "chat.tg < 0", 1)),
+		planstest.Registry(), load.Options{})
+	if got := places(sound); got != "19:49-62 Comparison always holds; 20:51-62 Comparison can never hold; 22:19-20 "+
+		"Comparison always holds" {
 		t.Errorf("got %s\n%s", got, planstest.Text(&sound.Findings))
 	}
 }
@@ -47,7 +55,8 @@ func places(r *load.Result) string {
 		if d.Summary == "Nothing is qualified" {
 			continue
 		}
-		list = append(list, fmt.Sprintf("%d:%d-%d %s", d.Subject.Start.Line, d.Subject.Start.Column, d.Subject.End.Column, d.Summary))
+		list = append(list,
+			fmt.Sprintf("%d:%d-%d %s", d.Subject.Start.Line, d.Subject.Start.Column, d.Subject.End.Column, d.Summary))
 	}
 	return strings.Join(list, "; ")
 }
@@ -93,8 +102,10 @@ func TestPassesOnlyWhenWorse(t *testing.T) {
 		}
 	}
 	for _, rule := range []string{
-		"chat.ttft.gain >= -0.05", "chat.ttft.change <= 0.1", "chat.tg.gain <= 0.02", "chat.tg.gain >= -0.02 and chat.tg.gain <= 0.02",
-		"not (chat.ttft.gain > -0.05)", "not (chat.ttft.gain < -0.05)", "chat.tg.gain >= 0.1 or chat.ttft.gain <= -0.05", "engine.memory_gb.delta >= 0",
+		"chat.ttft.gain >= -0.05", "chat.ttft.change <= 0.1", "chat.tg.gain <= 0.02",
+		"chat.tg.gain >= -0.02 and chat.tg.gain <= 0.02",
+		"not (chat.ttft.gain > -0.05)", "not (chat.ttft.gain < -0.05)",
+		"chat.tg.gain >= 0.1 or chat.ttft.gain <= -0.05", "engine.memory_gb.delta >= 0",
 		"chat.ttft <= 1.1 * chat.ttft.base", "chat.ttft >= 30", "chat.tg.gain >= 0",
 	} {
 		must.Equal(t, rule, warnings(t, rule, "only-when-worse"), "")

@@ -14,7 +14,9 @@ import (
 )
 
 // compare reports something about one comparison of a rule, at its place.
-func (c *check) compare(r *plans.Rule, cmp *plans.Compare, severity hcl.DiagnosticSeverity, code, summary, format string, args ...any) {
+func (c *check) compare(r *plans.Rule, cmp *plans.Compare, severity hcl.DiagnosticSeverity,
+	code, summary, format string, args ...any,
+) {
 	e := rules.Wrong(code, summary, format, args...)
 	e.At, e.Length = cmp.At, cmp.Length
 	d := e.Diagnostic(r.ExprRange, r.Expr, c.scope.Files())
@@ -59,8 +61,10 @@ func (c *check) onlyWhenWorse(r *plans.Rule, cmp *plans.Compare) {
 	}
 	if !atLeast && (limit < 0 || limit == 0 && (cmp.Strict || cmp.Tested())) {
 		c.compare(r, cmp, hcl.DiagWarning, "only-when-worse", "Passes only when worse",
-			"%s passes only if %s is worse than its reference: a positive gain is better, for every metric; a change or delta "+
-				"has the sign of the number. Turn the comparison round, or write not (…) if the loss itself is required.",
+			"%s passes only if %s is worse than its reference: a positive gain is better, for every metric; a change "+
+				"or delta "+
+				"has the sign of the number. Turn the comparison round, or write not (…) if the loss itself is "+
+				"required.",
 			cmp.Text, in.Metric)
 	}
 }
@@ -86,11 +90,16 @@ func (c *check) possible(r *plans.Rule, cmp *plans.Compare) bool {
 	code, summary, detail := "", "", ""
 	switch {
 	case beyond || atEdge && (cmp.Strict || !closed):
-		code, summary, detail = "never-holds", "Comparison can never hold", "No measurement satisfies this. Compare with a value that "+in.Path+" can have."
-	case cmp.AtLeast && (limit < low || limit == low && (open || !cmp.Strict)), !cmp.AtLeast && (limit > high || limit == high && !cmp.Strict):
-		code, summary, detail = "always-holds", "Comparison always holds", "Every measurement satisfies this, so it decides nothing. Compare with a value of "+in.Path+" that you would not accept."
+		code, summary, detail = "never-holds", "Comparison can never hold",
+			"No measurement satisfies this. Compare with a value that "+in.Path+" can have."
+	case cmp.AtLeast && (limit < low || limit == low && (open || !cmp.Strict)),
+		!cmp.AtLeast && (limit > high || limit == high && !cmp.Strict):
+		code, summary, detail = "always-holds", "Comparison always holds",
+			"Every measurement satisfies this, so it decides nothing. Compare with a value of "+in.Path+
+				" that you would not accept."
 	case cmp.Tested() && atEdge:
-		code, summary, detail = "only-inconclusive", "Can only be inconclusive", "No launches can show "+in.Path+" to be exactly at that limit, so this never passes. Allow a margin, or compare a count."
+		code, summary, detail = "only-inconclusive", "Can only be inconclusive", "No launches can show "+in.Path+
+			" to be exactly at that limit, so this never passes. Allow a margin, or compare a count."
 	default:
 		return true
 	}
@@ -110,7 +119,8 @@ func (c *check) domain(in *plans.Input) (low, high float64, open bool) {
 		return 0, everything, false
 	case in.Unit == "share" && in.Stat != "std" && in.Stat != "n_requests":
 		return 0, 1, false
-	case in.Stat == "std" || in.Stat == "cv" || in.Stat == "n_requests", in.Metric == "itl", in.MayBeZero(), in.Better == string(measure.Neither):
+	case in.Stat == "std" || in.Stat == "cv" || in.Stat == "n_requests", in.Metric == "itl", in.MayBeZero(),
+		in.Better == string(measure.Neither):
 		return 0, everything, false
 	default:
 		return 0, everything, true
@@ -137,7 +147,10 @@ func (c *check) tooFew(r *plans.Rule, cmp *plans.Compare, in *plans.Input) bool 
 	if values >= least {
 		return false
 	}
-	c.compare(r, cmp, hcl.DiagError, "too-few-values", "Too few requests", "%s needs at least %d values per launch, but workload %q gives at most %d, so this rule could only be inconclusive. Set ‹requests = %d›, or use the median.", in.Path, least, w.Name, values, (least+each-1)/each)
+	c.compare(r, cmp, hcl.DiagError, "too-few-values", "Too few requests",
+		"%s needs at least %d values per launch, but workload %q gives at most %d, so this rule could only be "+
+			"inconclusive. Set ‹requests = %d›, or use the median.", in.Path, least, w.Name, values,
+		(least+each-1)/each)
 	return true
 }
 
@@ -149,9 +162,11 @@ func (c *check) notSent(r *plans.Rule, cmp *plans.Compare, in *plans.Input) bool
 	}
 	why := fmt.Sprintf("suite %q does not send workload %s", u.Suite, u.Workload)
 	if u.Suite == "" {
-		why = fmt.Sprintf("the benchmark of protocol %q does not send workload %s; %s does", u.Protocol, u.Workload, plans.OrList(u.Suites))
+		why = fmt.Sprintf("the benchmark of protocol %q does not send workload %s; %s does", u.Protocol, u.Workload,
+			plans.OrList(u.Suites))
 	}
-	c.compare(r, cmp, hcl.DiagWarning, "not-sent", "Not sent by this suite", "%s has no value: %s. The rule will be inconclusive.", in.Path, why)
+	c.compare(r, cmp, hcl.DiagWarning, "not-sent", "Not sent by this suite",
+		"%s has no value: %s. The rule will be inconclusive.", in.Path, why)
 	return true
 }
 
@@ -162,7 +177,9 @@ func (c *check) sharedGPUMemory(r *plans.Rule, cmp *plans.Compare, in *plans.Inp
 		return false
 	}
 	general := strings.TrimSuffix(in.Metric, "memory_gb") + "memory_in_use_gb"
-	c.compare(r, cmp, hcl.DiagWarning, "unified-memory", "GPU has no memory of its own", "A GPU of this machine shares the host's memory, so launches here have no %s, and the rule cannot pass. Read %s.%s, or gpu.process_memory_gb, the memory of the engine's processes.", in.Path, in.Cell, general)
+	c.compare(r, cmp, hcl.DiagWarning, "unified-memory", "GPU has no memory of its own",
+		"A GPU of this machine shares the host's memory, so launches here have no %s, and the rule cannot pass. Read "+
+			"%s.%s, or gpu.process_memory_gb, the memory of the engine's processes.", in.Path, in.Cell, general)
 	return true
 }
 
@@ -177,6 +194,8 @@ func (c *check) hypothesis(f *plans.Feature) {
 		return in.Kind == plans.InputMetric && in.Metric == claim.Metric && in.Cell == claim.Cell
 	}
 	if !slices.ContainsFunc(f.Criteria, func(r *plans.Rule) bool { return slices.ContainsFunc(r.Inputs(), reads) }) {
-		c.warn(h.Range, "claim-not-tested", "Hypothesis is not tested", "It claims a change of %s, which no criterion of feature %q reads. Add a criterion on it, or claim a metric that is tested.", h.Metric, f.Name)
+		c.warn(h.Range, "claim-not-tested", "Hypothesis is not tested",
+			"It claims a change of %s, which no criterion of feature %q reads. Add a criterion on it, or claim a "+
+				"metric that is tested.", h.Metric, f.Name)
 	}
 }

@@ -30,10 +30,14 @@ func (l *loader) decodeBody(b *hcl.Block, kind string, schema plans.Schema) *pla
 	doc := &lang.BlockDoc{Type: b.Type, Attrs: slices.Clone(schema.Attrs)}
 	for i, a := range doc.Attrs {
 		// Free text goes to a program; words to choose from do not.
-		doc.Attrs[i].Program = (a.Type == plans.String || a.Type == plans.Strings || a.Type == plans.Map) && len(a.OneOf) == 0
+		doc.Attrs[i].Program = (a.Type == plans.String || a.Type == plans.Strings || a.Type == plans.Map) &&
+			len(a.OneOf) == 0
 	}
 	f := l.Fields(b, doc.WithParts(schema.Parts))
-	block := &plans.Block{Kind: kind, Attrs: map[string]any{}, Range: lang.RangeOf(b.DefRange), Written: map[string]bool{}}
+	block := &plans.Block{
+		Kind: kind, Attrs: map[string]any{}, Range: lang.RangeOf(b.DefRange),
+		Written: map[string]bool{},
+	}
 	for name := range f.Attrs {
 		block.Written[name] = true
 	}
@@ -99,7 +103,8 @@ func (l *loader) decodeParts(f *eval.Body, parts map[string]plans.Part) map[stri
 			l.CheckName(b, 0, lang.InRules)
 		}
 		if line := lines[what]; line > 0 {
-			l.Fail(b.DefRange, "duplicate-name", "Duplicate "+b.Type+" block", "Only one %s is allowed here; the first is on line %d. Merge or rename them.", what, line)
+			l.Fail(b.DefRange, "duplicate-name", "Duplicate "+b.Type+" block",
+				"Only one %s is allowed here; the first is on line %d. Merge or rename them.", what, line)
 			continue
 		}
 		lines[what] = b.DefRange.Start.Line

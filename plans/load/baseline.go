@@ -12,7 +12,9 @@ import (
 
 var baselineDoc = block(plans.Baseline{}, lang.BlockDoc{
 	Type: "baseline", Times: plans.AtMost1,
-	Doc: "The variant that everything is compared with. It is an engine with every knob at its default, or as in `set`. It is qualified before anything is measured; if it does not pass, nothing is measured against it. A plan with features needs one.",
+	Doc: "The variant that everything is compared with. It is an engine with every knob at its default, or as in " +
+		"`set`. It is qualified before anything is measured; if it does not pass, nothing is measured against it. A " +
+		"plan with features needs one.",
 })
 
 func (l *loader) decodeBaseline(blocks hcl.Blocks) {
@@ -28,7 +30,9 @@ func (l *loader) decodeBaseline(blocks hcl.Blocks) {
 	words := append([]string{plans.AcceptAll, plans.AcceptRepos}, plans.FingerprintEntries...)
 	for _, word := range base.AcceptFingerprint {
 		if tree, ok := strings.CutPrefix(word, "repo."); !slices.Contains(words, word) && (!ok || tree == "") {
-			l.Fail(f.At("accept_fingerprint"), "unknown-fingerprint-entry", "Unknown fingerprint entry", "There is no fingerprint entry %q.%s Source trees are named repo.<name>.", word, l.DidYouMean(word, words))
+			l.Fail(f.At("accept_fingerprint"), "unknown-fingerprint-entry", "Unknown fingerprint entry",
+				"There is no fingerprint entry %q.%s Source trees are named repo.<name>.", word,
+				l.DidYouMean(word, words))
 		}
 	}
 	l.plan.Baseline = base

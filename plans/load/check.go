@@ -22,7 +22,8 @@ type phaseEdge struct {
 func (l *loader) checkPlan() {
 	if len(l.order) > 0 && l.plan.Baseline == nil {
 		first := l.order[0]
-		l.Fail(first.def, "missing-block", "Missing baseline", "Feature %q has nothing to compare with. Add: ‹baseline {\nengine = %s\nprotocol = %s\n}›.",
+		l.Fail(first.def, "missing-block", "Missing baseline",
+			"Feature %q has nothing to compare with. Add: ‹baseline {\nengine = %s\nprotocol = %s\n}›.",
 			first.feature.Name, l.Example("engine"), l.Example("protocol"))
 	}
 	if l.checkCycles(); !l.circular {
@@ -66,7 +67,9 @@ func (l *loader) checkCycles() {
 			path += "feature." + e.from + " → "
 		}
 		l.circular = true
-		l.Fail(cycle[0].at, "cycle", "Cycle of features", "A feature cannot build on itself: %sfeature.%s. Let one of them build on baseline or accepted.", path, cycle[0].from)
+		l.Fail(cycle[0].at, "cycle", "Cycle of features",
+			"A feature cannot build on itself: %sfeature.%s. Let one of them build on baseline or accepted.",
+			path, cycle[0].from)
 	}
 	for _, e := range l.edges {
 		waits[e.from] = append(waits[e.from], e)
@@ -85,7 +88,8 @@ func (l *loader) checkCycles() {
 			path += fmt.Sprintf("phase.%s (%s) → ", e.from, e.why)
 		}
 		l.circular = true
-		l.Fail(cycle[0].at, "cycle", "Cycle of phases", "A phase cannot wait for itself: %sphase.%s. Remove one of these links.", path, cycle[0].from)
+		l.Fail(cycle[0].at, "cycle", "Cycle of phases",
+			"A phase cannot wait for itself: %sphase.%s. Remove one of these links.", path, cycle[0].from)
 	}
 }
 
@@ -153,14 +157,19 @@ func (l *loader) checkChanges() {
 		for _, knob := range lang.KeysOf(f.Set) {
 			before[knob] = values[knob]
 			if values[knob] == f.Set[knob] {
-				same(n.setAt[knob], "Knob %q is already %q in the parent (%s), so setting it tests nothing. Set another value, or remove it.", knob, f.Set[knob], parent(f))
+				same(n.setAt[knob],
+					"Knob %q is already %q in the parent (%s), so setting it tests nothing. Set another value, or "+
+						"remove it.", knob, f.Set[knob], parent(f))
 			}
 			values[knob] = f.Set[knob]
 		}
 		if choose := f.Choose; choose != nil {
 			before[choose.Knob] = values[choose.Knob]
 			if at, tried := n.chooseAt[values[choose.Knob]]; tried {
-				same(at, "Knob %q is already %q in the parent (%s), so this alternative tests nothing: every alternative is compared with it anyway. Remove it from choose.", choose.Knob, values[choose.Knob], parent(f))
+				same(at,
+					"Knob %q is already %q in the parent (%s), so this alternative tests nothing: every alternative "+
+						"is compared with it anyway. Remove it from choose.", choose.Knob,
+					values[choose.Knob], parent(f))
 			}
 			// Which of them a child builds on is known only in a run.
 			values[choose.Knob] = ""

@@ -32,7 +32,9 @@ func (l *loader) checkCommands() {
 			if !under || !l.reg.Levels[b.Kind].Asks {
 				continue
 			}
-			l.Fail(lang.HCL(b.Range), "command-is-no-server", "Prompt for a command", "engine.%s.%s is a command, which answers no prompt. Remove this level: a command is qualified by one run, which must end with status 0 and print every metric.", e.Kind, e.Name)
+			l.Fail(lang.HCL(b.Range), "command-is-no-server", "Prompt for a command",
+				"engine.%s.%s is a command, which answers no prompt. Remove this level: a command is qualified by "+
+					"one run, which must end with status 0 and print every metric.", e.Kind, e.Name)
 		}
 		b := p.Level(plans.BenchmarkLevel)
 		if b == nil {
@@ -41,13 +43,16 @@ func (l *loader) checkCommands() {
 		sent := len(plans.AnyList(b.Attrs["workloads"])) > 0 || b.Attrs["suite"] != nil
 		switch {
 		case under && sent:
-			l.Fail(lang.HCL(b.Range), "command-is-no-server", "Workloads for a command", "engine.%s.%s is a command, which brings its own work. Remove workloads and suite; its metric blocks read its output.", e.Kind, e.Name)
+			l.Fail(lang.HCL(b.Range), "command-is-no-server", "Workloads for a command",
+				"engine.%s.%s is a command, which brings its own work. Remove workloads and suite; its metric blocks "+
+					"read its output.", e.Kind, e.Name)
 		case !under && !sent:
 			if b.Written["workloads"] || b.Written["suite"] {
 				continue // what is wrong with it has been reported
 			}
 			l.protocolsInDoubt = true
-			l.Fail(lang.HCL(b.Range), "missing-attribute", "Missing workloads", `level "benchmark" needs workloads: what is sent, as in ‹workloads = [workload.chat]›. Only an engine of kind "command" brings its own.`)
+			l.Fail(lang.HCL(b.Range), "missing-attribute", "Missing workloads",
+				`level "benchmark" needs workloads: what is sent, as in ‹workloads = [workload.chat]›. Only an engine of kind "command" brings its own.`)
 		}
 	}
 }
@@ -118,11 +123,16 @@ func (l *loader) checkQualifies(b *plans.Block, compared plans.ComparisonContent
 		return level.Kind != plans.BenchmarkLevel && (level.Kind != "kernels" || b.Kind == plans.MatrixStep)
 	})
 	if !qualifies {
-		l.Fail(lang.HCL(b.Range), "comparison-of-engines", "Nothing qualifies", "No level of protocol %q shows that these engines answer sensibly, so no row would be measured. Add one before the benchmark: ‹level \"smoke\" { … }›.", p.Name)
+		l.Fail(lang.HCL(b.Range), "comparison-of-engines", "Nothing qualifies",
+			"No level of protocol %q shows that these engines answer sensibly, so no row would be measured. Add one "+
+				"before the benchmark: ‹level \"smoke\" { … }›.", p.Name)
 	}
 	for _, level := range p.Levels {
 		if reference != nil && reference.IsCommand() && l.reg.Levels[level.Kind].Against {
-			l.Fail(lang.HCL(b.Range), "command-is-no-server", "Command as a reference", "engine.%s is a command, which gives no answers, but level %q of protocol %q compares those of the other rows with them. Name a server as reference, or a protocol without that level.", compared.Reference, level.Level(), p.Name)
+			l.Fail(lang.HCL(b.Range), "command-is-no-server", "Command as a reference",
+				"engine.%s is a command, which gives no answers, but level %q of protocol %q compares those of the "+
+					"other rows with them. Name a server as reference, or a protocol without that level.",
+				compared.Reference, level.Level(), p.Name)
 		}
 	}
 }
@@ -133,9 +143,11 @@ func (l *loader) checkTargets(e *plans.Engine) {
 	for _, t := range l.targets {
 		if measure.OfCommand(t.of) {
 			if e == nil {
-				l.Fail(t.at, "not-a-command", "Not a command", `Numbers under "command" are for an engine of kind "command", and the baseline's engine is not one. Name a workload.`)
+				l.Fail(t.at, "not-a-command", "Not a command",
+					`Numbers under "command" are for an engine of kind "command", and the baseline's engine is not one. Name a workload.`)
 			} else if _, names, ok := plans.FindCommandMetric(e.CommandMetrics(), t.metric); !ok {
-				l.Fail(t.at, "unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, t.metric, lang.Suggest(t.metric, names))
+				l.Fail(t.at, "unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind,
+					e.Name, t.metric, lang.Suggest(t.metric, names))
 			}
 			continue
 		}
@@ -150,7 +162,8 @@ func (l *loader) checkTargets(e *plans.Engine) {
 		case err != nil:
 			l.Fail(t.at, err.Code, err.Summary, "%s", err.Detail)
 		case len(rest) > 0:
-			l.Fail(t.at, "invalid-address", "Unknown address", "A target has one number per metric. Write ‹%s = { %s = … }›.", t.of, m.Name)
+			l.Fail(t.at, "invalid-address", "Unknown address",
+				"A target has one number per metric. Write ‹%s = { %s = … }›.", t.of, m.Name)
 		}
 		for _, cell := range cells {
 			t.target.Measured[number] = append(t.target.Measured[number], cell.Address+"."+m.Name)

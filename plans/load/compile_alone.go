@@ -20,7 +20,10 @@ const ruleFile = "rule"
 // concurrent use.
 func (r *Result) CompileRule(src, feature string) (*plans.Rule, lang.Diagnostics) {
 	end := plans.Pos(rules.Position([]byte(src), plans.Pos(hcl.InitialPos), len(src)))
-	rule := &plans.Rule{Name: ruleFile, Expr: src, ExprRange: plans.Range{File: ruleFile, Start: plans.Pos(hcl.InitialPos), End: end}}
+	rule := &plans.Rule{
+		Name: ruleFile, Expr: src,
+		ExprRange: plans.Range{File: ruleFile, Start: plans.Pos(hcl.InitialPos), End: end},
+	}
 	l := r.loaded
 	diags, sources := l.Diags, l.Sources
 	l.Diags, l.Sources = nil, maps.Clone(sources)
@@ -45,7 +48,8 @@ func (r *Result) CompileRule(src, feature string) (*plans.Rule, lang.Diagnostics
 func (l *loader) survive(file string, work func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			l.Fail(lang.StartOf(file), "internal-error", "Internal error while reading the plan", "This is a bug in mxflow. Report it with the plan: %v\n%s", p, debug.Stack())
+			l.Fail(lang.StartOf(file), "internal-error", "Internal error while reading the plan",
+				"This is a bug in mxflow. Report it with the plan: %v\n%s", p, debug.Stack())
 		}
 	}()
 	work()

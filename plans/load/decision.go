@@ -17,7 +17,8 @@ var usual = plans.UsualDecision()
 
 var decisionDoc = block(plans.Decision{}, lang.BlockDoc{
 	Type: "decision", Times: plans.AtMost1,
-	Doc: "Error rates of gates, and how many launches they can take. Only calibrated rates and launches are available; see docs/statistics.md.",
+	Doc: "Error rates of gates, and how many launches they can take. Only calibrated rates and launches are " +
+		"available; see docs/statistics.md.",
 })
 
 func (l *loader) decodeDecision(blocks hcl.Blocks) {
@@ -62,15 +63,20 @@ func decodeBounds(f *eval.Body, least, most int) (int, int) {
 	for _, p := range pairs {
 		bound := map[string]*int{"min": &low, "max": &high}[p.Key]
 		if bound == nil {
-			f.Scope.Fail(p.KeyAt, "unknown-bound", "Unknown bound", "launches has min and max, and no %q.%s", p.Key, f.Scope.DidYouMean(p.Key, []string{"min", "max"}))
-		} else if n, ok := f.Scope.Scalar(plans.Attr{Name: "launches." + p.Key, Type: plans.Int, Min: 1, MinSet: true, Max: mostLaunches}, p.V, p.At); ok {
+			f.Scope.Fail(p.KeyAt, "unknown-bound", "Unknown bound", "launches has min and max, and no %q.%s", p.Key,
+				f.Scope.DidYouMean(p.Key, []string{"min", "max"}))
+		} else if n, ok := f.Scope.Scalar(plans.Attr{
+			Name: "launches." + p.Key, Type: plans.Int, Min: 1, MinSet: true,
+			Max: mostLaunches,
+		}, p.V, p.At); ok {
 			*bound = int(n.(float64))
 		}
 	}
 	switch {
 	case low > 0 && high > 0:
 		if low > high {
-			f.Scope.Fail(f.At("launches"), "invalid-value", "Invalid launches", "min (%d) is greater than max (%d). Swap them.", low, high)
+			f.Scope.Fail(f.At("launches"), "invalid-value", "Invalid launches",
+				"min (%d) is greater than max (%d). Swap them.", low, high)
 		}
 		return low, high
 	case low > 0:
@@ -94,7 +100,8 @@ func (l *loader) checkOffered() {
 		}
 		least, most := l.plan.LaunchesUnder(pr.Name)
 		if err := l.reg.Decision(d.FalsePass, d.FalseFail, least, most); err != nil {
-			l.Fail(lang.HCL(b.Range), "decision-not-offered", "Decision is not offered", "Gates cannot decide with ‹launches = %d›: %v.", most, err)
+			l.Fail(lang.HCL(b.Range), "decision-not-offered", "Decision is not offered",
+				"Gates cannot decide with ‹launches = %d›: %v.", most, err)
 		}
 	}
 }

@@ -104,14 +104,18 @@ func TestDigestFollowsMeaning(t *testing.T) {
 	base := digestOf(t, src)
 	with := func(decision string) string { return digestOf(t, append([]byte(decision+"\n"), src...)) }
 	for _, same := range []string{
-		"decision {}", "decision {\n false_pass = 0.01\n launches = { max = 8, min = 2 }\n}", "decision {\n launches = {}\n}",
+		"decision {}", "decision {\n false_pass = 0.01\n launches = { max = 8, min = 2 }\n}",
+		"decision {\n launches = {}\n}",
 		"report {\n columns = [\"chat.tg32\", { column = \"engine.startup_s\", heading = \"Startup\" }]\n}",
 	} {
 		if with(same) != base {
 			t.Errorf("%s changes the digest, and says what holds without it", same)
 		}
 	}
-	for _, other := range []string{"false_pass = 0.02", "false_fail = 0.1", "launches = { min = 4 }", "launches = { max = 12 }"} {
+	for _, other := range []string{
+		"false_pass = 0.02", "false_fail = 0.1", "launches = { min = 4 }",
+		"launches = { max = 12 }",
+	} {
 		if with("decision {\n "+other+"\n}") == base {
 			t.Errorf("%s does not change the digest", other)
 		}
@@ -164,14 +168,17 @@ func TestDigestsStay(t *testing.T) {
 
 const (
 	teamEngines   = "engine \"embedded\" \"tiny\" {\n  settings = { threads = var.threads }\n}\n"
-	teamProtocols = "include = [\"workloads.hcl\"]\nprotocol \"standard\" {\n  level \"benchmark\" {\n    workloads = [workload.chat]\n  }\n}\n"
+	teamProtocols = "include = [\"workloads.hcl\"]\nprotocol \"standard\" {\n  level \"benchmark\" {\n    workloads " +
+		"= [workload.chat]\n  }\n}\n"
 	teamWorkloads = "workload \"chat\" {\n  prompt_tokens = 64\n  output_tokens = 16\n}\n"
-	ownPlan       = "plan \"p\" {}\nvariable \"threads\" {\n  default = 2\n}\nbaseline {\n  engine   = engine.embedded.tiny\n  protocol = protocol.standard\n}\n"
+	ownPlan       = "plan \"p\" {}\nvariable \"threads\" {\n  default = 2\n}\nbaseline {\n  engine   = " +
+		"engine.embedded.tiny\n  protocol = protocol.standard\n}\n"
 )
 
 func TestIncludedFilesArePartOfThePlan(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
-		"port/plan.hcl":      "include = [\"../team/engines.hcl\", \"../team/protocols.hcl\", \"../team/engines.hcl\"]\n" + ownPlan,
+		"port/plan.hcl": "include = [\"../team/engines.hcl\", \"../team/protocols.hcl\", " +
+			"\"../team/engines.hcl\"]\n" + ownPlan,
 		"team/engines.hcl":   teamEngines,
 		"team/protocols.hcl": teamProtocols,
 		"team/workloads.hcl": teamWorkloads,
@@ -181,7 +188,8 @@ func TestIncludedFilesArePartOfThePlan(t *testing.T) {
 	if len(res.Diagnostics) > 0 {
 		t.Fatal(planstest.Text(&res.Findings))
 	}
-	if p := res.Plan; p.Engine("embedded.tiny") == nil || p.Workload("chat") == nil || p.Dir != filepath.Join(dir, "port") {
+	if p := res.Plan; p.Engine("embedded.tiny") == nil || p.Workload("chat") == nil ||
+		p.Dir != filepath.Join(dir, "port") {
 		t.Errorf("%+v", p)
 	}
 	var names []string
@@ -197,7 +205,8 @@ func TestIncludedFilesArePartOfThePlan(t *testing.T) {
 		t.Error("the first source is not the plan")
 	}
 	// The files that a plan consists of do not matter to its meaning.
-	whole := loadText(ownPlan + teamEngines + strings.TrimPrefix(teamProtocols, "include = [\"workloads.hcl\"]\n") + teamWorkloads)
+	whole := loadText(ownPlan + teamEngines + strings.TrimPrefix(teamProtocols, "include = [\"workloads.hcl\"]\n") +
+		teamWorkloads)
 	if whole.Plan.Digest() != res.Plan.Digest() {
 		t.Error("the digest is another one than in a single file")
 	}
@@ -223,7 +232,10 @@ func TestMistakesNameTheirFile(t *testing.T) {
 		want  string
 	}{
 		"in an included file": {
-			map[string]string{"plan.hcl": "include = [\"team.hcl\"]\nplan \"p\" {}\n", "team.hcl": "\nworkload \"chat\" {\n  prompt_tokens = local.x\n  output_tokens = 8\n}\n"},
+			map[string]string{
+				"plan.hcl": "include = [\"team.hcl\"]\nplan \"p\" {}\n",
+				"team.hcl": "\nworkload \"chat\" {\n  prompt_tokens = local.x\n  output_tokens = 8\n}\n",
+			},
 			"team.hcl:3 Unknown local",
 		},
 		"syntax of an included file": {
@@ -231,11 +243,19 @@ func TestMistakesNameTheirFile(t *testing.T) {
 			"team.hcl:1 Argument or block definition required",
 		},
 		"a rule in an included file": {
-			map[string]string{"plan.hcl": "include = [\"team.hcl\"]\n" + ownPlan + teamWorkloads + teamEngines + strings.TrimPrefix(teamProtocols, "include = [\"workloads.hcl\"]\n"), "team.hcl": "phase \"x\" {\n  gate {\n    rule \"r\" {\n      rule = \"feature['y'].decided\"\n    }\n  }\n}\n"},
+			map[string]string{
+				"plan.hcl": "include = [\"team.hcl\"]\n" + ownPlan + teamWorkloads + teamEngines +
+					strings.TrimPrefix(teamProtocols, "include = [\"workloads.hcl\"]\n"),
+				"team.hcl": "phase \"x\" {\n  gate {\n    rule \"r\" {\n      rule = \"feature['y'].decided\"\n " +
+					"   }\n  }\n}\n",
+			},
 			"team.hcl:4 Unknown feature",
 		},
 		"declared in two files": {
-			map[string]string{"plan.hcl": "include = [\"team.hcl\"]\nplan \"p\" {}\n" + teamWorkloads, "team.hcl": teamWorkloads},
+			map[string]string{
+				"plan.hcl": "include = [\"team.hcl\"]\nplan \"p\" {}\n" + teamWorkloads,
+				"team.hcl": teamWorkloads,
+			},
 			"team.hcl:1 Duplicate workload",
 		},
 		"a plan in an included file": {
@@ -243,7 +263,10 @@ func TestMistakesNameTheirFile(t *testing.T) {
 			"team.hcl:1 Plan block in an included file",
 		},
 		"a circle": {
-			map[string]string{"plan.hcl": "include = [\"team.hcl\"]\nplan \"p\" {}\n", "team.hcl": "include = [\"./plan.hcl\"]\n"},
+			map[string]string{
+				"plan.hcl": "include = [\"team.hcl\"]\nplan \"p\" {}\n",
+				"team.hcl": "include = [\"./plan.hcl\"]\n",
+			},
 			"plan.hcl:2 Plan decides nothing",
 		},
 		"an included folder": {
@@ -273,7 +296,8 @@ func TestMistakesNameTheirFile(t *testing.T) {
 // planOf loads a plan of one workload, which must be valid.
 func planOf(t *testing.T, body string) *plans.Plan {
 	t.Helper()
-	res := Bytes("testdata/valid/plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+body+"\n}\n"), planstest.Registry(), Options{})
+	res := Bytes("testdata/valid/plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+body+"\n}\n"),
+		planstest.Registry(), Options{})
 	if !res.OK() {
 		t.Fatalf("%s\n%s", body, planstest.Text(&res.Findings))
 	}
@@ -297,11 +321,15 @@ const lengths8 = "prompt_tokens = 8\noutput_tokens = 8\n"
 func TestCellsOfAllDimensions(t *testing.T) {
 	checkCells(t, map[string]string{
 		lengths8: "w=pp8 tg8",
-		"prompt_tokens = [8, 16]\noutput_tokens = [4]\ndepth = [0, 64]\nconcurrency = [1, 2]": "w.p8.o4.d0.c1=pp8 tg4, c1 | w.p8.o4.d0.c2=pp8 tg4, c2 | " +
-			"w.p8.o4.d64.c1=pp8 tg4 @ d64, c1 | w.p8.o4.d64.c2=pp8 tg4 @ d64, c2 | w.p16.o4.d0.c1=pp16 tg4, c1 | w.p16.o4.d0.c2=pp16 tg4, c2 | " +
+		"prompt_tokens = [8, 16]\noutput_tokens = [4]\ndepth = [0, 64]\n" +
+			"concurrency = [1, 2]": "w.p8.o4.d0.c1=pp8 tg4, c1 | w.p8.o4.d0.c2=pp8 tg4, c2 | " +
+			"w.p8.o4.d64.c1=pp8 tg4 @ d64, c1 | w.p8.o4.d64.c2=pp8 tg4 @ d64, c2 | w.p16.o4.d0.c1=pp16 tg4, c1 | " +
+			"w.p16.o4.d0.c2=pp16 tg4, c2 | " +
 			"w.p16.o4.d64.c1=pp16 tg4 @ d64, c1 | w.p16.o4.d64.c2=pp16 tg4 @ d64, c2",
-		lengths8 + "depth = 64\nconcurrency = 4":                                                 "w=pp8 tg8 @ d64, c4",
-		lengths8 + "rate = [1, 2.5, 0.125]":                                                      "w.r1=pp8 tg8, 1 req/s | w.r2_5=pp8 tg8, 2.5 req/s | w.r0_125=pp8 tg8, 0.125 req/s",
+		lengths8 + "depth = 64\nconcurrency = 4": "w=pp8 tg8 @ d64, c4",
+		lengths8 +
+			"rate = [1, 2.5, 0.125]": "w.r1=pp8 tg8, 1 req/s | w.r2_5=pp8 tg8, 2.5 req/s | w.r0_125=pp8 tg8, 0.125 " +
+			"req/s",
 		lengths8 + "rate = 2\nmax_concurrency = 4":                                               "w=pp8 tg8, 2 req/s",
 		"output_tokens = 8\nprompt_lengths {\ndistribution = \"uniform\"\nmin = 10\nmax = 21\n}": "w=pp~15.5 tg8",
 		"dataset {\nfile = \"prompts.jsonl\"\n}\nwarmup = 0":                                     "w=pp* tg*",
@@ -364,8 +392,11 @@ func TestShortDurations(t *testing.T) {
 	redact.Forget()
 	for duration, refused := range map[string]bool{"1ns": true, "999ms": true, "1s": false, "1500ms": false} {
 		for _, pace := range []string{"", "rate = 5\n"} {
-			res := Bytes("testdata/valid/plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+lengths8+pace+"duration = \""+duration+"\"\n}\n"), planstest.Registry(), Options{})
-			if res.OK() == refused || refused && !strings.Contains(planstest.Text(&res.Findings), "must be at least 1s, not "+duration) {
+			res := Bytes("testdata/valid/plan.hcl",
+				[]byte("plan \"p\" {}\nworkload \"w\" {\n"+lengths8+pace+"duration = \""+duration+"\"\n}\n"),
+				planstest.Registry(), Options{})
+			if res.OK() == refused || refused &&
+				!strings.Contains(planstest.Text(&res.Findings), "must be at least 1s, not "+duration) {
 				t.Errorf("%s %s: %s", duration, pace, planstest.Text(&res.Findings))
 			}
 		}
@@ -403,7 +434,8 @@ func TestUnknownSuites(t *testing.T) {
 		{"plan \"p\" {}\n", "quick", `It declares none; add: suite "quick" {`},
 	} {
 		res := Bytes("plan.hcl", []byte(c.src), planstest.Registry(), Options{Suite: c.suite})
-		if res.OK() || !strings.Contains(res.Diagnostics.Error(), "Unknown suite in --suite") || !strings.Contains(res.Diagnostics.Error(), c.want) || res.Plan.Suite != "" {
+		if res.OK() || !strings.Contains(res.Diagnostics.Error(), "Unknown suite in --suite") ||
+			!strings.Contains(res.Diagnostics.Error(), c.want) || res.Plan.Suite != "" {
 			t.Errorf("%s: %v", c.suite, res.Diagnostics)
 		}
 	}
@@ -416,7 +448,8 @@ func TestSuiteIsPartOfTheDigest(t *testing.T) {
 		return Bytes("plan.hcl", []byte(src), planstest.Registry(), Options{Suite: suite}).Plan.Digest()
 	}
 	none := digest(suitePlan, "")
-	if none == digest(suitePlan, "quick") || none == digest(strings.Replace(suitePlan, "[workload.a, workload.b]", "[workload.b, workload.a]", 1), "") {
+	if none == digest(suitePlan, "quick") ||
+		none == digest(strings.Replace(suitePlan, "[workload.a, workload.b]", "[workload.b, workload.a]", 1), "") {
 		t.Error("what is sent does not count")
 	}
 	quick := "suite \"quick\" {\n  workloads = [workload.b]\n}\n"

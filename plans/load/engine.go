@@ -22,10 +22,12 @@ var engineDoc = block(plans.Engine{}, lang.BlockDoc{
 var (
 	processDoc = block(plans.Process{}, lang.BlockDoc{
 		Type: "process", Times: plans.AtMost1,
-		Doc: "Starts the engine as a child process. Required if the kind has no command of its own and no other block launches it.",
+		Doc: "Starts the engine as a child process. Required if the kind has no command of its own and no other " +
+			"block launches it.",
 	})
-	readyDoc = block(ready{}, lang.BlockDoc{Type: "ready", Times: plans.AtMost1, Doc: "When the engine counts as started."})
-	stopDoc  = block(stop{}, lang.BlockDoc{Type: "stop", Times: plans.AtMost1, Doc: "How the engine is stopped."})
+	readyDoc = block(ready{},
+		lang.BlockDoc{Type: "ready", Times: plans.AtMost1, Doc: "When the engine counts as started."})
+	stopDoc = block(stop{}, lang.BlockDoc{Type: "stop", Times: plans.AtMost1, Doc: "How the engine is stopped."})
 )
 
 type ready struct {
@@ -65,7 +67,9 @@ func (l *loader) decodeEngine(b *hcl.Block) {
 		switch parts := e.Parts[b.Type]; {
 		case !l.reg.EngineParts[b.Type].Launcher:
 		case first != "" && first != b.Type:
-			l.Fail(b.DefRange, "two-launchers", "Two ways to launch", "Engine %s.%s has both a %s and a %s block, but is launched in only one way. Remove one of them.", e.Kind, e.Name, first, b.Type)
+			l.Fail(b.DefRange, "two-launchers", "Two ways to launch",
+				"Engine %s.%s has both a %s and a %s block, but is launched in only one way. Remove one of them.",
+				e.Kind, e.Name, first, b.Type)
 		default:
 			if first = b.Type; e.Launch == nil && len(parts) > 0 {
 				e.Launch = parts[0]
@@ -73,7 +77,8 @@ func (l *loader) decodeEngine(b *hcl.Block) {
 		}
 	}
 	if known && kind.NeedsProcess && e.Process == nil && e.Launch == nil {
-		l.Fail(b.DefRange, "missing-block", "Missing process block", `An engine of kind %q has no start command of its own. Add: ‹process { command = ["program", "--port", "{port}"] }›, or one of %s.`, e.Kind, plans.OrList(launchers))
+		l.Fail(b.DefRange, "missing-block", "Missing process block",
+			`An engine of kind %q has no start command of its own. Add: ‹process { command = ["program", "--port", "{port}"] }›, or one of %s.`, e.Kind, plans.OrList(launchers))
 	}
 	if r := f.Single("ready"); r != nil {
 		var limits ready
@@ -113,7 +118,9 @@ func (l *loader) checkVariable(p eval.Pair) {
 			}
 		}
 		if strings.HasPrefix(p.Key, prefix) {
-			l.Fail(p.KeyAt, "unknown-setting", "Unknown variable of an engine", "Engines of kind %q read no variable %s; they read %s.%s", kind, p.Key, strings.Join(k.Variables, ", "), l.DidYouMean(p.Key, k.Variables))
+			l.Fail(p.KeyAt, "unknown-setting", "Unknown variable of an engine",
+				"Engines of kind %q read no variable %s; they read %s.%s", kind, p.Key, strings.Join(k.Variables, ", "),
+				l.DidYouMean(p.Key, k.Variables))
 		}
 	}
 }
@@ -155,7 +162,10 @@ func (l *loader) decodeSettings(pairs []eval.Pair, kind string, known accepted, 
 	for _, p := range pairs {
 		switch a, ok := known[p.Key]; {
 		case known != nil && !ok:
-			l.Fail(p.KeyAt, "unknown-setting", "Unknown setting", "An engine of kind %q has no setting %q.%s A flag of a fork goes into args, of the engine or of a knob's value: ‹args = [\"--%s\"]›.", kind, p.Key, l.DidYouMean(p.Key, lang.KeysOf(known)), strings.ReplaceAll(p.Key, "_", "-"))
+			l.Fail(p.KeyAt, "unknown-setting", "Unknown setting",
+				"An engine of kind %q has no setting %q.%s A flag of a fork goes into args, of the engine or of a "+
+					"knob's value: ‹args = [\"--%s\"]›.", kind, p.Key, l.DidYouMean(p.Key, lang.KeysOf(known)),
+				strings.ReplaceAll(p.Key, "_", "-"))
 		case p.V.IsNull():
 			if unset {
 				settings[p.Key] = nil

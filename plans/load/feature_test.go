@@ -21,7 +21,8 @@ func TestChosenFeatures(t *testing.T) {
 	var got []string
 	for _, c := range append(append([]*plans.Feature(nil), f.Alternatives...), f.Confirm...) {
 		got = append(got, fmt.Sprint(c.Name, " ", c.Set, " ", c.Engine, " ", c.Accept))
-		if c.Of != "speculation" || c.Phase != f.Phase || c.Protocol != f.Protocol || c.BuildsOn != f.BuildsOn || len(c.Alternatives)+len(c.Confirm) > 0 || c.Choose != nil {
+		if c.Of != "speculation" || c.Phase != f.Phase || c.Protocol != f.Protocol || c.BuildsOn != f.BuildsOn ||
+			len(c.Alternatives)+len(c.Confirm) > 0 || c.Choose != nil {
 			t.Errorf("%s: %+v", c.Name, c)
 		}
 		for _, r := range c.Criteria {
@@ -66,13 +67,23 @@ func TestDigestOfChoices(t *testing.T) {
 		changes []string
 		same    bool
 	}{
-		"order of values":         {[]string{`["short", "long"]`, `["long", "short"]`}, true},
-		"prefer written out":      {[]string{"    accept = [\"decode\"]\n\n    criterion \"level\"", "    accept = [\"decode\"]\n    prefer = \"chat.tg\"\n\n    criterion \"level\""}, true},
-		"another value":           {[]string{`{ spec = ["short", "long"] }`, `{ spec = ["short", "long", "longer"] }`, `value "long" {`, "value \"longer\" {}\n  value \"long\" {"}, false},
-		"another prefer":          {[]string{`prefer = "chat.ttft"`, `prefer = "chat.tg"`}, false},
-		"another confirmation":    {[]string{"engine = engine.vllm.other", "engine = engine.vllm.other\n      criteria = [\"memory\"]"}, false},
-		"one confirmation less":   {[]string{"    confirm {\n      engine = engine.vllm.other\n    }\n", ""}, false},
-		"confirmed as by default": {[]string{"engine = engine.vllm.other", "engine = engine.vllm.other\n      criteria = [\"decode\"]"}, true},
+		"order of values": {[]string{`["short", "long"]`, `["long", "short"]`}, true},
+		"prefer written out": {[]string{
+			"    accept = [\"decode\"]\n\n    criterion \"level\"",
+			"    accept = [\"decode\"]\n    prefer = \"chat.tg\"\n\n    criterion \"level\"",
+		}, true},
+		"another value": {[]string{
+			`{ spec = ["short", "long"] }`, `{ spec = ["short", "long", "longer"] }`,
+			`value "long" {`, "value \"longer\" {}\n  value \"long\" {",
+		}, false},
+		"another prefer": {[]string{`prefer = "chat.ttft"`, `prefer = "chat.tg"`}, false},
+		"another confirmation": {
+			[]string{"engine = engine.vllm.other", "engine = engine.vllm.other\n      criteria = [\"memory\"]"}, false,
+		},
+		"one confirmation less": {[]string{"    confirm {\n      engine = engine.vllm.other\n    }\n", ""}, false},
+		"confirmed as by default": {
+			[]string{"engine = engine.vllm.other", "engine = engine.vllm.other\n      criteria = [\"decode\"]"}, true,
+		},
 	} {
 		if got := digest(c.changes...); (got == plain) != c.same {
 			t.Errorf("%s: same digest is %v", name, got == plain)
@@ -105,7 +116,9 @@ func TestConfirmationOfCommands(t *testing.T) {
 		l.plan.Baseline = &plans.Baseline{Engine: "command.first"}
 		f := &plans.Feature{Name: "f"}
 		notes := &featureNotes{feature: f}
-		notes.confirms = []confirmNote{{confirm: &plans.Feature{Name: "f@other", Of: "f", Engine: c.other.Kind + ".other"}}}
+		notes.confirms = []confirmNote{
+			{confirm: &plans.Feature{Name: "f@other", Of: "f", Engine: c.other.Kind + ".other"}},
+		}
 		l.order = []*featureNotes{notes}
 		l.features["f"] = notes
 		l.checkConfirmations()
@@ -121,7 +134,8 @@ func TestConfirmationOfCommands(t *testing.T) {
 
 // loadClaim loads planstest.RulePlan with a claim in the first feature.
 func loadClaim(metric, expect, more string) *Result {
-	return loadFirst(fmt.Sprintf("hypothesis {\nmetric = %q\nexpect = %q\nbecause = \"of the kernel\"\n%s}\n", metric, expect, more))
+	return loadFirst(fmt.Sprintf("hypothesis {\nmetric = %q\nexpect = %q\nbecause = \"of the kernel\"\n%s}\n",
+		metric, expect, more))
 }
 
 func TestHypothesesAreRules(t *testing.T) {
@@ -205,7 +219,8 @@ func TestHypothesisKernels(t *testing.T) {
 	} {
 		res := loadClaim("chat.tg", "+1%", "kernels = "+written+"\n")
 		if want == "" {
-			if got := res.Plan.Feature("first").Hypothesis.Kernels; !res.OK() || len(got) != 2 || got["moe"] != 1.5 || got["dense_gemm"] != 2 {
+			if got := res.Plan.Feature("first").Hypothesis.Kernels; !res.OK() || len(got) != 2 || got["moe"] != 1.5 ||
+				got["dense_gemm"] != 2 {
 				t.Errorf("%s: %v\n%s", written, got, planstest.Text(&res.Findings))
 			}
 			continue
@@ -247,8 +262,12 @@ func TestStepsOfTwoKinds(t *testing.T) {
 
 // TestSamplingThatIsNotSent: a 0 is not sent, so there is no warning that it has no effect.
 func TestSamplingThatIsNotSent(t *testing.T) {
-	for written, warns := range map[string]bool{"top_p = 0": false, "top_k = 0": false, "min_p = 0": false, "top_p = 0\n top_k = 5": true, "min_p = 0.1": true} {
-		res := loadText("plan \"p\" {}\nworkload \"w\" {\n prompt_tokens = 1\n output_tokens = 1\n " + written + "\n}\n")
+	for written, warns := range map[string]bool{
+		"top_p = 0": false, "top_k = 0": false, "min_p = 0": false,
+		"top_p = 0\n top_k = 5": true, "min_p = 0.1": true,
+	} {
+		res := loadText("plan \"p\" {}\nworkload \"w\" {\n prompt_tokens = 1\n output_tokens = 1\n " +
+			written + "\n}\n")
 		must.Equal(t, written, strings.Contains(planstest.Text(&res.Findings), "Sampling has no effect"), warns)
 	}
 }
@@ -261,8 +280,9 @@ func TestNamesOfOtherTools(t *testing.T) {
 		"workload \"w\" {\n tg = 1\n}\n":                                           `Did you mean "output_tokens"?`,
 		"phase \"p\" {\n depends_on = []\n}\n":                                     `Did you mean "after"?`,
 		"phase \"p\" {\n gate {\n rule \"r\" {\n expr = \"x.tg > 1\"\n }\n }\n}\n": `Did you mean "rule"?`,
-		"baseline {\n rule = \"x\"\n}\n":                                           "rule belongs in criterion, gate, rule.",
-		"decision {\n builds_on = baseline\n}\n":                                   "builds_on belongs in feature.",
+		"baseline {\n rule = \"x\"\n}\n": "rule belongs in criterion, " +
+			"gate, rule.",
+		"decision {\n builds_on = baseline\n}\n": "builds_on belongs in feature.",
 	} {
 		res := loadText("plan \"p\" {}\n" + body)
 		if text := strings.Join(strings.Fields(planstest.Text(&res.Findings)), " "); !strings.Contains(text, want) {
@@ -274,10 +294,12 @@ func TestNamesOfOtherTools(t *testing.T) {
 // TestTextsOfFeatures: what people write beside a feature is read and decides nothing,
 // and a feature is replaced by another one that exists.
 func TestTextsOfFeatures(t *testing.T) {
-	res := loadFirst("notes = [\"one\", \"two\"]\n improve = [\"three\"]\n blocked_by = [\"upstream #1\"]\n superseded_by = feature.second\n")
+	res := loadFirst("notes = [\"one\", \"two\"]\n improve = [\"three\"]\n blocked_by = [\"upstream #1\"]\n " +
+		"superseded_by = feature.second\n")
 	sound(t, res)
 	f := res.Plan.Feature("first")
-	if got := strings.Join(slices.Concat(f.Notes, f.Improve, f.BlockedBy, []string{f.SupersededBy}), ", "); got != "one, two, three, upstream #1, second" {
+	if got := strings.Join(slices.Concat(f.Notes, f.Improve, f.BlockedBy, []string{f.SupersededBy}),
+		", "); got != "one, two, three, upstream #1, second" {
 		t.Error(got)
 	}
 	if bare := loadFirst("").Plan; res.Plan.Digest() != bare.Digest() || len(res.Plan.Differences(bare)) > 0 {
@@ -302,12 +324,21 @@ func TestDecision(t *testing.T) {
 	}{
 		{"", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8}},
 		{"decision {}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8}},
-		{"decision {\n false_pass = 0.001\n false_fail = 0.1\n launches = { min = 4, max = 12 }\n}", plans.Decision{FalsePass: 0.001, FalseFail: 0.1, Min: 4, Max: 12}},
+		{
+			"decision {\n false_pass = 0.001\n false_fail = 0.1\n launches = { min = 4, max = 12 }\n}",
+			plans.Decision{FalsePass: 0.001, FalseFail: 0.1, Min: 4, Max: 12},
+		},
 		{"decision {\n launches = { max = 6 }\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 6}},
 		{"decision {\n launches = { max = 1 }\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 1, Max: 1}},
 		{"decision {\n launches = { min = 10 }\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 10, Max: 10}},
-		{"decision {\n launches = null\n false_pass = null\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8}},
-		{"variable \"most\" { default = 6 }\ndecision {\n launches = { max = var.most }\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 6}},
+		{
+			"decision {\n launches = null\n false_pass = null\n}",
+			plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 8},
+		},
+		{
+			"variable \"most\" { default = 6 }\ndecision {\n launches = { max = var.most }\n}",
+			plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 2, Max: 6},
+		},
 	} {
 		res := loadText("plan \"p\" {}\n" + c.text + "\n")
 		if !res.OK() || *res.Plan.Decision != c.want {
@@ -349,7 +380,8 @@ func TestLaunchesOf(t *testing.T) {
 	bench := reg.Levels["benchmark"]
 	bench.Attrs[2].Default = nil
 	reg.Levels["benchmark"] = bench
-	p := Bytes("p.hcl", []byte("decision {\n launches = { min = 4, max = 6 }\n}\n"+planstest.RulePlan), reg, Options{}).Plan
+	p := Bytes("p.hcl", []byte("decision {\n launches = { min = 4, max = 6 }\n}\n"+planstest.RulePlan),
+		reg, Options{}).Plan
 	if least, most := p.LaunchesOf("first"); least != 4 || most != 6 {
 		t.Errorf("without launches: %d to %d", least, most)
 	}
@@ -407,7 +439,8 @@ func observedRegistry() *plans.Registry {
 		{Name: "fallbacks", Type: "count"},
 	}}
 	r.EngineParts = map[string]plans.Part{"observe": {
-		Schema: plans.Schema{Attrs: []plans.Attr{{Name: "type", Type: plans.String}}}, Label: "its name", Times: plans.AnyTimes,
+		Schema: plans.Schema{Attrs: []plans.Attr{{Name: "type", Type: plans.String}}}, Label: "its name",
+		Times: plans.AnyTimes,
 		Observes: func(b *plans.Block) []plans.Observed {
 			ty, _ := b.Attrs["type"].(string)
 			return []plans.Observed{{Name: b.Name, Type: ty}}
@@ -423,15 +456,43 @@ func loadObserved(rule, must, changes string) *Result {
 
 func TestRulesReadObservations(t *testing.T) {
 	for rule, want := range map[string]plans.Input{
-		"engine.observed.attention == 'FLASHINFER'":         {Kind: plans.InputObserved, Name: "attention", Type: plans.WordInput},
-		"engine.observed.tactic in ['a', 'b']":              {Kind: plans.InputObserved, Name: "tactic", Type: plans.WordInput},
-		"engine.observed.cuda_graphs":                       {Kind: plans.InputObserved, Name: "cuda_graphs", Type: plans.BoolInput},
-		"engine.observed.cuda_graphs == false":              {Kind: plans.InputObserved, Name: "cuda_graphs", Type: plans.BoolInput},
-		"engine.observed.kv_capacity_tokens >= 100000":      {Kind: plans.InputMetric, Metric: "observed.kv_capacity_tokens", Stat: "median", Unit: "tokens", Type: plans.NumberInput},
-		"engine.observed.kv_capacity_tokens.change > -0.05": {Kind: plans.InputMetric, Metric: "observed.kv_capacity_tokens", Stat: "median", Relation: plans.Change, Type: plans.NumberInput},
-		"engine.observed.fallbacks.delta <= 0":              {Kind: plans.InputMetric, Metric: "observed.fallbacks", Stat: "median", Relation: plans.Delta, Type: plans.NumberInput},
-		"engine.observed.kv_capacity_tokens.base > 1000":    {Kind: plans.InputMetric, Metric: "observed.kv_capacity_tokens", Stat: "median", Relation: plans.Base, Unit: "tokens", Type: plans.NumberInput},
-		"engine.kv_capacity_tokens.gain >= 0":               {Kind: plans.InputMetric, Metric: "kv_capacity_tokens", Stat: "median", Relation: plans.Gain, Better: "higher", Type: plans.NumberInput},
+		"engine.observed.attention == 'FLASHINFER'": {
+			Kind: plans.InputObserved, Name: "attention",
+			Type: plans.WordInput,
+		},
+		"engine.observed.tactic in ['a', 'b']": {
+			Kind: plans.InputObserved, Name: "tactic",
+			Type: plans.WordInput,
+		},
+		"engine.observed.cuda_graphs": {
+			Kind: plans.InputObserved, Name: "cuda_graphs",
+			Type: plans.BoolInput,
+		},
+		"engine.observed.cuda_graphs == false": {
+			Kind: plans.InputObserved, Name: "cuda_graphs",
+			Type: plans.BoolInput,
+		},
+		"engine.observed.kv_capacity_tokens >= 100000": {
+			Kind:   plans.InputMetric,
+			Metric: "observed.kv_capacity_tokens", Stat: "median", Unit: "tokens", Type: plans.NumberInput,
+		},
+		"engine.observed.kv_capacity_tokens.change > -0.05": {
+			Kind:   plans.InputMetric,
+			Metric: "observed.kv_capacity_tokens", Stat: "median", Relation: plans.Change, Type: plans.NumberInput,
+		},
+		"engine.observed.fallbacks.delta <= 0": {
+			Kind: plans.InputMetric, Metric: "observed.fallbacks",
+			Stat: "median", Relation: plans.Delta, Type: plans.NumberInput,
+		},
+		"engine.observed.kv_capacity_tokens.base > 1000": {
+			Kind:   plans.InputMetric,
+			Metric: "observed.kv_capacity_tokens", Stat: "median", Relation: plans.Base, Unit: "tokens",
+			Type: plans.NumberInput,
+		},
+		"engine.kv_capacity_tokens.gain >= 0": {
+			Kind: plans.InputMetric, Metric: "kv_capacity_tokens",
+			Stat: "median", Relation: plans.Gain, Better: "higher", Type: plans.NumberInput,
+		},
 	} {
 		res := loadObserved(rule, `{ attention = "x" }`, "[]")
 		if !res.OK() {
@@ -468,7 +529,8 @@ func TestObservationsThatAreRefused(t *testing.T) {
 		{good, `{ attention = "x" }`, `"attention"`, "Wrong type for changes"},
 	} {
 		res := loadObserved(c.rule, c.must, c.changes)
-		if text := strings.Join(strings.Fields(planstest.Text(&res.Findings)), " "); res.OK() || !strings.Contains(text, c.want) {
+		if text := strings.Join(strings.Fields(planstest.Text(&res.Findings)), " "); res.OK() ||
+			!strings.Contains(text, c.want) {
 			t.Errorf("%s, %s, %s: want %q, got:\n%s", c.rule, c.must, c.changes, c.want, text)
 		}
 	}
@@ -477,14 +539,18 @@ func TestObservationsThatAreRefused(t *testing.T) {
 // Observations count as evidence, and what knobs change is part of the plan's meaning.
 func TestObservedEvidence(t *testing.T) {
 	rule := "engine.observed.cuda_graphs"
-	a, b := loadObserved(rule, `{ attention = "x" }`, `["tactic", "attention"]`), loadObserved(rule, `{ attention = "x" }`, `["attention", "tactic"]`)
+	a, b := loadObserved(rule, `{ attention = "x" }`, `["tactic", "attention"]`),
+		loadObserved(rule, `{ attention = "x" }`, `["attention", "tactic"]`)
 	if !a.OK() || !b.OK() {
 		t.Fatal(planstest.Text(&a.Findings), planstest.Text(&b.Findings))
 	}
 	if a.Plan.Digest() != b.Plan.Digest() {
 		t.Error("the order of changes counts")
 	}
-	for _, other := range []*Result{loadObserved(rule, `{ attention = "y" }`, `["attention", "tactic"]`), loadObserved(rule, `{ attention = "x" }`, `["attention"]`)} {
+	for _, other := range []*Result{
+		loadObserved(rule, `{ attention = "y" }`, `["attention", "tactic"]`),
+		loadObserved(rule, `{ attention = "x" }`, `["attention"]`),
+	} {
 		if a.Plan.Digest() == other.Plan.Digest() {
 			t.Error("evidence or changes do not count")
 		}

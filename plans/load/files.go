@@ -39,20 +39,23 @@ func (l *loader) readPlan(path string) {
 	}
 	if len(l.Order) == 0 && !l.unreadable {
 		l.unreadable = true
-		l.Fail(lang.StartOf(path), "plan-folder", "No plan in folder", "There is no plan file (*.hcl, *.yaml, *.yml) in %q. Name a plan, or a folder that holds one.", path)
+		l.Fail(lang.StartOf(path), "plan-folder", "No plan in folder",
+			"There is no plan file (*.hcl, *.yaml, *.yml) in %q. Name a plan, or a folder that holds one.", path)
 	}
 	// Merged, everything that several plans share would be a duplicate.
 	var plansIn []*hcl.Block
 	for _, name := range l.Order {
 		if s := l.Sources[name]; s.Body != nil && s.From == nil {
-			content, _, _ := s.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "plan", LabelNames: []string{"name"}}}})
+			content, _, _ := s.Body.PartialContent(
+				&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "plan", LabelNames: []string{"name"}}}})
 			plansIn = append(plansIn, content.Blocks[:min(1, len(content.Blocks))]...)
 		}
 	}
 	if len(plansIn) > 1 {
 		l.unreadable = true
 		names := plans.Names(plansIn, func(b *hcl.Block) string { return filepath.Base(b.DefRange.Filename) })
-		l.Fail(plansIn[1].DefRange, "several-plans", "Several plans in a folder", "%s of %q each have a plan block, so there is more than one plan here. Name one: %s or %s.",
+		l.Fail(plansIn[1].DefRange, "several-plans", "Several plans in a folder",
+			"%s of %q each have a plan block, so there is more than one plan here. Name one: %s or %s.",
 			verdict.And(names), path, filepath.Join(path, names[0]), filepath.Join(path, names[1]))
 	}
 }
@@ -101,14 +104,16 @@ func (l *loader) addSource(name string, text []byte, from *hcl.Range) {
 	paths, isList := eval.Elements(a.Expr, v)
 	if diags.HasErrors() || !isList {
 		l.unreadable = true
-		l.Fail(a.Expr.Range(), "include", "Invalid include", `include is a list of paths in quotes, such as ["engines.hcl", "../team/protocols.hcl"]. It is read first, so variables and functions cannot be used in it.`)
+		l.Fail(a.Expr.Range(), "include", "Invalid include",
+			`include is a list of paths in quotes, such as ["engines.hcl", "../team/protocols.hcl"]. It is read first, so variables and functions cannot be used in it.`)
 		return
 	}
 	for _, e := range paths {
 		text, ok := lang.Plain(e.V).(string)
 		if !ok || strings.TrimSpace(text) == "" {
 			l.unreadable = true
-			l.Fail(e.At, "include", "Invalid include", `Each element of include is the path of a file, in quotes and relative to this one, such as "engines.hcl".`)
+			l.Fail(e.At, "include", "Invalid include",
+				`Each element of include is the path of a file, in quotes and relative to this one, such as "engines.hcl".`)
 			continue
 		}
 		path := filepath.FromSlash(text)
@@ -131,7 +136,9 @@ func (l *loader) fileBlocks() (all hcl.Blocks) {
 				continue
 			}
 			if b.Type == "plan" && s.From != nil {
-				l.Fail(b.DefRange, "include", "Plan block in an included file", "A plan has one plan block, in the file that is applied. Remove it here, so several plans can include this file.")
+				l.Fail(b.DefRange, "include", "Plan block in an included file",
+					"A plan has one plan block, in the file that is applied. Remove it here, so several plans can "+
+						"include this file.")
 				continue
 			}
 			all = append(all, b)

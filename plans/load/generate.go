@@ -55,7 +55,8 @@ func (l *loader) instances(g *eval.Group, b *hcl.Block, outer *eval.Instance) []
 		}
 	}
 	if l.made += len(rounds); l.made > maxGenerated {
-		l.Fail(b.DefRange, "repetition", "Too many blocks", "for_each may make up to %d blocks per plan. Split it into several plans.", maxGenerated)
+		l.Fail(b.DefRange, "repetition", "Too many blocks",
+			"for_each may make up to %d blocks per plan. Split it into several plans.", maxGenerated)
 		l.MarkIncomplete(b.Type)
 		return nil
 	}
@@ -96,7 +97,10 @@ func (l *loader) instanceName(i *eval.Instance, label string, name *hcl.Attribut
 	text = label
 	for _, key := range i.Keys {
 		if !keyForm.MatchString(key) {
-			l.Fail(i.Block.DefRange, "repetition", "Key cannot be part of a name", "Blocks made by for_each are named %s_<key>, but the key %q is not an identifier. Use keys of letters, digits and underscores, or set the block's name: ‹name = \"%s_${…}\"›.", label, key, label)
+			l.Fail(i.Block.DefRange, "repetition", "Key cannot be part of a name",
+				"Blocks made by for_each are named %s_<key>, but the key %q is not an identifier. Use keys of "+
+					"letters, digits and underscores, or set the block's name: ‹name = \"%s_${…}\"›.",
+				label, key, label)
 			return "", false
 		}
 		text += "_" + key
@@ -113,8 +117,11 @@ func (l *loader) forEach(expr hcl.Expression, outer cty.Value) (rounds []repeat,
 	}
 	ty := v.Type()
 	isMap := ty.IsObjectType() || ty.IsMapType()
-	if v.IsNull() || ty.Equals(lang.ReferenceType) || !isMap && !ty.IsTupleType() && !ty.IsListType() && !ty.IsSetType() {
-		l.Fail(at, "wrong-type", "Wrong type for for_each", `for_each takes a map, or a list of different texts, such as ["short", "long"]; this is %s.`, lang.Describe(v))
+	if v.IsNull() || ty.Equals(lang.ReferenceType) || !isMap && !ty.IsTupleType() && !ty.IsListType() &&
+		!ty.IsSetType() {
+		l.Fail(at, "wrong-type", "Wrong type for for_each",
+			`for_each takes a map, or a list of different texts, such as ["short", "long"]; this is %s.`,
+			lang.Describe(v))
 		return nil, false
 	}
 	seen := map[string]bool{}
@@ -122,13 +129,16 @@ func (l *loader) forEach(expr hcl.Expression, outer cty.Value) (rounds []repeat,
 		key, value := it.Element()
 		if !isMap {
 			if value.IsNull() || value.Type() != cty.String {
-				l.Fail(at, "wrong-type", "Wrong type for for_each", "An element of the list is %s, but the elements become names. Use text, or a map whose keys are the names: { for x in … : x.name => x }.", lang.Describe(value))
+				l.Fail(at, "wrong-type", "Wrong type for for_each",
+					"An element of the list is %s, but the elements become names. Use text, or a map whose keys are "+
+						"the names: { for x in … : x.name => x }.", lang.Describe(value))
 				return nil, false
 			}
 			key = value
 		}
 		if seen[key.AsString()] {
-			l.Fail(at, "repetition", "Duplicate key in for_each", "%q is in the list twice, but the elements become names. Use distinct(…), or a map.", key.AsString())
+			l.Fail(at, "repetition", "Duplicate key in for_each",
+				"%q is in the list twice, but the elements become names. Use distinct(…), or a map.", key.AsString())
 			return nil, false
 		}
 		seen[key.AsString()] = true
@@ -151,18 +161,25 @@ func (l *loader) expanded(b *hcl.Block) *hcl.Block {
 // checkDynamic refuses what no dynamic block can repeat for, in the words of for_each.
 func (l *loader) checkDynamic(v cty.Value, expr hcl.Expression, _ *hcl.EvalContext) hcl.Diagnostics {
 	bad := func(code, summary, detail string) hcl.Diagnostics {
-		return hcl.Diagnostics{{Severity: hcl.DiagError, Extra: lang.Coded(code), Summary: summary, Detail: detail, Subject: expr.Range().Ptr()}}
+		return hcl.Diagnostics{{
+			Severity: hcl.DiagError, Extra: lang.Coded(code), Summary: summary, Detail: detail,
+			Subject: expr.Range().Ptr(),
+		}}
 	}
 	switch {
 	case l.Secrets.Hidden(v):
-		return bad("sensitive", "Sensitive value is not allowed here", "for_each determines which blocks there are, so it cannot use a sensitive value. If it is not secret, mark it with nonsensitive(…).")
+		return bad("sensitive", "Sensitive value is not allowed here",
+			"for_each determines which blocks there are, so it cannot use a sensitive value. If it is not secret, "+
+				"mark it with nonsensitive(…).")
 	case !v.IsWhollyKnown():
 		return bad("invalid-value", "Invalid for_each", "Its value is not known. Fix its references first.")
 	case v.IsNull() || !v.CanIterateElements():
-		return bad("wrong-type", "Wrong type for for_each", "for_each takes a map or a list; this is "+lang.Describe(v)+".")
+		return bad("wrong-type", "Wrong type for for_each",
+			"for_each takes a map or a list; this is "+lang.Describe(v)+".")
 	}
 	if l.made += v.LengthInt(); l.made > maxGenerated {
-		return bad("repetition", "Too many blocks", "for_each and dynamic may make up to 10000 blocks per plan. Split it into several plans.")
+		return bad("repetition", "Too many blocks",
+			"for_each and dynamic may make up to 10000 blocks per plan. Split it into several plans.")
 	}
 	return nil
 }

@@ -23,7 +23,8 @@ func FuzzLoadYAML(f *testing.F) {
 		lines := strings.Count(string(src), "\n") + 1
 		for _, d := range loadAny(t, "plan.yaml", src).Diagnostics {
 			s := d.Subject
-			if s != nil && (s.Start.Line < 1 || s.Start.Line > lines || s.Start.Column < 1 || s.End.Byte < s.Start.Byte || s.End.Byte > len(src)) {
+			if s != nil && (s.Start.Line < 1 || s.Start.Line > lines || s.Start.Column < 1 ||
+				s.End.Byte < s.Start.Byte || s.End.Byte > len(src)) {
 				t.Errorf("%s is at %v", d.Summary, s)
 			}
 		}
@@ -110,7 +111,10 @@ func TestOneSlipOneMessage(t *testing.T) {
 		{"a.hcl", "---\n" + yaml, "YAML in a file named as HCL"},
 		{"a.yaml", planstest.RulePlan, "HCL in a file named as YAML"},
 		{"a.yaml", "/* what it\n is for */\nplan \"p\" {\n  summary = \"a: b\"\n}\n", "HCL in a file named as YAML"},
-		{"a.hcl", strings.Replace(planstest.RulePlan, "workload \"chat\"", "workloads \"chat\"", 1), "Unsupported block type"},
+		{
+			"a.hcl", strings.Replace(planstest.RulePlan, "workload \"chat\"", "workloads \"chat\"", 1),
+			"Unsupported block type",
+		},
 		{"a.hcl", strings.Replace(planstest.RulePlan, "\nbaseline {", "\nbaselines {", 1), "Unsupported block type"},
 	} {
 		res := Bytes(c.name, []byte(c.text), planstest.Registry(), Options{})
@@ -118,10 +122,12 @@ func TestOneSlipOneMessage(t *testing.T) {
 			t.Errorf("%s, %s:\n%s", c.name, c.want, planstest.Text(&res.Findings))
 		}
 	}
-	if res := Bytes("a.hcl", []byte("plan \"p\" {\n  summary = \"x\n}\n"), planstest.Registry(), Options{}); lang.CodeOf(res.Diagnostics[0]) == "other-syntax" {
+	if res := Bytes("a.hcl", []byte("plan \"p\" {\n  summary = \"x\n}\n"), planstest.Registry(),
+		Options{}); lang.CodeOf(res.Diagnostics[0]) == "other-syntax" {
 		t.Error("HCL with a slip is not YAML")
 	}
-	if res := Bytes("a.yaml", []byte("plan:\n p: [\n"), planstest.Registry(), Options{}); lang.CodeOf(res.Diagnostics[0]) == "other-syntax" {
+	if res := Bytes("a.yaml", []byte("plan:\n p: [\n"), planstest.Registry(),
+		Options{}); lang.CodeOf(res.Diagnostics[0]) == "other-syntax" {
 		t.Error("YAML with a slip is not HCL")
 	}
 }
@@ -129,7 +135,8 @@ func TestOneSlipOneMessage(t *testing.T) {
 func TestTwoPlansInAFolder(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"plan.hcl": planstest.RulePlan, "stricter.hcl": planstest.RulePlan})
 	res := Path(dir, planstest.Registry(), Options{})
-	if got := summaries(res); got != "Several plans in a folder" || !strings.Contains(res.Diagnostics[0].Detail, "plan.hcl and stricter.hcl") {
+	if got := summaries(res); got != "Several plans in a folder" ||
+		!strings.Contains(res.Diagnostics[0].Detail, "plan.hcl and stricter.hcl") {
 		t.Errorf("%s", planstest.Text(&res.Findings))
 	}
 }
@@ -140,7 +147,8 @@ func TestManyDiagnostics(t *testing.T) {
 	if len(res.Diagnostics.Errs()) != 30 || len(res.DiagnosticsJSON()) < 30 {
 		t.Fatalf("%d errors", len(res.Diagnostics.Errs()))
 	}
-	if text := planstest.Text(&res.Findings); strings.Count(text, "Error:") != lang.MaxShown || !strings.Contains(text, "… and 10 more") {
+	if text := planstest.Text(&res.Findings); strings.Count(text, "Error:") != lang.MaxShown ||
+		!strings.Contains(text, "… and 10 more") {
 		t.Errorf("printed:\n%s", text)
 	}
 }
@@ -152,11 +160,14 @@ func TestGenerationIsBounded(t *testing.T) {
 	}
 	feature := "set = { k = \"on\" }\n criterion \"c\" {\n rule = \"chat.tg.gain > 0\"\n }\n"
 	refused(t, "plan.hcl", map[string]string{
-		"features of phases": phases("phase \"p\" {\n for_each = local.n\n feature \"f\" {\n for_each = local.n\n" + feature + "}\n}\n"),
-		"dynamic in dynamic": phases("knob \"k\" {\n default = \"a\"\n dynamic \"value\" {\n for_each = local.n\n labels = [value.value]\n content {\n" +
+		"features of phases": phases("phase \"p\" {\n for_each = local.n\n feature \"f\" {\n for_each = local.n\n" +
+			feature + "}\n}\n"),
+		"dynamic in dynamic": phases("knob \"k\" {\n default = \"a\"\n dynamic \"value\" {\n for_each = local.n\n " +
+			"labels = [value.value]\n content {\n" +
 			" dynamic \"must_see\" {\n for_each = local.n\n content {\n log = [\"x\"]\n }\n }\n }\n }\n}\n"),
 		"many blocks": phases(numbered(70, func(i int) string {
-			return fmt.Sprintf("workload \"w%d\" {\n for_each = local.n\n prompt_tokens = 1\n output_tokens = 1\n}\n", i)
+			return fmt.Sprintf("workload \"w%d\" {\n for_each = local.n\n prompt_tokens = 1\n output_tokens = 1\n}\n",
+				i)
 		})),
 	})
 }
@@ -198,7 +209,8 @@ func TestDynamicInPhase(t *testing.T) {
 	if want := []string{"port_a", "port_b", "port_x", "chat.tg.gain >= 0.2"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if res := inPhase("dynamic \"feature\" {\n for_each = [1]\n labels = [\"f\"]\n content {}\n}\n"); !strings.Contains(planstest.Text(&res.Findings), "Feature in dynamic") {
+	if res := inPhase("dynamic \"feature\" {\n for_each = [1]\n labels = [\"f\"]\n content {}\n}\n"); !strings.Contains(
+		planstest.Text(&res.Findings), "Feature in dynamic") {
 		t.Error(planstest.Text(&res.Findings))
 	}
 	for _, wrong := range []string{"local.repo", "5"} {

@@ -12,7 +12,8 @@ import (
 
 var importedDoc = block(plans.Imported{}, lang.BlockDoc{
 	Type: "imported", Times: plans.AnyTimes,
-	Doc: "The result file of another benchmark tool, for rules to read. Its numbers have the tool's own names and definitions, which `mxflow import FILE` shows. They are fixed numbers, like those of a target.",
+	Doc: "The result file of another benchmark tool, for rules to read. Its numbers have the tool's own names and " +
+		"definitions, which `mxflow import FILE` shows. They are fixed numbers, like those of a target.",
 })
 
 func (l *loader) decodeImported(b *hcl.Block) {

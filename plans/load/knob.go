@@ -30,14 +30,18 @@ var knobValueDoc = block(plans.KnobValue{}, lang.BlockDoc{
 
 var mustSeeDoc = block(plans.Evidence{}, lang.BlockDoc{
 	Type: "must_see", Times: plans.AtMost1,
-	Doc: "Evidence in every launch that the value took effect. Each glob must be found, and each observation must have its value. Lines from before the first request show only the configuration, and count only if the engine's kind knows them to show the engine's own choice. If a protocol has a kernels level, every value in use needs evidence, including the baseline's: unproven is not a pass.",
+	Doc: "Evidence in every launch that the value took effect. Each glob must be found, and each observation must " +
+		"have its value. Lines from before the first request show only the configuration, and count only if the " +
+		"engine's kind knows them to show the engine's own choice. If a protocol has a kernels level, every value in " +
+		"use needs evidence, including the baseline's: unproven is not a pass.",
 })
 
 // mustNotSeeDoc has no at_start: it holds at any time.
 var mustNotSeeDoc = func() *lang.BlockDoc {
 	d := block(plans.Evidence{}, lang.BlockDoc{
 		Type: "must_not_see", Times: plans.AtMost1,
-		Doc: "Evidence in any launch that the value did not take effect. No glob may be found anywhere in the log, and no observation may have its value. Give at least one of either.",
+		Doc: "Evidence in any launch that the value did not take effect. No glob may be found anywhere in the log, " +
+			"and no observation may have its value. Give at least one of either.",
 	})
 	d.Attrs = slices.DeleteFunc(d.Attrs, func(a plans.Attr) bool { return a.Name == "at_start" })
 	return d
@@ -60,7 +64,8 @@ func (l *loader) decodeKnob(b *hcl.Block) {
 		}
 	}
 	if len(k.Values) == 0 {
-		l.Fail(b.DefRange, "knob-without-values", "Knob without values", `A knob switches between named values. Add: ‹value "on" { env = { … } }›, and one for its default.`)
+		l.Fail(b.DefRange, "knob-without-values", "Knob without values",
+			`A knob switches between named values. Add: ‹value "on" { env = { … } }›, and one for its default.`)
 	}
 	if k.Default != "" && len(k.Values) > 0 {
 		knobValue(l.Scope, k, k.Default, f.At("default"))
@@ -76,7 +81,9 @@ func (l *loader) decodeKnobValue(b *hcl.Block) *plans.KnobValue {
 	v := &plans.KnobValue{}
 	f := l.Read(b, knobValueDoc.WithParts(l.reg.ValueParts), v)
 	if !knobValueName.MatchString(v.Name) {
-		l.Fail(b.LabelRanges[0], "invalid-name", "Invalid value name", "The name of a value may have up to 64 letters, digits and the characters _ . : + -, and starts with a letter or digit.")
+		l.Fail(b.LabelRanges[0], "invalid-name", "Invalid value name",
+			"The name of a value may have up to 64 letters, digits and the characters _ . : + -, and starts with a "+
+				"letter or digit.")
 	}
 	v.Parts = l.decodeParts(f, l.reg.ValueParts)
 	for _, p := range f.Pairs("env") {
@@ -88,7 +95,9 @@ func (l *loader) decodeKnobValue(b *hcl.Block) *plans.KnobValue {
 	contradict := func(must, not []string) {
 		for _, g := range must {
 			if slices.ContainsFunc(not, func(h string) bool { return strings.EqualFold(g, h) }) {
-				l.Fail(b.DefRange, "contradictory-evidence", "Contradictory evidence", "%q is in both must_see and must_not_see of value %q, which nothing can satisfy. Remove one.", g, v.Name)
+				l.Fail(b.DefRange, "contradictory-evidence", "Contradictory evidence",
+					"%q is in both must_see and must_not_see of value %q, which nothing can satisfy. Remove one.", g,
+					v.Name)
 			}
 		}
 	}
@@ -109,7 +118,8 @@ func (l *loader) decodeEvidence(b *hcl.Block, doc *lang.BlockDoc) (e plans.Evide
 		switch {
 		case p.V.IsNull():
 		case !p.V.Type().IsPrimitiveType():
-			l.Fail(p.At, "wrong-type", "Wrong type for observed", "%s takes one value, such as \"marlin\", true or 2, not %s.", p.Key, lang.Describe(p.V))
+			l.Fail(p.At, "wrong-type", "Wrong type for observed",
+				"%s takes one value, such as \"marlin\", true or 2, not %s.", p.Key, lang.Describe(p.V))
 		default:
 			l.observed = append(l.observed, observedName{p.Key, p.KeyAt, p.V, p.At})
 			if e.Observed == nil {
@@ -119,7 +129,8 @@ func (l *loader) decodeEvidence(b *hcl.Block, doc *lang.BlockDoc) (e plans.Evide
 		}
 	}
 	if f.Attrs["log"] == nil && f.Attrs["observed"] == nil && f.Attrs["trace"] == nil {
-		l.Fail(b.DefRange, "empty-value", "Empty "+b.Type, `%s names nothing to look for. Add: ‹log = ["*text of a log line*"]›, ‹trace = ["family of kernels"]›, or ‹observed = { … }›.`, b.Type)
+		l.Fail(b.DefRange, "empty-value", "Empty "+b.Type,
+			`%s names nothing to look for. Add: ‹log = ["*text of a log line*"]›, ‹trace = ["family of kernels"]›, or ‹observed = { … }›.`, b.Type)
 	}
 	return e
 }
@@ -143,11 +154,16 @@ func (l *loader) checkGlobs(f *eval.Body, name string) {
 		switch {
 		case !isText:
 		case strings.Trim(s, "* \r\n") == "":
-			l.Fail(g.At, "evidence-proves-nothing", "Glob matches everything", "%q is found in every log, so it proves nothing. Name text that only this value makes the engine log.", s)
+			l.Fail(g.At, "evidence-proves-nothing", "Glob matches everything",
+				"%q is found in every log, so it proves nothing. Name text that only this value makes the engine log.",
+				s)
 		case expression.MatchString(s):
-			l.Fail(g.At, "evidence-proves-nothing", "Glob is a regular expression", "In a glob only * is special and matches any text, so %q is searched literally otherwise. Write %q.", s, "*"+strings.Trim(expressionParts.ReplaceAllString(s, "*"), "*")+"*")
+			l.Fail(g.At, "evidence-proves-nothing", "Glob is a regular expression",
+				"In a glob only * is special and matches any text, so %q is searched literally otherwise. Write %q.", s,
+				"*"+strings.Trim(expressionParts.ReplaceAllString(s, "*"), "*")+"*")
 		case strings.Contains(s, "\n"):
-			l.Fail(g.At, "evidence-proves-nothing", "Glob of several lines", "%q has a line break, but globs match one line at a time. Give each line its own glob.", s)
+			l.Fail(g.At, "evidence-proves-nothing", "Glob of several lines",
+				"%q has a line break, but globs match one line at a time. Give each line its own glob.", s)
 		}
 	}
 }
@@ -172,14 +188,23 @@ func (l *loader) checkObserved() {
 		o, names, ok := plans.FindObserved(all, n.name)
 		if !ok {
 			slices.Sort(names)
-			l.Fail(n.at, "unknown-reference", "Unknown observation", "No engine of the plan has an observation %q.%s To observe it, add to the engine: ‹observe %q { log = \"…\" }›.", n.name, l.DidYouMean(n.name, slices.Compact(names)), n.name)
+			l.Fail(n.at, "unknown-reference", "Unknown observation",
+				"No engine of the plan has an observation %q.%s To observe it, add to the engine: ‹observe %q { log "+
+					"= \"…\" }›.", n.name, l.DidYouMean(n.name, slices.Compact(names)), n.name)
 			continue
 		}
-		want := map[plans.InputType]cty.Type{plans.WordInput: cty.String, plans.BoolInput: cty.Bool, plans.NumberInput: cty.Number}[rules.InputType(o.Type)]
+		want := map[plans.InputType]cty.Type{
+			plans.WordInput: cty.String, plans.BoolInput: cty.Bool,
+			plans.NumberInput: cty.Number,
+		}[rules.InputType(o.Type)]
 		if n.value != cty.NilVal && n.value.Type() != want {
-			l.Fail(n.valueAt, "wrong-type", "Wrong type for observed", "%s must be a %s, not %s.", n.name, o.Type, lang.Describe(n.value))
-		} else if want == cty.String && n.value != cty.NilVal && n.value.IsKnown() && strings.Contains(n.value.AsString(), "*") {
-			l.Fail(n.valueAt, "evidence-proves-nothing", "Glob for an observation", "An observation is one value, compared as a whole, so %q is never seen. Write %q.", n.value.AsString(), strings.Trim(n.value.AsString(), "*"))
+			l.Fail(n.valueAt, "wrong-type", "Wrong type for observed", "%s must be a %s, not %s.", n.name, o.Type,
+				lang.Describe(n.value))
+		} else if want == cty.String && n.value != cty.NilVal && n.value.IsKnown() &&
+			strings.Contains(n.value.AsString(), "*") {
+			l.Fail(n.valueAt, "evidence-proves-nothing", "Glob for an observation",
+				"An observation is one value, compared as a whole, so %q is never seen. Write %q.", n.value.AsString(),
+				strings.Trim(n.value.AsString(), "*"))
 		}
 	}
 }
@@ -189,7 +214,8 @@ func (l *loader) checkObserved() {
 func knobValue(s *eval.Scope, k *plans.Knob, name string, at hcl.Range) *plans.KnobValue {
 	v := k.Value(name)
 	if v == nil {
-		s.Fail(at, "unknown-knob-value", "Unknown knob value", "Knob %q has no value %q.%s", k.Name, name, s.DidYouMean(name, k.ValueNames()))
+		s.Fail(at, "unknown-knob-value", "Unknown knob value", "Knob %q has no value %q.%s", k.Name, name,
+			s.DidYouMean(name, k.ValueNames()))
 	}
 	return v
 }
@@ -199,7 +225,8 @@ func knobValue(s *eval.Scope, k *plans.Knob, name string, at hcl.Range) *plans.K
 func (l *loader) knob(p eval.Pair) *plans.Knob {
 	k := l.byName[p.Key]
 	if k == nil {
-		l.Fail(p.KeyAt, "unknown-reference", "Unknown knob", "The plan declares no knob %q.%s", p.Key, l.DidYouMean(p.Key, l.Symbols.Of("knob").Order))
+		l.Fail(p.KeyAt, "unknown-reference", "Unknown knob", "The plan declares no knob %q.%s", p.Key,
+			l.DidYouMean(p.Key, l.Symbols.Of("knob").Order))
 	}
 	return k
 }

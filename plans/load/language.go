@@ -44,10 +44,12 @@ type topLevel struct {
 // fileDoc is what may be at the top level of a plan.
 var fileDoc = &lang.BlockDoc{
 	Times: plans.Once,
-	Doc:   "A plan of mxflow. It says which performance features are ported, how each is measured, and which rules decide.",
+	Doc: "A plan of mxflow. It says which performance features are ported, how each is measured, and which rules " +
+		"decide.",
 	Attrs: plans.Attrs(topLevel{}),
 	Blocks: []*lang.BlockDoc{
-		planDoc, variableDoc, localsDoc, engineDoc, knobDoc, workloadDoc, suiteDoc, protocolDoc, targetDoc, importedDoc, baselineDoc, executorDoc, decisionDoc, reportDoc, phaseDoc,
+		planDoc, variableDoc, localsDoc, engineDoc, knobDoc, workloadDoc, suiteDoc, protocolDoc, targetDoc, importedDoc,
+		baselineDoc, executorDoc, decisionDoc, reportDoc, phaseDoc,
 	},
 }
 

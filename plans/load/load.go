@@ -183,7 +183,8 @@ func newLoader(path string, reg *plans.Registry, opts Options) *loader {
 		Scope: eval.NewScope(path), reg: reg, opts: opts,
 		plan:        &plans.Plan{File: path, Dir: filepath.Clean(lang.FolderOf(path)), Decision: &decision},
 		declared:    map[string]*input{},
-		localValues: map[string]cty.Value{}, done: map[string]bool{}, open: map[string]bool{}, failed: map[string]bool{},
+		localValues: map[string]cty.Value{}, done: map[string]bool{}, open: map[string]bool{},
+		failed: map[string]bool{},
 		phases: map[*eval.Instance]*phaseBlock{},
 		byName: map[string]*plans.Knob{}, features: map[string]*featureNotes{},
 	}
@@ -212,7 +213,8 @@ func (l *loader) load() {
 		"knob": l.decodeKnob, "workload": l.decodeWorkload, "suite": l.decodeSuite,
 		"protocol": l.decodeProtocol, "target": l.decodeTarget, "imported": l.decodeImported,
 	}
-	l.decodeGroups(generated, map[string]func(*hcl.Block){"engine": l.decodeEngine}) // first, as knobs set what they accept
+	// first, as knobs set what they accept
+	l.decodeGroups(generated, map[string]func(*hcl.Block){"engine": l.decodeEngine})
 	l.decodeGroups(generated, decode)
 	l.decodeBaseline(blocks["baseline"])
 	l.decodeExecutor(blocks["executor"])

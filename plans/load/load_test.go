@@ -77,7 +77,8 @@ func TestInvalidPlansAreExplained(t *testing.T) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			for _, d := range checkExpectations(t, path).DiagnosticsJSON() {
 				if d.Code != codeOf(list, d.Summary) && d.Code != "invalid-syntax" && d.Code != "invalid-expression" {
-					t.Errorf("%q has the code %q, and testdata/codes.txt lists it under %q", d.Summary, d.Code, codeOf(list, d.Summary))
+					t.Errorf("%q has the code %q, and testdata/codes.txt lists it under %q", d.Summary, d.Code,
+						codeOf(list, d.Summary))
 				}
 			}
 		})
@@ -191,7 +192,8 @@ const anEngine = "engine \"embedded\" \"e\" {}\n"
 func TestFilesThatAreNoPlan(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"empty/notes.txt": "no plan"})
 	for path, want := range map[string]string{
-		filepath.Join(dir, "none.hcl"): "Plan file not found", filepath.Join(dir, "empty"): "No plan in folder", "/dev/zero": "Plan is too large",
+		filepath.Join(dir, "none.hcl"): "Plan file not found", filepath.Join(dir, "empty"): "No plan in folder",
+		"/dev/zero": "Plan is too large",
 	} {
 		if res := Path(path, planstest.Registry(), Options{}); summaries(res) != want || res.Plan == nil {
 			t.Errorf("%s: got %q, want %q", path, summaries(res), want)
@@ -212,7 +214,8 @@ func TestFilesThatAreNoPlan(t *testing.T) {
 		{"bom.hcl", "\uFEFFplan \"p\" {}\n" + anEngine, ""},
 		{"nothing.hcl", "plan \"p\" {}\nlocals {\n  a = 1\n}\n", "Plan decides nothing"},
 	} {
-		res := Path(filepath.Join(writeFiles(t, map[string]string{c.name: c.text}), c.name), planstest.Registry(), Options{})
+		res := Path(filepath.Join(writeFiles(t, map[string]string{c.name: c.text}), c.name),
+			planstest.Registry(), Options{})
 		if got := summaries(res); got != c.want || res.Plan == nil {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
@@ -245,26 +248,29 @@ func TestHostilePlansAreRefusedQuickly(t *testing.T) {
 	summary := func(expr string) string { return "plan \"p\" {\n  summary = " + expr + "\n}\n" }
 	lines := func(s string, n int) string { return "(" + many(s+"\n", n) + ")" }
 	refused(t, "plan.hcl", map[string]string{
-		"parentheses":       summary(lines(many("(", 100), 2000)),
-		"open parentheses":  many(many("(", 100)+"\n", 2000),
-		"braces":            many("a {\n", 20_000),
-		"templates":         summary(many(`"${`, 5000)),
-		"heredocs":          summary(many("<<A\n${", 5000)),
-		"negations":         summary(lines(many("!", 100), 2000)),
-		"conditionals":      summary(lines("true ? 1 :", 20_000)),
-		"sums":              summary(lines("1 +", 20_000)),
-		"nested sums":       summary(many("(", 90) + many(lines("1 +", 100)+"+", 90) + many(")", 90)),
-		"indexes":           summary("([" + many("0]\n[", 20_000) + "0])"),
-		"splats":            summary("(local" + many("[*]\n", 20_000) + ")"),
-		"calls":             summary(lines(many("f(", 90), 1) + "\n" + many("g()", 2000)),
-		"if sequences":      summary("<<A\n" + many("%{ if true }\n", 20_000) + "A"),
-		"huge exponent":     summary(`"${1e999999999 * 1}"`),
-		"huge remainder":    summary("1e900 % 3"),
-		"long number":       summary(many("9", 5000)),
-		"names":             many("workload \"a\" {\n}\n", 10_000),
-		"unknown in rules":  unknownRules(2000),
-		"attributes":        "plan \"p\" {\n" + numbered(10_000, func(i int) string { return fmt.Sprintf(" a%d = %d\n", i, i) }) + "}\n",
-		"types":             "variable \"x\" {\n type = " + many("list(", 99) + "any" + many(")", 99) + "\n default = []\n}\n",
+		"parentheses":      summary(lines(many("(", 100), 2000)),
+		"open parentheses": many(many("(", 100)+"\n", 2000),
+		"braces":           many("a {\n", 20_000),
+		"templates":        summary(many(`"${`, 5000)),
+		"heredocs":         summary(many("<<A\n${", 5000)),
+		"negations":        summary(lines(many("!", 100), 2000)),
+		"conditionals":     summary(lines("true ? 1 :", 20_000)),
+		"sums":             summary(lines("1 +", 20_000)),
+		"nested sums":      summary(many("(", 90) + many(lines("1 +", 100)+"+", 90) + many(")", 90)),
+		"indexes":          summary("([" + many("0]\n[", 20_000) + "0])"),
+		"splats":           summary("(local" + many("[*]\n", 20_000) + ")"),
+		"calls":            summary(lines(many("f(", 90), 1) + "\n" + many("g()", 2000)),
+		"if sequences":     summary("<<A\n" + many("%{ if true }\n", 20_000) + "A"),
+		"huge exponent":    summary(`"${1e999999999 * 1}"`),
+		"huge remainder":   summary("1e900 % 3"),
+		"long number":      summary(many("9", 5000)),
+		"names":            many("workload \"a\" {\n}\n", 10_000),
+		"unknown in rules": unknownRules(2000),
+		"attributes": "plan \"p\" {\n" + numbered(10_000, func(i int) string {
+			return fmt.Sprintf(" a%d = %d\n", i, i)
+		}) + "}\n",
+		"types": "variable \"x\" {\n type = " + many("list(", 99) + "any" + many(")", 99) +
+			"\n default = []\n}\n",
 		"closers":           many(many(")]}", 1000)+"\n", 100),
 		"comment":           "/*" + many("*\n", 100_000),
 		"mismatched closer": summary(many("(]\n", 50_000)),
@@ -346,8 +352,11 @@ imported "absent" { file = "absent.json" }
 	})
 	t.Chdir(dir)
 	for path, names := range map[string][]string{
-		"sub/plan.hcl":                     {"serving.json", "sub/prompts.jsonl"},
-		filepath.Join(dir, "sub/plan.hcl"): {filepath.Join(dir, "serving.json"), filepath.Join(dir, "sub/prompts.jsonl")},
+		"sub/plan.hcl": {"serving.json", "sub/prompts.jsonl"},
+		filepath.Join(dir, "sub/plan.hcl"): {
+			filepath.Join(dir, "serving.json"),
+			filepath.Join(dir, "sub/prompts.jsonl"),
+		},
 	} {
 		files := Path(path, planstest.Registry(), Options{}).Plan.NamedFiles()
 		if len(files) != len(names) {
@@ -392,7 +401,8 @@ Add: rule "what must hold" { rule = "…"
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
 	var colored strings.Builder
-	if err := res.WriteDiagnostics(&colored, 40, true); err != nil || !strings.Contains(colored.String(), "\x1b[1;4mphase.biuld\x1b[0m") {
+	if err := res.WriteDiagnostics(&colored, 40, true); err != nil ||
+		!strings.Contains(colored.String(), "\x1b[1;4mphase.biuld\x1b[0m") {
 		t.Errorf("%v\n%s", err, colored.String())
 	}
 }
@@ -438,10 +448,13 @@ func TestDetailsNameTheWholeStory(t *testing.T) {
 // TestOneLineIsShown: of a mistake that concerns many lines, or only the end of one; with the values involved.
 func TestOneLineIsShown(t *testing.T) {
 	for text, want := range map[string]string{
-		"plan \"p\" {}\nworkload \"w\" {\n  prompt_tokens = [\n    1,\n    true,\n  ]\n  output_tokens = {\n    a = 1\n  }\n}\n": "   7:   output_tokens = {\n\n",
-		"plan \"p\" {}\nlocals {\n  list = [1, 2, 3]\n  text = \"is ${local.list}\"\n}\n":                                        "with local.list as tuple with 3 elements.",
-		"plan \"p\" {}\nlocals {\n  a = 1 +\n}\n":                                                                                "   3:   a = 1 +\n\n",
-		"plan \"p\" {}\nlocals {\n  a = \"\x1b[2J\u009b\"\n}\n":                                                                  "  on plan.hcl line 3:\n  (source code not available)\n\n",
+		"plan \"p\" {}\nworkload \"w\" {\n  prompt_tokens = [\n    1,\n    true,\n  ]\n  output_tokens = {\n    a = " +
+			"1\n  }\n}\n": "   7:   output_tokens = {\n\n",
+		"plan \"p\" {}\nlocals {\n  list = [1, 2, 3]\n  text = \"is ${local.list}\"\n}\n": "with local.list as tuple " +
+			"with 3 elements.",
+		"plan \"p\" {}\nlocals {\n  a = 1 +\n}\n": "   3:   a = 1 +\n\n",
+		"plan \"p\" {}\nlocals {\n  a = \"\x1b[2J\u009b\"\n}\n": "  on plan.hcl line 3:\n " +
+			" (source code not available)\n\n",
 	} {
 		if got := planstest.Text(&loadText(text).Findings); !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
@@ -517,7 +530,8 @@ func TestEverySummaryHasACode(t *testing.T) {
 				}
 				found[summary] = true
 				if listed := codeOf(list, summary); listed != code {
-					t.Errorf("%s: %q has the code %s; testdata/codes.txt says %q", set.Position(n.Pos()), summary, code, listed)
+					t.Errorf("%s: %q has the code %s; testdata/codes.txt says %q", set.Position(n.Pos()),
+						summary, code, listed)
 				}
 			}
 			return true
@@ -576,7 +590,10 @@ func TestCodesOfTheParsers(t *testing.T) {
 	} {
 		must.Equal(t, summary, lang.CodeOf(&hcl.Diagnostic{Summary: summary}), want)
 	}
-	if got := lang.CodeOf(&hcl.Diagnostic{Summary: "Invalid operand", Expression: hcl.StaticExpr(cty.True, hcl.Range{})}); got != "invalid-expression" {
+	if got := lang.CodeOf(&hcl.Diagnostic{
+		Summary:    "Invalid operand",
+		Expression: hcl.StaticExpr(cty.True, hcl.Range{}),
+	}); got != "invalid-expression" {
 		t.Errorf("what the evaluator finds has %s", got)
 	}
 	if got := lang.CodeOf(&hcl.Diagnostic{Summary: "x", Extra: ownCode("its-own")}); got != "its-own" {

@@ -19,8 +19,11 @@ var phaseDoc = block(plans.Phase{}, lang.BlockDoc{
 
 var stepDoc = &lang.BlockDoc{
 	Type: "step", Times: plans.AnyTimes,
-	Labels: []lang.Label{{Name: "kind", Doc: "The kind of work."}, {Name: "name", Doc: "Its name in reports. Unique among the steps of its kind in the phase."}},
-	Doc:    "Work before the features of the phase, in the order written.",
+	Labels: []lang.Label{
+		{Name: "kind", Doc: "The kind of work."},
+		{Name: "name", Doc: "Its name in reports. Unique among the steps of its kind in the phase."},
+	},
+	Doc: "Work before the features of the phase, in the order written.",
 }
 
 func (l *loader) decodePhase(pb *phaseBlock) {
@@ -36,19 +39,23 @@ func (l *loader) decodePhase(pb *phaseBlock) {
 		l.CheckName(b, 1, 0)
 		schema, known := l.reg.Steps[kind]
 		if !known {
-			l.Fail(b.LabelRanges[0], "unknown-kind", "Unknown step kind", "There is no step kind %q.%s", kind, l.DidYouMean(kind, lang.KeysOf(l.reg.Steps)))
+			l.Fail(b.LabelRanges[0], "unknown-kind", "Unknown step kind", "There is no step kind %q.%s", kind,
+				l.DidYouMean(kind, lang.KeysOf(l.reg.Steps)))
 			continue
 		}
 		step, key := l.decodeBlock(b, schema), kind+"."+b.Labels[1]
 		if line := lines[key]; line > 0 {
-			l.Fail(b.LabelRanges[1], "duplicate-name", "Duplicate step", "The step %q is already declared on line %d. Rename or remove one.", step.Name, line)
+			l.Fail(b.LabelRanges[1], "duplicate-name", "Duplicate step",
+				"The step %q is already declared on line %d. Rename or remove one.", step.Name, line)
 			continue
 		}
 		lines[key] = b.DefRange.Start.Line
 		ph.Steps = append(ph.Steps, step)
 	}
 	if len(f.Blocks.OfType("feature")) > pb.written {
-		l.Fail(b.DefRange, "repetition", "Feature in dynamic", "A feature can be referred to before dynamic blocks are expanded. Repeat the feature itself: ‹feature \"name\" { for_each = … }›.")
+		l.Fail(b.DefRange, "repetition", "Feature in dynamic",
+			"A feature can be referred to before dynamic blocks are expanded. Repeat the feature itself: ‹feature "+
+				"\"name\" { for_each = … }›.")
 	}
 	for _, i := range pb.features {
 		l.Within(i, func() {
@@ -61,24 +68,31 @@ func (l *loader) decodePhase(pb *phaseBlock) {
 		ph.Gate = &plans.Gate{}
 		gf := l.Read(g, gateDoc, ph.Gate)
 		if ph.Gate.Rules = decodeRules(gf.Blocks, l.Scope, ruleDoc); len(gf.Blocks) == 0 {
-			l.Fail(g.DefRange, "gate-without-rules", "Gate without rules", `A gate without rules would always open. Add: ‹rule "what must hold" { rule = "…" }›.`)
+			l.Fail(g.DefRange, "gate-without-rules", "Gate without rules",
+				`A gate without rules would always open. Add: ‹rule "what must hold" { rule = "…" }›.`)
 		}
 	}
 	if len(f.Blocks) == 0 && readable {
-		l.Fail(b.DefRange, "empty-phase", "Empty phase", "A phase with neither step, feature nor gate does nothing and decides nothing. Add one of them, or remove the phase.")
+		l.Fail(b.DefRange, "empty-phase", "Empty phase",
+			"A phase with neither step, feature nor gate does nothing and decides nothing. Add one of them, or "+
+				"remove the phase.")
 	}
 	add(l, b, &l.plan.Phases, ph)
 }
 
 // decodeAfter reads the phases that come before this one.
-func (l *loader) decodeAfter(ph *plans.Phase, pb *phaseBlock, f *eval.Body, attr string, already []string) (list []string) {
+func (l *loader) decodeAfter(ph *plans.Phase, pb *phaseBlock, f *eval.Body, attr string,
+	already []string,
+) (list []string) {
 	for _, r := range f.Refs(attr, "phase") {
 		switch {
 		case r.Key == ph.Name:
-			l.Fail(r.At, "cycle", "Phase after itself", "Phase %q cannot come after itself. Remove it from %s.", ph.Name, attr)
+			l.Fail(r.At, "cycle", "Phase after itself", "Phase %q cannot come after itself. Remove it from %s.",
+				ph.Name, attr)
 			continue
 		case slices.Contains(already, r.Key):
-			l.Fail(r.At, "duplicate-entry", "Duplicate reference", "%s is already in after, which is stricter. Remove one.", r)
+			l.Fail(r.At, "duplicate-entry", "Duplicate reference",
+				"%s is already in after, which is stricter. Remove one.", r)
 			continue
 		}
 		list = append(list, r.Key)
@@ -91,13 +105,16 @@ func (l *loader) decodeAfter(ph *plans.Phase, pb *phaseBlock, f *eval.Body, attr
 
 var gateDoc = block(plans.Gate{}, lang.BlockDoc{
 	Type: "gate", Times: plans.AtMost1,
-	Doc:    "The exit rule of a phase, which unlocks those after it. Its verdict is that of its worst rule. Without a gate, a phase passes when its steps and features pass.",
+	Doc: "The exit rule of a phase, which unlocks those after it. Its verdict is that of its worst rule. Without " +
+		"a gate, a phase passes when its steps and features pass.",
 	Blocks: []*lang.BlockDoc{ruleDoc},
 })
 
 var ruleDoc = block(plans.Rule{}, lang.BlockDoc{
 	Type: "rule", Times: plans.AtLeast1,
-	Doc: "One condition of the gate. Each comparison is decided on its own, and `and`, `or` and `not` join the results. docs/rules.md lists the forms that are allowed and refused, and docs/statistics.md the test for each.",
+	Doc: "One condition of the gate. Each comparison is decided on its own, and `and`, `or` and `not` join the " +
+		"results. docs/rules.md lists the forms that are allowed and refused, and docs/statistics.md the test for " +
+		"each.",
 })
 
 // MaxRuleName is the longest name of a criterion or rule, which is a phrase.
@@ -111,8 +128,11 @@ func decodeRules(blocks hcl.Blocks, s *eval.Scope, doc *lang.BlockDoc) (list []*
 		f := s.Fields(b, doc)
 		r := &plans.Rule{Name: b.Labels[0], Range: lang.RangeOf(b.DefRange), ExprRange: lang.RangeOf(f.At("rule"))}
 		// No rule reads another, so names need not be identifiers.
-		if strings.TrimSpace(r.Name) != r.Name || r.Name == "" || len(r.Name) > MaxRuleName || strings.ContainsAny(r.Name, "\n\r") {
-			s.Fail(b.LabelRanges[0], "invalid-name", "Invalid rule name", "The name of a %s is a word or a one-line phrase of up to %d characters, without surrounding spaces.", b.Type, MaxRuleName)
+		if strings.TrimSpace(r.Name) != r.Name || r.Name == "" || len(r.Name) > MaxRuleName ||
+			strings.ContainsAny(r.Name, "\n\r") {
+			s.Fail(b.LabelRanges[0], "invalid-name", "Invalid rule name",
+				"The name of a %s is a word or a one-line phrase of up to %d characters, without surrounding spaces.",
+				b.Type, MaxRuleName)
 		}
 		if a := f.Attrs["rule"]; a != nil && bare(s, a.Expr) {
 			s.Fail(a.Expr.Range(), "rule-unquoted", "Rule is not in quotes",

@@ -27,7 +27,8 @@ func (l *loader) checkProof() {
 			continue
 		}
 		where := lang.HCL(v.Range)
-		detail := fmt.Sprintf(`Every knob value in use needs evidence; %s = %q (%s) has none. Add to this value: ‹must_see { log = ["*what the engine logs then*"] }›, or ‹must_see { observed = { … } }›, or must_not_see, or remove the kernels level from the protocol.`, key[0], v.Name, users[key])
+		detail := fmt.Sprintf(
+			`Every knob value in use needs evidence; %s = %q (%s) has none. Add to this value: ‹must_see { log = ["*what the engine logs then*"] }›, or ‹must_see { observed = { … } }›, or must_not_see, or remove the kernels level from the protocol.`, key[0], v.Name, users[key])
 		if l.opts.Unproven {
 			l.Warn(where, "unproven-knob-value", "Unproven knob value", "%s", detail)
 			continue
@@ -37,7 +38,8 @@ func (l *loader) checkProof() {
 	users = l.users(func(p *plans.Protocol) bool { return p.Level("profile") == nil })
 	for key, v := range sorted.By(values(users), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 		if v.MustSee.Traced() || v.MustNotSee.Traced() {
-			l.Fail(lang.HCL(v.Range), "trace-without-profile", "No profile for evidence", `%s = %q (%s) needs a profile as evidence, but its protocol takes none. Add ‹level "profile" {}› to the protocol, or name a line of the log instead of trace.`, key[0], v.Name, users[key])
+			l.Fail(lang.HCL(v.Range), "trace-without-profile", "No profile for evidence",
+				`%s = %q (%s) needs a profile as evidence, but its protocol takes none. Add ‹level "profile" {}› to the protocol, or name a line of the log instead of trace.`, key[0], v.Name, users[key])
 		}
 	}
 }

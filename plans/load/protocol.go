@@ -9,7 +9,8 @@ import (
 
 var protocolDoc = block(plans.Protocol{}, lang.BlockDoc{
 	Type: "protocol", Times: plans.AnyTimes,
-	Doc:    "The test levels of a variant, in order. All but the benchmark run in one qualification launch that is never measured. A level that does not pass stops the ones after it; they are invalid, with the root cause.",
+	Doc: "The test levels of a variant, in order. All but the benchmark run in one qualification launch that is " +
+		"never measured. A level that does not pass stops the ones after it; they are invalid, with the root cause.",
 	Blocks: []*lang.BlockDoc{levelDoc},
 })
 
@@ -32,22 +33,26 @@ func (l *loader) decodeProtocol(b *hcl.Block) {
 		kind := lb.Labels[0]
 		schema, known := l.reg.Levels[kind]
 		if !known {
-			l.Fail(lb.LabelRanges[0], "unknown-kind", "Unknown level", "There is no level %q.%s", kind, l.DidYouMean(kind, lang.KeysOf(l.reg.Levels)))
+			l.Fail(lb.LabelRanges[0], "unknown-kind", "Unknown level", "There is no level %q.%s", kind,
+				l.DidYouMean(kind, lang.KeysOf(l.reg.Levels)))
 			continue
 		}
 		label := 0
 		switch name := lb.Labels[1]; {
 		case schema.Label == "" && name != "":
-			l.Fail(lb.LabelRanges[1], "invalid-name", "Level without a name", "A protocol has only one level %q, and it has no name. Remove %q.", kind, name)
+			l.Fail(lb.LabelRanges[1], "invalid-name", "Level without a name",
+				"A protocol has only one level %q, and it has no name. Remove %q.", kind, name)
 			continue
 		case schema.Label != "" && name == "":
-			l.Fail(lb.LabelRanges[0], "invalid-name", "Missing name", "A protocol can have several levels %q, so each has a name: ‹level %[1]q \"accuracy\" { … }›.", kind)
+			l.Fail(lb.LabelRanges[0], "invalid-name", "Missing name",
+				"A protocol can have several levels %q, so each has a name: ‹level %[1]q \"accuracy\" { … }›.", kind)
 			continue
 		case schema.Label != "":
 			label = 1
 			l.CheckName(lb, label, lang.InRules)
 			if _, taken := l.reg.Levels[name]; taken {
-				l.Fail(lb.LabelRanges[1], "invalid-name", "Reserved name", "%q is a kind of level. Choose another name for this one.", name)
+				l.Fail(lb.LabelRanges[1], "invalid-name", "Reserved name",
+					"%q is a kind of level. Choose another name for this one.", name)
 			}
 		}
 		level := l.decodeBlock(lb, schema)
@@ -66,7 +71,8 @@ func (l *loader) decodeProtocol(b *hcl.Block) {
 		}
 	}
 	if len(f.Blocks) == 0 {
-		l.Fail(b.DefRange, "protocol-without-levels", "Protocol without levels", `A protocol lists the tests for a variant, in order. Add at least one: ‹level "smoke" { … }›.`)
+		l.Fail(b.DefRange, "protocol-without-levels", "Protocol without levels",
+			`A protocol lists the tests for a variant, in order. Add at least one: ‹level "smoke" { … }›.`)
 	}
 	add(l, b, &l.plan.Protocols, p)
 }

@@ -12,8 +12,10 @@ import (
 
 var reportDoc = block(plans.Report{}, lang.BlockDoc{
 	Type: "report", Times: plans.AtMost1,
-	Doc: "What tables of results show. They are in the terminal, in Markdown, on the page and in committed files. Without it, the metrics " +
-		"that rules, hypotheses and targets read, in that order; a comparison adds decode, prefill, TTFT, startup and memory. It is " +
+	Doc: "What tables of results show. They are in the terminal, in Markdown, on the page and in committed files. " +
+		"Without it, the metrics " +
+		"that rules, hypotheses and targets read, in that order; a comparison adds decode, prefill, TTFT, startup " +
+		"and memory. It is " +
 		"not part of any digest: another column needs no other launch and no other decision.",
 	Blocks: []*lang.BlockDoc{tableDoc},
 })
@@ -40,7 +42,8 @@ func (l *loader) decodeReport(blocks hcl.Blocks) {
 		tf.Required("columns", tableDoc.Attrs[0].Needs)
 		t.Columns = decodeColumns(tf)
 		if strings.TrimSpace(t.Name) == "" || len(t.Name) > MaxRuleName || strings.ContainsAny(t.Name, "\n\r") {
-			l.Fail(b.LabelRanges[0], "invalid-name", "Invalid title", "A table's title is a word or a one-line phrase of up to %d characters.", MaxRuleName)
+			l.Fail(b.LabelRanges[0], "invalid-name", "Invalid title",
+				"A table's title is a word or a one-line phrase of up to %d characters.", MaxRuleName)
 		}
 		if !l.Duplicate(lines, b, 0) {
 			l.plan.Tables = append(l.plan.Tables, t)
@@ -74,14 +77,17 @@ func decodeColumns(f *eval.Body) (columns []*plans.Column) {
 				case "heading":
 					c.Heading = text(part, "The heading")
 				default:
-					f.Scope.Fail(e.At, "unknown-attribute", "Unknown part of a column", "A column has an address and a heading, and no %q: write { column = \"chat.ttft.p50\", heading = \"TTFT\" }.", p.Key)
+					f.Scope.Fail(e.At, "unknown-attribute", "Unknown part of a column",
+						"A column has an address and a heading, and no %q: write { column = \"chat.ttft.p50\", "+
+							"heading = \"TTFT\" }.", p.Key)
 				}
 			}
 		} else {
 			c.Path = text(e, "A column")
 		}
 		if c.Path == "" && len(f.Scope.Diags) == before {
-			f.Scope.Fail(e.At, "empty-value", "Column without an address", `Write what a rule would read, such as "chat.tg32" or { column = "chat.ttft.p50", heading = "TTFT" }.`)
+			f.Scope.Fail(e.At, "empty-value", "Column without an address",
+				`Write what a rule would read, such as "chat.tg32" or { column = "chat.ttft.p50", heading = "TTFT" }.`)
 		}
 		if c.Path == "" {
 			continue

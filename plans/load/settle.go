@@ -19,7 +19,9 @@ func (l *loader) settle(all hcl.Blocks) []*eval.Group {
 	for _, b := range all.OfType("locals") {
 		attrs, diags := b.Body.JustAttributes()
 		l.Diags = append(l.Diags, diags...)
-		for _, a := range slices.SortedFunc(maps.Values(attrs), func(a, b *hcl.Attribute) int { return a.Range.Start.Byte - b.Range.Start.Byte }) {
+		for _, a := range slices.SortedFunc(maps.Values(attrs), func(a, b *hcl.Attribute) int {
+			return a.Range.Start.Byte - b.Range.Start.Byte
+		}) {
 			if l.declare("local", a.Name, a.NameRange) {
 				l.locals[a.Name] = a
 			}
@@ -113,7 +115,8 @@ func (l *loader) visit(node string, at hcl.Range) bool {
 		if locals {
 			l.Fail(at, "cycle", "Cycle of locals", "A local cannot depend on itself: %s. Break the cycle.", words)
 		} else {
-			l.Fail(at, "repetition", "Cycle of for_each", "The blocks that exist cannot depend on themselves: %s. Base for_each on something else.", words)
+			l.Fail(at, "repetition", "Cycle of for_each",
+				"The blocks that exist cannot depend on themselves: %s. Base for_each on something else.", words)
 		}
 		return false
 	}
@@ -156,7 +159,9 @@ var localsDoc = block(struct{}{}, lang.BlockDoc{
 func (l *loader) declare(kind, key string, at hcl.Range) bool {
 	n := l.Symbols.Of(kind)
 	if first := n.ByKey[key]; first != nil {
-		l.Fail(at, "duplicate-name", "Duplicate "+kind, "The %s %q is already declared %s. Names are unique; rename or remove one.", kind, key, lang.SeenAt(first.At, at))
+		l.Fail(at, "duplicate-name", "Duplicate "+kind,
+			"The %s %q is already declared %s. Names are unique; rename or remove one.", kind, key,
+			lang.SeenAt(first.At, at))
 		return false
 	}
 	n.ByKey[key] = &eval.Symbol{At: at}
@@ -174,7 +179,8 @@ type phaseBlock struct {
 
 // nameUses is where rules use the names of a block type.
 var nameUses = map[string]lang.NameUse{
-	"workload": lang.InRules | lang.FirstInRules, "target": lang.InRules, "imported": lang.InRules, "phase": lang.InRules, "feature": lang.InRules,
+	"workload": lang.InRules | lang.FirstInRules, "target": lang.InRules, "imported": lang.InRules,
+	"phase": lang.InRules, "feature": lang.InRules,
 }
 
 // declareGroup declares the blocks that one block has made.
@@ -184,7 +190,9 @@ func (l *loader) declareGroup(g *eval.Group) {
 	if g.Repeated() {
 		l.CheckName(b, label, 0)
 		if first := l.Groups.ByKey(g.Kind, g.Key); first != g {
-			l.Fail(b.LabelRanges[label], "duplicate-name", "Duplicate "+g.Kind, "The %s %q is already declared %s. Names are unique; rename or remove one.", g.Kind, g.Key, lang.SeenAt(first.Block.LabelRanges[label], b.LabelRanges[label]))
+			l.Fail(b.LabelRanges[label], "duplicate-name", "Duplicate "+g.Kind,
+				"The %s %q is already declared %s. Names are unique; rename or remove one.", g.Kind, g.Key,
+				lang.SeenAt(first.Block.LabelRanges[label], b.LabelRanges[label]))
 		}
 	}
 	for _, i := range g.Instances {
@@ -205,7 +213,8 @@ func (l *loader) openPhase(i *eval.Instance) {
 	ph := &phaseBlock{block: i.Block}
 	l.phases[i] = ph
 	schema := *phaseDoc.Schema()
-	schema.Blocks = append(slices.Clone(schema.Blocks), hcl.BlockHeaderSchema{Type: lang.DynamicType, LabelNames: []string{"type"}})
+	schema.Blocks = append(slices.Clone(schema.Blocks),
+		hcl.BlockHeaderSchema{Type: lang.DynamicType, LabelNames: []string{"type"}})
 	before := l.Diags
 	content := l.Content(i.Block.Body, &schema, "")
 	l.Diags = before
@@ -231,7 +240,8 @@ func (l *loader) newGroup(b *hcl.Block) *eval.Group {
 		return nil
 	}
 	if known := lang.KeysOf(l.reg.Engines); b.Type == "engine" && !slices.Contains(known, b.Labels[0]) {
-		l.Fail(b.LabelRanges[0], "unknown-kind", "Unknown engine kind", "There is no engine kind %q.%s", b.Labels[0], l.DidYouMean(b.Labels[0], known))
+		l.Fail(b.LabelRanges[0], "unknown-kind", "Unknown engine kind", "There is no engine kind %q.%s", b.Labels[0],
+			l.DidYouMean(b.Labels[0], known))
 		// What refers to the engine by the right name is no mistake.
 		if kind := lang.Nearest(b.Labels[0], known); kind != "" {
 			b.Labels = []string{kind, b.Labels[1]}

@@ -9,7 +9,9 @@ import (
 
 var suiteDoc = block(plans.Suite{}, lang.BlockDoc{
 	Type: "suite", Times: plans.AnyTimes,
-	Doc: "A tier of workloads, which `--suite <name>` makes benchmarks send. Usual names are quick, standard and full. It replaces their own workloads; a benchmark can also name one itself. Rules can read the workloads of every suite: one that was not sent makes them inconclusive.",
+	Doc: "A tier of workloads, which `--suite <name>` makes benchmarks send. Usual names are quick, standard and " +
+		"full. It replaces their own workloads; a benchmark can also name one itself. Rules can read the workloads " +
+		"of every suite: one that was not sent makes them inconclusive.",
 })
 
 func (l *loader) decodeSuite(b *hcl.Block) {
@@ -34,5 +36,6 @@ func (l *loader) chooseSuite() {
 	if hint == "" {
 		hint = " It declares none; add: ‹suite \"" + name + "\" { workloads = [workload.name] }›, or leave --suite out."
 	}
-	l.Fail(l.Start(), "invalid-variable-value", "Unknown suite in --suite", "The plan declares no suite %q.%s", name, hint)
+	l.Fail(l.Start(), "invalid-variable-value", "Unknown suite in --suite", "The plan declares no suite %q.%s", name,
+		hint)
 }

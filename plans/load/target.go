@@ -20,11 +20,13 @@ func (l *loader) decodeTarget(b *hcl.Block) {
 	f := l.Read(b, targetDoc, t)
 	for _, p := range f.Pairs("metrics") {
 		if name, _, _ := strings.Cut(p.Key, "."); !measure.OfCommand(p.Key) && !l.Symbols.Has("workload", name) {
-			l.Fail(p.KeyAt, "unknown-reference", "Unknown workload", "The plan declares no workload %q.%s", name, l.DidYouMean(name, l.Symbols.Of("workload").Order))
+			l.Fail(p.KeyAt, "unknown-reference", "Unknown workload", "The plan declares no workload %q.%s", name,
+				l.DidYouMean(name, l.Symbols.Of("workload").Order))
 		}
 		pairs, ok := l.Pairs(l.ValueAt(p), p.V)
 		if !ok {
-			l.Fail(p.At, "wrong-type", "Wrong type for metrics", "Each workload takes a map of metrics, such as ‹{ tg = 57.85 }›, not %s.", lang.Describe(p.V))
+			l.Fail(p.At, "wrong-type", "Wrong type for metrics",
+				"Each workload takes a map of metrics, such as ‹{ tg = 57.85 }›, not %s.", lang.Describe(p.V))
 		}
 		t.Metrics[p.Key] = map[string]float64{}
 		for _, m := range pairs {

@@ -66,7 +66,10 @@ func (l *loader) decodeVariables(blocks hcl.Blocks) {
 
 // declareVariable reads everything about a variable except its value.
 func (l *loader) declareVariable(b *hcl.Block) *input {
-	in := &input{Variable: &plans.Variable{}, block: b, ty: cty.DynamicPseudoType, value: cty.DynamicVal, at: b.DefRange}
+	in := &input{
+		Variable: &plans.Variable{}, block: b, ty: cty.DynamicPseudoType,
+		value: cty.DynamicVal, at: b.DefRange,
+	}
 	in.fields = l.Read(b, variableDoc, in.Variable)
 	l.Secrets.Marked = l.Secrets.Marked || in.Sensitive
 	if a := in.fields.Attrs["type"]; a != nil {
@@ -99,7 +102,8 @@ func (l *loader) settleVariable(in *input) {
 		if !ok {
 			return
 		}
-		if fallback := value; g.isText && in.ty == cty.DynamicPseudoType && hasDefault && fallback.Type().IsPrimitiveType() {
+		if fallback := value; g.isText && in.ty == cty.DynamicPseudoType && hasDefault &&
+			fallback.Type().IsPrimitiveType() {
 			// Without a type, text is the number or bool that the default is.
 			if read, err := convert.Convert(given, fallback.Type()); err == nil && eval.Finite(read) {
 				given = read
@@ -111,7 +115,10 @@ func (l *loader) settleVariable(in *input) {
 	case in.fields.Attrs["default"] != nil:
 		return // reported
 	default:
-		l.Fail(in.block.DefRange, "missing-variable-value", "Missing value for variable", "Variable %q has no default. Give it one, or pass --var %s=value, set MXFLOW_VAR_%s, or write %s = … into a variable file (--var-file, or *.auto.mxvars beside the plan).", in.Name, in.Name, in.Name, in.Name)
+		l.Fail(in.block.DefRange, "missing-variable-value", "Missing value for variable",
+			"Variable %q has no default. Give it one, or pass --var %s=value, set MXFLOW_VAR_%s, or write %s = … "+
+				"into a variable file (--var-file, or *.auto.mxvars beside the plan).", in.Name, in.Name,
+			in.Name, in.Name)
 		return
 	}
 	if in.defaults != nil && !value.IsNull() {
@@ -119,11 +126,14 @@ func (l *loader) settleVariable(in *input) {
 	}
 	converted, err := convert.Convert(value, in.ty)
 	if err != nil {
-		l.Fail(in.at, "invalid-variable-value", "Wrong type for variable", "Variable %q has type %s, but its value (%s) does not fit: %v.", in.Name, typeexpr.TypeString(in.ty), in.From, err)
+		l.Fail(in.at, "invalid-variable-value", "Wrong type for variable",
+			"Variable %q has type %s, but its value (%s) does not fit: %v.", in.Name,
+			typeexpr.TypeString(in.ty), in.From, err)
 		return
 	}
 	if !eval.Finite(converted) {
-		l.Fail(in.at, "invalid-variable-value", "Wrong type for variable", "The value of variable %q (%s) is not a number that fits a 64-bit float.", in.Name, in.From)
+		l.Fail(in.at, "invalid-variable-value", "Wrong type for variable",
+			"The value of variable %q (%s) is not a number that fits a 64-bit float.", in.Name, in.From)
 		return
 	}
 	plain := converted
@@ -155,13 +165,17 @@ func (l *loader) defaultOf(in *input) (cty.Value, bool) {
 		return cty.NilVal, false
 	}
 	if len(a.Expr.Variables()) > 0 {
-		l.Fail(a.Expr.Range(), "default-not-constant", "Default is not constant", "The default of a variable cannot refer to anything. Use a local for a value that depends on something else.")
+		l.Fail(a.Expr.Range(), "default-not-constant", "Default is not constant",
+			"The default of a variable cannot refer to anything. Use a local for a value that depends on something "+
+				"else.")
 		return cty.DynamicVal, false
 	}
 	v, ok := in.fields.Value("default")
 	isNull := v.IsKnown() && v.IsNull()
 	if in.Sensitive && ok && !isNull && (v.Type() != cty.String || v.AsString() != "") {
-		l.Fail(a.Expr.Range(), "sensitive", "Default of a sensitive variable", "A plan file is read by many and kept with the results, so a secret in it is not secret. Remove the default, and give the value in MXFLOW_VAR_%s or in a variable file.", in.Name)
+		l.Fail(a.Expr.Range(), "sensitive", "Default of a sensitive variable",
+			"A plan file is read by many and kept with the results, so a secret in it is not secret. Remove the "+
+				"default, and give the value in MXFLOW_VAR_%s or in a variable file.", in.Name)
 		return cty.DynamicVal, false
 	}
 	return v, ok || isNull
@@ -176,7 +190,8 @@ type validation struct {
 
 var validationDoc = block(validation{}, lang.BlockDoc{
 	Type: "validation", Times: plans.AnyTimes,
-	Doc: "A condition that the value must meet. It is checked before anything is started. It can refer to this and other variables.",
+	Doc: "A condition that the value must meet. It is checked before anything is started. It can refer to this and " +
+		"other variables.",
 })
 
 // validate checks a variable's own conditions. They need no more than variables: nothing
@@ -198,7 +213,8 @@ func (l *loader) validate(in *input) {
 		for _, t := range append(condition.Expr.Variables(), message.Expr.Variables()...) {
 			if limited && t.RootName() != "var" {
 				limited = false
-				l.Fail(t.SourceRange(), "validation", "Validation is limited to variables", "A validation is checked before locals and blocks are read, so it can only refer to var.…")
+				l.Fail(t.SourceRange(), "validation", "Validation is limited to variables",
+					"A validation is checked before locals and blocks are read, so it can only refer to var.…")
 			}
 		}
 		if !limited || !in.value.IsKnown() {
@@ -209,7 +225,8 @@ func (l *loader) validate(in *input) {
 		switch {
 		case !ok:
 		case v.IsNull() || v.Type() != cty.Bool:
-			l.Fail(condition.Expr.Range(), "validation", "Condition is not true or false", "A condition must be true or false, such as var.%s > 0, not %s.", in.Name, lang.Describe(v))
+			l.Fail(condition.Expr.Range(), "validation", "Condition is not true or false",
+				"A condition must be true or false, such as var.%s > 0, not %s.", in.Name, lang.Describe(v))
 		case v.False():
 			l.invalid(in, message.Expr)
 		}
@@ -226,10 +243,12 @@ func (l *loader) invalid(in *input, message hcl.Expression) {
 	case l.Secrets.Hidden(v):
 		text = "It violates a validation of the variable, whose message would show a sensitive value."
 	case v.IsNull() || v.Type() != cty.String || strings.TrimSpace(v.AsString()) == "":
-		l.Fail(message.Range(), "invalid-value", "Invalid error_message", "error_message is text: the mistake, and the remedy.")
+		l.Fail(message.Range(), "invalid-value", "Invalid error_message",
+			"error_message is text: the mistake, and the remedy.")
 		return
 	default:
 		text = strings.TrimSpace(v.AsString())
 	}
-	l.Fail(in.at, "variable-value", "Invalid value for variable", "The value of %q (%s) is invalid. %s", in.Name, in.From, text)
+	l.Fail(in.at, "variable-value", "Invalid value for variable", "The value of %q (%s) is invalid. %s",
+		in.Name, in.From, text)
 }

@@ -74,7 +74,8 @@ func (l *loader) readVariableValues() {
 		case in != nil:
 			in.given = &variableValue{from: "--var", text: text, isText: true}
 		case l.opts.As == nil: // else it is meant for the current plan
-			l.Fail(l.Start(), "invalid-variable-value", "Unknown variable in --var", "The plan declares no variable %q.%s", name, l.DidYouMean(name, lang.KeysOf(l.declared)))
+			l.Fail(l.Start(), "invalid-variable-value", "Unknown variable in --var",
+				"The plan declares no variable %q.%s", name, l.DidYouMean(name, lang.KeysOf(l.declared)))
 		}
 	}
 	if l.opts.As != nil {
@@ -113,10 +114,12 @@ func (l *loader) varFile(path, from string, unknown func(at hcl.Range, code, sum
 		case in == nil && l.opts.As != nil: // it is meant for the current plan
 			continue
 		case in == nil:
-			unknown(a.NameRange, "variables-file", "Unknown variable in "+filepath.Base(path), "The plan declares no variable %q.%s", name, l.DidYouMean(name, lang.KeysOf(l.declared)))
+			unknown(a.NameRange, "variables-file", "Unknown variable in "+filepath.Base(path),
+				"The plan declares no variable %q.%s", name, l.DidYouMean(name, lang.KeysOf(l.declared)))
 			continue
 		case len(uses) > 0:
-			l.Fail(uses[0].SourceRange(), "variables-file", "Value is not constant", "A variable file holds only values; text goes in quotes: %s = \"…\".", name)
+			l.Fail(uses[0].SourceRange(), "variables-file", "Value is not constant",
+				"A variable file holds only values; text goes in quotes: %s = \"…\".", name)
 			continue
 		}
 		v, diags := a.Expr.Value(nil)
@@ -154,7 +157,8 @@ func (l *loader) variableValueOf(in *input, g *variableValue) (cty.Value, bool) 
 	if in.From == "--var" {
 		code = "invalid-variable-value"
 	}
-	l.Fail(in.at, code, "Cannot read "+in.From, `The value of variable %q must be written as in a plan, such as ["one", "two"]. %s`, in.Name, problem)
+	l.Fail(in.at, code, "Cannot read "+in.From,
+		`The value of variable %q must be written as in a plan, such as ["one", "two"]. %s`, in.Name, problem)
 	return cty.DynamicVal, false
 }
 
@@ -165,7 +169,10 @@ func (r *Result) Inputs() plans.Inputs {
 		Suite: l.plan.Suite, Question: l.opts.Question, Launches: l.opts.Launches,
 		Variables: l.Inputs.Variables, Env: l.Inputs.Env, Sealed: map[string]string{},
 	}
-	for prefix, values := range map[string]map[string]string{eval.OfVariable: in.Variables, eval.OfEnvironment: in.Env} {
+	for prefix, values := range map[string]map[string]string{
+		eval.OfVariable:    in.Variables,
+		eval.OfEnvironment: in.Env,
+	} {
 		for name := range values {
 			if l.Inputs.IsPrivate(prefix + name) {
 				in.Sealed[prefix+name] = ""
@@ -219,7 +226,8 @@ func (l *loader) useRecordedValues() {
 			continue
 		}
 		if v, problem := constant(from+" "+name, text); problem != "" {
-			l.Fail(in.block.DefRange, "variable-value", "Cannot read "+from, "The value of variable %q in %s: %s", name, from, problem)
+			l.Fail(in.block.DefRange, "variable-value", "Cannot read "+from, "The value of variable %q in %s: %s",
+				name, from, problem)
 		} else {
 			in.given = &variableValue{from: from, value: v}
 		}

@@ -23,7 +23,10 @@ import (
 var givenPlan string
 
 func TestInputsArePrivateWhereTheyMeetASecret(t *testing.T) {
-	all := map[string]string{"MXFLOW_VAR_key": "correct horse", "MXFLOW_VAR_user": "kim", "MXFLOW_VAR_text": "some text", "HOST": "node7", "PASS": "battery"}
+	all := map[string]string{
+		"MXFLOW_VAR_key": "correct horse", "MXFLOW_VAR_user": "kim",
+		"MXFLOW_VAR_text": "some text", "HOST": "node7", "PASS": "battery",
+	}
 	for expr, want := range map[string]string{
 		`env = { A = "${var.user}:${var.key}", B = var.text }`:               "var.key",
 		`env = { A = sensitive("${local.name}") }`:                           "var.key var.user",
@@ -35,7 +38,8 @@ func TestInputsArePrivateWhereTheyMeetASecret(t *testing.T) {
 		`args = [for k in ["a"] : sensitive("${k}${var.text}")]`:             "var.key var.text var.user",
 		`env = { A = var.user == "kim" ? var.key : var.text }`:               "var.key",
 	} {
-		res := Bytes("plan.hcl", []byte(strings.Replace(givenPlan, "EXPR", expr, 1)), planstest.Registry(), Options{Env: fakeEnv(all)})
+		res := Bytes("plan.hcl", []byte(strings.Replace(givenPlan, "EXPR", expr, 1)), planstest.Registry(),
+			Options{Env: fakeEnv(all)})
 		if !res.OK() {
 			t.Errorf("%s: %s", expr, planstest.Text(&res.Findings))
 			continue
@@ -51,8 +55,12 @@ func TestInputsArePrivateWhereTheyMeetASecret(t *testing.T) {
 // The recorded inputs make the same plan, whatever is given and set now; only private
 // values are taken from the current environment.
 func TestALoadComesOutAsAnother(t *testing.T) {
-	src := strings.Replace(givenPlan, "EXPR", `env = { A = jsonencode([var.sizes, var.maybe, var.unused, var.text]), B = env("HOST", "none"), C = env("LATER", "none"), K = var.key }`, 1)
-	then := map[string]string{"MXFLOW_VAR_key": "correct horse", "MXFLOW_VAR_text": "${a}\n\"b\" %{c} ä", "HOST": "node7"}
+	src := strings.Replace(givenPlan, "EXPR",
+		`env = { A = jsonencode([var.sizes, var.maybe, var.unused, var.text]), B = env("HOST", "none"), C = env("LATER", "none"), K = var.key }`, 1)
+	then := map[string]string{
+		"MXFLOW_VAR_key": "correct horse", "MXFLOW_VAR_text": "${a}\n\"b\" %{c} ä",
+		"HOST": "node7",
+	}
 	load := func(opts Options) *Result {
 		t.Helper()
 		res := Bytes("plan.hcl", []byte(src), planstest.Registry(), opts)
@@ -60,12 +68,16 @@ func TestALoadComesOutAsAnother(t *testing.T) {
 		return res
 	}
 	first := load(Options{Env: fakeEnv(then), Inputs: []Given{
-		{Var: `sizes=[1, 0.1, 12345678901234567890.123456789]`}, {Var: `maybe={ x = { a = 1 }, "y z" = { a = 2, b = "q" } }`},
+		{Var: `sizes=[1, 0.1, 12345678901234567890.123456789]`},
+		{Var: `maybe={ x = { a = 1 }, "y z" = { a = 2, b = "q" } }`},
 	}})
 	in := first.Inputs()
 	as := &plans.Inputs{Variables: maps.Clone(in.Variables), Env: in.Env, Sealed: in.Sealed}
 	delete(as.Variables, "key")
-	now := map[string]string{"MXFLOW_VAR_key": "correct horse", "MXFLOW_VAR_text": "other", "MXFLOW_VAR_unused": "7", "HOST": "node8", "LATER": "set"}
+	now := map[string]string{
+		"MXFLOW_VAR_key": "correct horse", "MXFLOW_VAR_text": "other", "MXFLOW_VAR_unused": "7",
+		"HOST": "node8", "LATER": "set",
+	}
 	again := load(Options{As: as, Env: fakeEnv(now), Inputs: []Given{{Var: "sizes=[9]"}, {Var: "later=1"}}})
 	if first.Plan.Digest() != again.Plan.Digest() {
 		t.Errorf("%v\n%v", first.Plan.Engines[0].Env, again.Plan.Engines[0].Env)
@@ -75,11 +87,20 @@ func TestALoadComesOutAsAnother(t *testing.T) {
 	if got := other.Plan.Engines[0].Env; got["A"] != `[[],null,1,""]` || got["B"] != "none" {
 		t.Errorf("defaults that were defaults: %v", got)
 	}
-	suites := "workload \"w\" {\n  prompt_tokens = 8\n  output_tokens = 8\n}\nsuite \"quick\" { workloads = [workload.w] }\n"
-	if res := Bytes("plan.hcl", []byte(src+suites), planstest.Registry(), Options{As: &plans.Inputs{Suite: "quick", Sealed: in.Sealed}, Suite: "none", Env: fakeEnv(now)}); res.Plan.Suite != "quick" || res.Inputs().Suite != "quick" {
+	suites := "workload \"w\" {\n  prompt_tokens = 8\n  output_tokens = 8\n}\nsuite \"quick\" { workloads = " +
+		"[workload.w] }\n"
+	if res := Bytes("plan.hcl", []byte(src+suites), planstest.Registry(),
+		Options{
+			As: &plans.Inputs{Suite: "quick", Sealed: in.Sealed}, Suite: "none",
+			Env: fakeEnv(now),
+		}); res.Plan.Suite != "quick" || res.Inputs().Suite != "quick" {
 		t.Errorf("the suite is %q: %s", res.Plan.Suite, planstest.Text(&res.Findings))
 	}
-	broken := Bytes("plan.hcl", []byte(src), planstest.Registry(), Options{As: &plans.Inputs{Variables: map[string]string{"sizes": "[max(1, 2)]"}, Sealed: as.Sealed}, Env: fakeEnv(now)})
+	broken := Bytes("plan.hcl", []byte(src), planstest.Registry(),
+		Options{
+			As:  &plans.Inputs{Variables: map[string]string{"sizes": "[max(1, 2)]"}, Sealed: as.Sealed},
+			Env: fakeEnv(now),
+		})
 	if broken.OK() || !strings.Contains(planstest.Text(&broken.Findings), "the record of the run") {
 		t.Errorf("a record that holds more than values: %s", planstest.Text(&broken.Findings))
 	}
@@ -88,8 +109,9 @@ func TestALoadComesOutAsAnother(t *testing.T) {
 // Files that file() reads belong to the plan, except for those that hold secrets.
 func TestFilesThatWereRead(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
-		"plan.hcl": "plan \"p\" {}\nengine \"embedded\" \"tiny\" {\n  env = { A = file(\"a.txt\"), B = sensitive(trimspace(file(\"key.pem\"))), C = file(\"t.tpl\") }\n}\n",
-		"a.txt":    "open", "key.pem": "secret\n", "t.tpl": "a is ${a}",
+		"plan.hcl": "plan \"p\" {}\nengine \"embedded\" \"tiny\" {\n  env = { A = file(\"a.txt\"), B = " +
+			"sensitive(trimspace(file(\"key.pem\"))), C = file(\"t.tpl\") }\n}\n",
+		"a.txt": "open", "key.pem": "secret\n", "t.tpl": "a is ${a}",
 	})
 	res := Path(dir, planstest.Registry(), Options{})
 	sound(t, res)
@@ -122,14 +144,17 @@ func fakeEnv(pairs map[string]string) func(string) (string, bool) {
 
 func TestTheLastSourceOfAVariableWins(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
-		"plan.hcl":          "plan \"p\" {\n  summary = var.x\n}\nvariable \"x\" {\n  type    = string\n  default = \"default\"\n}\n" + anEngine,
+		"plan.hcl": "plan \"p\" {\n  summary = var.x\n}\nvariable \"x\" {\n  type    = string\n  default = " +
+			"\"default\"\n}\n" + anEngine,
 		"a.auto.mxvars":     "x = \"a.auto\"\n",
 		"b.auto.mxvars":     "# nothing for x\n",
 		"c.mxvars":          "x = \"file c\"\n",
 		"d.mxvars":          "x = \"file d\"\n",
 		"sub/z.auto.mxvars": "x = \"elsewhere\"\n",
 	})
-	bare := writeFiles(t, map[string]string{"plan.hcl": "plan \"p\" {\n  summary = var.x\n}\nvariable \"x\" {\n  type    = string\n  default = \"default\"\n}\n" + anEngine})
+	bare := writeFiles(t,
+		map[string]string{"plan.hcl": "plan \"p\" {\n  summary = var.x\n}\nvariable \"x\" {\n  type    = string\n " +
+			" default = \"default\"\n}\n" + anEngine})
 	env := map[string]string{"MXFLOW_VAR_x": "env", "MXFLOW_VAR_unknown": "ignored"}
 	c, d := Given{File: filepath.Join(dir, "c.mxvars")}, Given{File: filepath.Join(dir, "d.mxvars")}
 	for _, test := range []struct {
@@ -150,13 +175,15 @@ func TestTheLastSourceOfAVariableWins(t *testing.T) {
 		{dir, env, []Given{{Var: "x=1"}, {Var: "x=2=3"}}, "2=3", "--var"},
 		{bare, map[string]string{"MXFLOW_VAR_x": ""}, nil, "", "MXFLOW_VAR_x"},
 	} {
-		res := Path(filepath.Join(test.dir, "plan.hcl"), planstest.Registry(), Options{Inputs: test.given, Env: fakeEnv(test.env)})
+		res := Path(filepath.Join(test.dir, "plan.hcl"), planstest.Registry(),
+			Options{Inputs: test.given, Env: fakeEnv(test.env)})
 		if len(res.Diagnostics) > 0 {
 			t.Error(planstest.Text(&res.Findings))
 			continue
 		}
 		if v := res.Plan.Variables[0]; v.Value != test.want || v.From != test.from || res.Plan.Summary != test.want {
-			t.Errorf("%v %v: got %v from %q, want %q from %q", test.env, test.given, v.Value, v.From, test.want, test.from)
+			t.Errorf("%v %v: got %v from %q, want %q from %q", test.env, test.given, v.Value, v.From,
+				test.want, test.from)
 		}
 	}
 }
@@ -190,7 +217,10 @@ func TestMistakesInVariables(t *testing.T) {
 		{"f.mxvars", "threads = 2\ntoken = [\"secret-one\"]\n", nil, "f.mxvars:2:9 Wrong type for variable"},
 		{"f.mxvars", "threads = 2\nthread = 3\n", nil, "f.mxvars:2:1 Unknown variable in f.mxvars"},
 		{"f.auto.mxvars", "threads = 2\nthread = 3\n", nil, "f.auto.mxvars:2:1 Unknown variable in f.auto.mxvars"},
-		{"f.mxvars", "threads = two\n", nil, "f.mxvars:1:11 Value is not constant | plan.hcl:2:1 Missing value for variable"},
+		{
+			"f.mxvars", "threads = two\n", nil,
+			"f.mxvars:1:11 Value is not constant | plan.hcl:2:1 Missing value for variable",
+		},
 		{"f.mxvars", "threads = 2\nlocals {}\n", nil, "f.mxvars:2:1 Unexpected \"locals\" block"},
 		{"f.mxvars", "threads = \n", nil, "f.mxvars:1:11 Invalid expression | plan.hcl:2:1 Missing value for variable"},
 		{"f.mxvars", "threads = 2\nthreads = 3\n", nil, "f.mxvars:2:1 Attribute redefined"},
@@ -218,7 +248,8 @@ func TestMistakesInVariables(t *testing.T) {
 			t.Errorf("%q %v:\n got %s\nwant %s\n%s", test.text, test.given, g, test.want, planstest.Text(&res.Findings))
 		}
 		text := planstest.Text(&res.Findings)
-		if empty := slices.Contains(test.given, "sizes= "); strings.Contains(text, "secret-one") || empty != strings.Contains(text, "It is empty.") {
+		if empty := slices.Contains(test.given, "sizes= "); strings.Contains(text, "secret-one") ||
+			empty != strings.Contains(text, "It is empty.") {
 			t.Errorf("a secret is shown, or what is empty is not called so:\n%s", text)
 		}
 		if test.want == "" && res.Plan.Variables[4].Value != 7.0 && res.Plan.Variables[4].Value != nil {
@@ -269,10 +300,14 @@ func TestSecretsReachTheEngineAndNothingElse(t *testing.T) {
 	res := loadSecret("first-second")
 	sound(t, res)
 	e := res.Plan.Engine("embedded.tiny")
-	if e.Env["AUTH"] != "Bearer first-second" || e.Env["SET"] != "true" || e.Env["PASS"] != "pass word" || e.Args[0] != "--token=first-second" {
+	if e.Env["AUTH"] != "Bearer first-second" || e.Env["SET"] != "true" || e.Env["PASS"] != "pass word" ||
+		e.Args[0] != "--token=first-second" {
 		t.Errorf("%+v", e)
 	}
-	for _, want := range []string{"first-second", "Bearer first-second", "first", "second", "--token=first-second", "from the environment", "pass word"} {
+	for _, want := range []string{
+		"first-second", "Bearer first-second", "first", "second", "--token=first-second",
+		"from the environment", "pass word",
+	} {
 		if !slices.Contains(res.Plan.Secrets(), want) {
 			t.Errorf("%q is not among the secrets %q", want, res.Plan.Secrets())
 		}
@@ -306,9 +341,13 @@ func TestMessagesDoNotShowSecrets(t *testing.T) {
     error_message = "x"
   }`,
 	} {
-		src := "plan \"p\" {}\nvariable \"token\" {\n  sensitive = true\n  " + body + "\n}\nlocals {\n  a = jsondecode(var.token)\n  b = file(var.token)\n  c = { x = 1 }[var.token]\n  d = regex(var.token, \"(\")\n}\n" +
-			"workload \"w\" {\n  prompt_tokens = length(var.token) > 3 ? var.token : -1\n  output_tokens = var.token + 1\n  output_tokens = 1\n}\n"
-		res := Bytes("plan.hcl", []byte(src), planstest.Registry(), Options{Env: fakeEnv(map[string]string{"MXFLOW_VAR_token": "(hunter2hunter2"})})
+		src := "plan \"p\" {}\nvariable \"token\" {\n  sensitive = true\n  " + body +
+			"\n}\nlocals {\n  a = jsondecode(var.token)\n  b = file(var.token)\n  c = { x = 1 }[var.token]\n  d = " +
+			"regex(var.token, \"(\")\n}\n" +
+			"workload \"w\" {\n  prompt_tokens = length(var.token) > 3 ? var.token : -1\n  output_tokens = var.token " +
+			"+ 1\n  output_tokens = 1\n}\n"
+		res := Bytes("plan.hcl", []byte(src), planstest.Registry(),
+			Options{Env: fakeEnv(map[string]string{"MXFLOW_VAR_token": "(hunter2hunter2"})})
 		shown := planstest.Text(&res.Findings) + fmt.Sprint(res.DiagnosticsJSON())
 		if res.OK() || strings.Contains(shown, "hunter2") {
 			t.Errorf("%s\nshows the secret:\n%s", body, shown)
@@ -374,7 +413,8 @@ func TestFunctions(t *testing.T) {
 		`getenv("x")`:           "use env",
 	} {
 		res := load(expr, nil)
-		if text := strings.Join(strings.Fields(planstest.Text(&res.Findings)), " "); res.OK() || !strings.Contains(strings.ToLower(text), strings.ToLower(want)) {
+		if text := strings.Join(strings.Fields(planstest.Text(&res.Findings)), " "); res.OK() ||
+			!strings.Contains(strings.ToLower(text), strings.ToLower(want)) {
 			t.Errorf("%s: no %q in\n%s", expr, want, text)
 		}
 	}

@@ -16,7 +16,9 @@ import (
 
 var workloadDoc = block(plans.Workload{}, lang.BlockDoc{
 	Type: "workload", Times: plans.AnyTimes, Repeats: true,
-	Doc:    "Requests to send; each combination of lists is a cell. Its address has an element per list: `p512` prompt, `o32` output, `d4096` depth, `c16` concurrency, `r2_5` rate, in this order. Prompts start with a unique prefix, so prefix caches miss, and are the same for all arms.",
+	Doc: "Requests to send; each combination of lists is a cell. Its address has an element per list: `p512` " +
+		"prompt, `o32` output, `d4096` depth, `c16` concurrency, `r2_5` rate, in this order. Prompts start with a " +
+		"unique prefix, so prefix caches miss, and are the same for all arms.",
 	Blocks: []*lang.BlockDoc{promptLengthsDoc, outputLengthsDoc, datasetDoc, sloDoc},
 })
 
@@ -31,7 +33,8 @@ var (
 	})
 	datasetDoc = block(plans.Dataset{}, lang.BlockDoc{
 		Type: "dataset", Times: plans.AtMost1,
-		Doc: "Sends the rows of a file in order, instead of generated prompts. None is sent twice. Measurements depend on the file's content: a changed file is measured again.",
+		Doc: "Sends the rows of a file in order, instead of generated prompts. None is sent twice. Measurements " +
+			"depend on the file's content: a changed file is measured again.",
 	})
 	sloDoc = block(slo{}, lang.BlockDoc{
 		Type: "slo", Times: plans.AtMost1,
@@ -86,18 +89,26 @@ func (l *loader) decodeWorkload(b *hcl.Block) {
 		var limits slo
 		l.Read(b, sloDoc, &limits)
 		w.SLO = map[string]time.Duration{}
-		for name, limit := range map[string]time.Duration{"ttft": limits.TTFT, "tpot": limits.TPOT, "itl": limits.ITL, "e2e": limits.E2E} {
+		for name, limit := range map[string]time.Duration{
+			"ttft": limits.TTFT, "tpot": limits.TPOT, "itl": limits.ITL,
+			"e2e": limits.E2E,
+		} {
 			if limit > 0 {
 				w.SLO[name] = limit
 			}
 		}
 	}
 	n := 1
-	for _, values := range []int{len(w.PromptTokens), len(w.OutputTokens), len(w.Depth), len(w.Concurrency), len(w.Rate)} {
+	for _, values := range []int{
+		len(w.PromptTokens), len(w.OutputTokens), len(w.Depth),
+		len(w.Concurrency), len(w.Rate),
+	} {
 		n *= max(1, values)
 	}
 	if n > plans.MaxCells {
-		l.Fail(f.Def, "too-many-cells", "Too many cells", "The lists of %s make %d cells, each measured in every launch; the limit is %d. Shorten a list, or split the workload.", f.What, n, plans.MaxCells)
+		l.Fail(f.Def, "too-many-cells", "Too many cells",
+			"The lists of %s make %d cells, each measured in every launch; the limit is %d. Shorten a list, or split "+
+				"the workload.", f.What, n, plans.MaxCells)
 		w.PromptTokens, w.OutputTokens, w.Depth, w.Concurrency, w.Rate = nil, nil, nil, nil, nil // no engine makes them
 	}
 	// Cells have numbers of requests of their own if the plan gives none and they differ.
@@ -142,9 +153,11 @@ func lengths(f *eval.Body, doc *lang.BlockDoc) *plans.Lengths {
 	}
 	switch {
 	case n.Min > n.Max:
-		f.Scope.Fail(in.At("min"), "conflicting-arguments", "Contradictory lengths", "No length is at least %d and at most %d. Swap min and max, or correct one.", n.Min, n.Max)
+		f.Scope.Fail(in.At("min"), "conflicting-arguments", "Contradictory lengths",
+			"No length is at least %d and at most %d. Swap min and max, or correct one.", n.Min, n.Max)
 	case n.Distribution != "uniform" && n.Mean > 0 && (n.Mean < float64(n.Min) || n.Mean > float64(n.Max)):
-		f.Scope.Fail(in.At("mean"), "conflicting-arguments", "Contradictory lengths", "The mean, %g, is not between min, %d, and max, %d. Correct one of them.", n.Mean, n.Min, n.Max)
+		f.Scope.Fail(in.At("mean"), "conflicting-arguments", "Contradictory lengths",
+			"The mean, %g, is not between min, %d, and max, %d. Correct one of them.", n.Mean, n.Min, n.Max)
 	}
 	return n
 }
@@ -153,7 +166,9 @@ func lengths(f *eval.Body, doc *lang.BlockDoc) *plans.Lengths {
 const maxDataset = 64 << 20
 
 // dataset reads a file of prompts; with an error, it returns what is known of the file.
-func dataset(p *plans.Plan, name string, rows func(name string, data []byte) (plans.DataRows, error)) (*plans.Dataset, error) {
+func dataset(p *plans.Plan, name string, rows func(name string, data []byte) (plans.DataRows, error)) (*plans.Dataset,
+	error,
+) {
 	d := &plans.Dataset{File: p.Abs(name)}
 	data, digest, err := readNamed(p, name, maxDataset)
 	d.Digest = digest
@@ -175,13 +190,18 @@ func checkData(w *plans.Workload, f *eval.Body) {
 	}
 	switch {
 	case w.API == "completions" && d.Chat > 0:
-		f.Scope.Fail(f.Where("dataset"), "dataset", "Unusable dataset", "Line %d of the file can only be sent as a chat. Set ‹api = \"chat\"›.", d.Chat)
+		f.Scope.Fail(f.Where("dataset"), "dataset", "Unusable dataset",
+			"Line %d of the file can only be sent as a chat. Set ‹api = \"chat\"›.", d.Chat)
 	case f.Lacks("output_tokens") && w.OutputLengths == nil && d.Unanswered > 0:
-		f.Scope.Fail(f.Where("dataset"), "missing-attribute", "Missing output_tokens", "Line %d of the file does not give the answer's length. Set output_tokens, the default for such lines.", d.Unanswered)
+		f.Scope.Fail(f.Where("dataset"), "missing-attribute", "Missing output_tokens",
+			"Line %d of the file does not give the answer's length. Set output_tokens, the default for such lines.",
+			d.Unanswered)
 	}
 	for _, c := range w.Cells() {
 		if rows := c.Requests + c.Warmup; rows > d.Count {
-			f.Scope.Fail(f.Where("dataset"), "dataset", "Dataset is too short", "%s takes %d rows, but the file has %d; no row is sent twice, because the engine would have it cached. Add rows, or lower requests.", c.Address, rows, d.Count)
+			f.Scope.Fail(f.Where("dataset"), "dataset", "Dataset is too short",
+				"%s takes %d rows, but the file has %d; no row is sent twice, because the engine would have it "+
+					"cached. Add rows, or lower requests.", c.Address, rows, d.Count)
 			return
 		}
 	}
@@ -193,11 +213,14 @@ const minDuration = time.Second
 
 func checkPace(w *plans.Workload, f *eval.Body) {
 	if w.Duration > 0 && w.Duration < minDuration {
-		f.Scope.Fail(f.At("duration"), "duration-too-short", "Duration is too short", "A duration must be at least 1s, not %s. Set ‹duration = \"30s\"›, or use requests instead.", w.Duration)
+		f.Scope.Fail(f.At("duration"), "duration-too-short", "Duration is too short",
+			"A duration must be at least 1s, not %s. Set ‹duration = \"30s\"›, or use requests instead.", w.Duration)
 	}
 	for _, c := range w.Concurrency {
 		if f.FirstPresent("requests") != "" && w.Requests < c {
-			f.Scope.Fail(f.At("requests"), "conflicting-arguments", "Too few requests for the concurrency", "%d requests cannot keep %d in flight. Set ‹requests = %d› or more, or leave it out.", w.Requests, c, 4*c)
+			f.Scope.Fail(f.At("requests"), "conflicting-arguments", "Too few requests for the concurrency",
+				"%d requests cannot keep %d in flight. Set ‹requests = %d› or more, or leave it out.",
+				w.Requests, c, 4*c)
 			break
 		}
 	}
@@ -206,7 +229,9 @@ func checkPace(w *plans.Workload, f *eval.Body) {
 		value float64 // 0 is not sent
 	}{{"top_p", w.TopP}, {"top_k", float64(w.TopK)}, {"min_p", w.MinP}} {
 		if w.Temperature == 0 && of.value != 0 {
-			f.Scope.Warn(f.At(of.name), "no-effect", "Sampling has no effect", "At temperature 0 the likeliest token is always taken, whatever %s is. Set a temperature, or remove %s.", of.name, of.name)
+			f.Scope.Warn(f.At(of.name), "no-effect", "Sampling has no effect",
+				"At temperature 0 the likeliest token is always taken, whatever %s is. Set a temperature, or remove "+
+					"%s.", of.name, of.name)
 			break
 		}
 	}

@@ -27,7 +27,10 @@ func TestDiagnosticsPointIntoYAML(t *testing.T) {
 	for _, c := range []struct{ src, want string }{
 		{"plan:\n  p:\n    summary: x ${local.b}\n", "   3:     summary: x ${\x1b[1;4mlocal.b\x1b[0m}\n"},
 		{"plan:\n  p:\n    summary: >-\n      x\n      é ${local.b}\n", "   3:     summary: \x1b[1;4m>-\x1b[0m\n"},
-		{"plan: {p: {}}\nlocals: {a: [1, \"\\u00e9 ${local.b}\"]}\n", "   2: locals: {a: [1, \x1b[1;4m\"\\u00e9 ${local.b}\"]}\x1b[0m\n"},
+		{
+			"plan: {p: {}}\nlocals: {a: [1, \"\\u00e9 ${local.b}\"]}\n",
+			"   2: locals: {a: [1, \x1b[1;4m\"\\u00e9 ${local.b}\"]}\x1b[0m\n",
+		},
 		{"\uFEFFplan: {p: {sum: 1}}\r\n", "   1: plan: {p: {\x1b[1;4msum\x1b[0m: 1}}\n"},
 	} {
 		var b strings.Builder
@@ -50,7 +53,8 @@ func TestAdviceIsInTheLanguageOfTheFile(t *testing.T) {
 			if name == other {
 				other = "plan.yaml"
 			}
-			if want := lang.Beginning(name); !strings.Contains(text, want) || strings.Contains(text, lang.Beginning(other)) {
+			if want := lang.Beginning(name); !strings.Contains(text, want) ||
+				strings.Contains(text, lang.Beginning(other)) {
 				t.Errorf("%s with %q: no %s in\n%s", name, src, want, text)
 				continue
 			}
@@ -67,29 +71,34 @@ func TestHostileYAMLIsRefusedQuickly(t *testing.T) {
 	const head = "plan: {p: {}}\nlocals:\n"
 	lines := func(s string) string { return many(s, 8000) + "\n" }
 	refused(t, "plan.yaml", map[string]string{
-		"brackets":      many(lines("["), 100),
-		"closed":        head + "  a: " + many("[", 8000) + "\n    " + many("]", 8000) + "\n",
-		"mappings":      many("{a: \n", 30_000),
-		"questions":     many(lines("? "), 10),
-		"anchors":       many(lines("&a "), 40),
-		"aliases":       many(lines("*a "), 40),
-		"quotes":        many(lines(`"`), 100),
-		"open quote":    "a: \"" + many("x\n", 400_000),
-		"documents":     many("---\n", 50_000),
-		"comments":      many("- #\n#\n", 30_000),
-		"indented":      many(" ", 8000) + "a:\n",
-		"parentheses":   head + "  a: ${" + many("(", 5000) + "\n",
-		"templates":     head + "  a: " + many("${\"", 4000) + "\n",
-		"negations":     head + "  a: ${" + many("!", 20_000) + "true}\n",
-		"types":         "plan: {p: {}}\nvariable: {x: {default: [], type: " + many("list(", 3000) + "any" + many(")", 3000) + "}}\n",
+		"brackets":    many(lines("["), 100),
+		"closed":      head + "  a: " + many("[", 8000) + "\n    " + many("]", 8000) + "\n",
+		"mappings":    many("{a: \n", 30_000),
+		"questions":   many(lines("? "), 10),
+		"anchors":     many(lines("&a "), 40),
+		"aliases":     many(lines("*a "), 40),
+		"quotes":      many(lines(`"`), 100),
+		"open quote":  "a: \"" + many("x\n", 400_000),
+		"documents":   many("---\n", 50_000),
+		"comments":    many("- #\n#\n", 30_000),
+		"indented":    many(" ", 8000) + "a:\n",
+		"parentheses": head + "  a: ${" + many("(", 5000) + "\n",
+		"templates":   head + "  a: " + many("${\"", 4000) + "\n",
+		"negations":   head + "  a: ${" + many("!", 20_000) + "true}\n",
+		"types": "plan: {p: {}}\nvariable: {x: {default: [], type: " + many("list(", 3000) + "any" +
+			many(")", 3000) + "}}\n",
 		"references":    head + "  a: 1\nbaseline: {engine: " + many("(", 5000) + "}\n",
 		"alias of much": head + "  a: &a \"" + many("x", 9000) + "\"\n  b: [" + many("*a,\n   ", 5000) + "]\n",
 		"merges": head + "  a0: &a0 {x: 1}\n" + numbered(600, func(i int) string {
 			return fmt.Sprintf("  m%s%d: &a%d {<<: [*a%d, *a%d], y%d: 1}\n", many("x", i%50), i, i, i-1, i-1, i)
 		}),
-		"keys":          head + numbered(15_000, func(i int) string { return "  \"${local.x}" + strconv.Itoa(i) + "\": 1\n" }),
-		"same keys":     head + many("  a: 1\n", 20_000),
-		"unknown keys":  "plan: {p: {}}\n" + numbered(2000, func(i int) string { return "k" + strconv.Itoa(i) + ": 1\n" }),
+		"keys": head + numbered(15_000, func(i int) string {
+			return "  \"${local.x}" + strconv.Itoa(i) + "\": 1\n"
+		}),
+		"same keys": head + many("  a: 1\n", 20_000),
+		"unknown keys": "plan: {p: {}}\n" + numbered(2000, func(i int) string {
+			return "k" + strconv.Itoa(i) + ": 1\n"
+		}),
 		"long number":   head + "  a: " + many("9", 9000) + "\n",
 		"huge exponent": head + "  a: ${1e999999999 * 1}\n",
 		"tags":          many("- !a x\n", 20_000),
@@ -133,7 +142,8 @@ func TestPlansMixSyntaxes(t *testing.T) {
 		}
 	}
 	res := Path(filepath.Join(dir, "bad.hcl"), planstest.Registry(), Options{})
-	if got := summaries(res); got != "Tab in indentation" || !strings.Contains(planstest.Text(&res.Findings), "tab.yaml:2:1") {
+	if got := summaries(res); got != "Tab in indentation" ||
+		!strings.Contains(planstest.Text(&res.Findings), "tab.yaml:2:1") {
 		t.Error(planstest.Text(&res.Findings))
 	}
 }
@@ -191,11 +201,13 @@ func TestRemedies(t *testing.T) {
 	for name, want := range map[string][]string{
 		"plan.hcl": {
 			`Add: criterion "decode" { rule = "workload.tg.gain >= 0.05" }.`, `rule "what must hold" { rule = "…" }`,
-			`in phase "p1"`, `in knob "k"`, `in engine "openai" "a"`, `process { command = ["program", "--port", "{port}"] }`,
+			`in phase "p1"`, `in knob "k"`, `in engine "openai" "a"`,
+			`process { command = ["program", "--port", "{port}"] }`,
 		},
 		"plan.yaml": {
 			`Add: criterion: {decode: {rule: workload.tg.gain >= 0.05}}.`, `rule: {what must hold: {rule: …}}`,
-			`in phase "p1"`, `in knob "k"`, `in engine "openai" "a"`, `process: {command: [program, "--port", "{port}"]}`,
+			`in phase "p1"`, `in knob "k"`, `in engine "openai" "a"`,
+			`process: {command: [program, "--port", "{port}"]}`,
 		},
 	} {
 		src := text

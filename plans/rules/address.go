@@ -17,10 +17,16 @@ import (
 func (ns *Namespace) workload(in *plans.Input, rest []string, f *plans.Feature) (*plans.Input, *Error) {
 	name := rest[0]
 	if e := ns.plan.CommandEngine(); e != nil {
-		return nil, Wrong("not-measured", "Workload is not measured", "engine.%s.%s is a command, which receives no workload. Use one of its metrics, as in command.<metric>.gain.", e.Kind, e.Name).ofProtocol()
+		return nil,
+			Wrong("not-measured", "Workload is not measured",
+				"engine.%s.%s is a command, which receives no workload. Use one of its metrics, as in "+
+					"command.<metric>.gain.", e.Kind, e.Name).ofProtocol()
 	}
 	if sent := ns.measured[f.Protocol]; !slices.Contains(sent, name) {
-		return nil, Wrong("not-measured", "Workload is not measured", "Protocol %q of feature %q sends %s in its benchmark; add workload.%s to the workloads of level \"benchmark\".", f.Protocol, f.Name, lang.OrNothing(sent), name).ofProtocol()
+		return nil,
+			Wrong("not-measured", "Workload is not measured",
+				"Protocol %q of feature %q sends %s in its benchmark; add workload.%s to the workloads of level "+
+					"\"benchmark\".", f.Protocol, f.Name, lang.OrNothing(sent), name).ofProtocol()
 	}
 	in.Unsent = ns.unsent(ns.Sent[f.Protocol], f.Protocol, name)
 	return ns.measurement(in, rest)
@@ -34,11 +40,15 @@ func (ns *Namespace) measurement(in *plans.Input, rest []string) (*plans.Input, 
 		return nil, err
 	}
 	if len(cells) != 1 {
-		return nil, Wrong("invalid-address", "Which cell?", "Workload %q has several cells; put one of %s before the metric.", name, addresses(cells))
+		return nil, Wrong("invalid-address", "Which cell?",
+			"Workload %q has several cells; put one of %s before the metric.", name, addresses(cells))
 	}
 	w := ns.Workloads[name]
 	if (m.Name == "goodput" || m.Name == "slo_attainment") && len(w.SLO) == 0 {
-		return nil, Wrong("not-measured", "Workload has no SLO", "%s counts requests within limits, and workload %q declares none. Add an slo block, such as ‹slo { ttft = \"300ms\" }›.", m.Name, w.Name)
+		return nil,
+			Wrong("not-measured", "Workload has no SLO",
+				"%s counts requests within limits, and workload %q declares none. Add an slo block, such as ‹slo { "+
+					"ttft = \"300ms\" }›.", m.Name, w.Name)
 	}
 	return ns.metric(in, cells[0].Address, m, rest)
 }
@@ -50,14 +60,16 @@ func Measured(workload string, cells []plans.Cell, rest []string) ([]plans.Cell,
 	path := strings.Join(append([]string{workload}, rest...), ".")
 	cells, rest = narrow(cells, rest)
 	if len(rest) == 0 {
-		return nil, measure.Metric{}, nil, incomplete(path+".<metric>", plans.Names(metricsOf(ofWorkload...), nameOf)...)
+		return nil, measure.Metric{}, nil,
+			incomplete(path+".<metric>", plans.Names(metricsOf(ofWorkload...), nameOf)...)
 	}
 	word := rest[0]
 	// The field's names: tg32 is tg of the cell with 32 output tokens, pp2048 is pp of the
 	// cell with 2048 prompt tokens.
 	var named []plans.Cell
 	for _, c := range cells {
-		if c.Output > 0 && word == fmt.Sprintf("tg%d", c.Output) || c.Prompt > 0 && word == fmt.Sprintf("pp%d", c.Prompt) {
+		if c.Output > 0 && word == fmt.Sprintf("tg%d", c.Output) || c.Prompt > 0 &&
+			word == fmt.Sprintf("pp%d", c.Prompt) {
 			named = append(named, c)
 		}
 	}
@@ -68,8 +80,12 @@ func Measured(workload string, cells []plans.Cell, rest []string) ([]plans.Cell,
 	switch {
 	case ok:
 		return cells, m, rest[1:], nil
-	case len(cells) > 1 && word != "" && strings.ContainsAny(word[:1], "podcr") && strings.Trim(word[1:], "0123456789_") == "":
-		return nil, m, nil, Wrong("unknown-reference", "Unknown cell", "Workload %q has no cell %s here; it has %s. An address has all elements, in the order prompt, output, depth, concurrency, rate.", workload, word, addresses(cells))
+	case len(cells) > 1 && word != "" && strings.ContainsAny(word[:1], "podcr") &&
+		strings.Trim(word[1:], "0123456789_") == "":
+		return nil, m, nil,
+			Wrong("unknown-reference", "Unknown cell",
+				"Workload %q has no cell %s here; it has %s. An address has all elements, in the order prompt, "+
+					"output, depth, concurrency, rate.", workload, word, addresses(cells))
 	}
 	return nil, m, nil, unknown("unknown-metric", "Unknown metric", "A workload has no metric", word,
 		plans.Names(metricsOf(ofWorkload...), nameOf))
@@ -122,19 +138,30 @@ func (ns *Namespace) metric(in *plans.Input, cell string, m measure.Metric, rest
 	spread := stat == "std" || stat == "cv"
 	switch {
 	case len(rest) > 0 && stat == "" && rel == "":
-		return nil, Wrong("invalid-address", "Unknown statistic", "%q is neither a statistic nor a comparison; expected one of %s.%s", rest[0], strings.Join(names, ", "), lang.DidYouMean(rest[0], names))
+		return nil,
+			Wrong("invalid-address", "Unknown statistic",
+				"%q is neither a statistic nor a comparison; expected one of %s.%s", rest[0], strings.Join(names, ", "),
+				lang.DidYouMean(rest[0], names))
 	case len(rest) > 0:
-		return nil, Wrong("invalid-address", "Unknown address", "Nothing follows the statistic and the comparison: remove %q.", strings.Join(rest, "."))
+		return nil, Wrong("invalid-address", "Unknown address",
+			"Nothing follows the statistic and the comparison: remove %q.", strings.Join(rest, "."))
 	case arm == string(plans.Base) && rel != "":
-		return nil, Wrong("invalid-address", "Unknown address", "base only has statistics; write .%s without base.", rel)
+		return nil,
+			Wrong("invalid-address", "Unknown address", "base only has statistics; write .%s without base.", rel)
 	case rel == plans.Gain && (m.Better == measure.Neither || spread):
-		return nil, Wrong("invalid-address", "No better direction", "%s has no better direction, so it has no gain; use .change or .delta.", strings.TrimSuffix(in.Path, ".gain"))
+		return nil,
+			Wrong("invalid-address", "No better direction",
+				"%s has no better direction, so it has no gain; use .change or .delta.",
+				strings.TrimSuffix(in.Path, ".gain"))
 	case rel != "" && (stat == "n" || stat == "n_requests"):
-		return nil, Wrong("invalid-address", "Unknown address", "%s is a count of launches or requests, which is not compared with another arm: remove .%s.", stat, rel)
-	case m.Scope != measure.PerRequest && stat != "" && stat != "n" && (stat == "n_requests" || measure.StatOf(stat).Least > 1):
+		return nil, Wrong("invalid-address", "Unknown address",
+			"%s is a count of launches or requests, which is not compared with another arm: remove .%s.", stat, rel)
+	case m.Scope != measure.PerRequest && stat != "" && stat != "n" &&
+		(stat == "n_requests" || measure.StatOf(stat).Least > 1):
 		// One value per launch has neither percentiles nor a spread nor requests: such
 		// a rule could never be decided.
-		return nil, Wrong("invalid-address", "One value per launch", "A launch has one %s, so it has no %s. Write %s.%s.", m.Name, stat, lang.OrDefault(cell, "engine"), m.Name)
+		return nil, Wrong("invalid-address", "One value per launch",
+			"A launch has one %s, so it has no %s. Write %s.%s.", m.Name, stat, lang.OrDefault(cell, "engine"), m.Name)
 	}
 	if arm == string(plans.Root) {
 		in.Against = plans.Root
@@ -218,8 +245,9 @@ func (ns *Namespace) level(in *plans.Input, rest []string, protocol string) (*pl
 		return nil, err
 	}
 	if in.Kind = plans.InputFound; in.Stat != "median" {
-		return nil, Wrong("invalid-address", "One value per launch", "A level has one %s, from its single qualification "+
-			"launch, so it has no %s. Write levels.%s.%[1]s.", n.Name, in.Stat, in.Name)
+		return nil,
+			Wrong("invalid-address", "One value per launch", "A level has one %s, from its single qualification "+
+				"launch, so it has no %s. Write levels.%s.%[1]s.", n.Name, in.Stat, in.Name)
 	}
 	return in, nil
 }
@@ -250,14 +278,22 @@ func (ns *Namespace) engine(in *plans.Input, rest []string) (*plans.Input, *Erro
 	m, _ := measure.LookupIn(in.Metric, measure.PerLaunch)
 	switch {
 	case (in.Metric == "startup_s" || in.Metric == "first_request_s") && e.IsCommand():
-		return nil, Wrong("unknown-metric", "Unknown metric", "A command never becomes ready and gets no requests, so it has no %s. Let it print its own time, and declare that as a metric.", in.Metric)
+		return nil,
+			Wrong("unknown-metric", "Unknown metric",
+				"A command never becomes ready and gets no requests, so it has no %s. Let it print its own time, and "+
+					"declare that as a metric.", in.Metric)
 	case !m.Observed || e == nil:
 		return in, nil
 	}
-	if o, _, ok := plans.FindObserved(e.Observed, m.Name); ok && o.Unit == m.Unit && InputType(o.Type) == plans.NumberInput {
+	if o, _, ok := plans.FindObserved(e.Observed, m.Name); ok && o.Unit == m.Unit &&
+		InputType(o.Type) == plans.NumberInput {
 		return in, nil
 	}
-	return nil, Wrong("not-measured", "Not observed", "engine.%s is reported by the engine itself, and engine.%s.%s does not observe it in %s. Add to the engine: ‹observe %q {\nlog = \"…\"\ntype = \"number\"\nunit = %q\n}›.", m.Name, e.Kind, e.Name, m.Unit, m.Name, m.Unit)
+	return nil,
+		Wrong("not-measured", "Not observed",
+			"engine.%s is reported by the engine itself, and engine.%s.%s does not observe it in %s. Add to the "+
+				"engine: ‹observe %q {\nlog = \"…\"\ntype = \"number\"\nunit = %q\n}›.", m.Name, e.Kind, e.Name,
+			m.Unit, m.Name, m.Unit)
 }
 
 // observed resolves engine.observed.<name>. A word or a truth value is one value; a
@@ -282,7 +318,8 @@ func (ns *Namespace) observed(in *plans.Input, rest []string, e *plans.Engine) (
 	if ty := InputType(o.Type); ty != plans.NumberInput {
 		return single(in, plans.InputObserved, o.Name, ty, rest[1:])
 	}
-	return ns.metric(in, "", measure.Metric{Name: "observed." + o.Name, Unit: o.Unit, Scope: measure.PerLaunch}, rest[1:])
+	return ns.metric(in, "", measure.Metric{Name: "observed." + o.Name, Unit: o.Unit, Scope: measure.PerLaunch},
+		rest[1:])
 }
 
 // target resolves target.<name>.<workload>[.<cell>].<metric>.
@@ -371,7 +408,8 @@ func (ns *Namespace) imported(in *plans.Input, path []string, _ *Scope) (*plans.
 	if !ok {
 		return nil, unknown("invalid-address", "Unknown number", given+" of "+i.File+" has no number", stat, stats)
 	}
-	in.Kind, in.Block, in.Name, in.Number, in.Unit, in.Better = plans.InputTarget, "imported", i.Name, v, m.Unit, string(m.Better)
+	in.Kind, in.Block, in.Name, in.Number, in.Unit, in.Better = plans.InputTarget, "imported", i.Name, v, m.Unit,
+		string(m.Better)
 	in.Invalid = foreign.Line(m.Invalid)
 	if stat == "cv" {
 		in.Unit = ""

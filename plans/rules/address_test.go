@@ -107,7 +107,10 @@ func TestAddresses(t *testing.T) {
 		{"criterion", "chat.tg.root", "metric first chat tg median base of the root [number tok/s]"},
 		{"criterion", "chat.tg.root.gain", "metric first chat tg median gain of the root [number ]"},
 		{"criterion", "chat.accept_rate.pos1", "metric first chat accept_rate pos1 [number share]"},
-		{"criterion", "chat.accept_rate.root.pos3.gain", "metric first chat accept_rate pos3 gain of the root [number ]"},
+		{
+			"criterion", "chat.accept_rate.root.pos3.gain",
+			"metric first chat accept_rate pos3 gain of the root [number ]",
+		},
 		{"criterion", "outs.o32.tg", "metric first outs.o32 tg median [number tok/s]"},
 		{"criterion", "outs.tg64.gain", "metric first outs.o64 tg median gain [number ]"},
 		{"criterion", "lens.p128.o32.ttft.p50", "metric first lens.p128.o32 ttft p50 [number ms]"},
@@ -128,7 +131,8 @@ func TestAddresses(t *testing.T) {
 // as the plan spells it and as each row has it.
 func TestColumns(t *testing.T) {
 	var got []string
-	for _, c := range load.Bytes("rules.hcl", []byte(planstest.RulePlan), planstest.Registry(), load.Options{}).Plan.Reads {
+	for _, c := range load.Bytes("rules.hcl", []byte(planstest.RulePlan), planstest.Registry(),
+		load.Options{}).Plan.Reads {
 		if c.Input.Relation != plans.Own || c.Input.Against != plans.Parent {
 			t.Errorf("%s is compared with something", c.Path)
 		}
@@ -145,9 +149,18 @@ func TestAddressesThatAreNoNumbers(t *testing.T) {
 		{"three", `feature["third"].verdict != 'fail'`, "feature third verdict [word ]"},
 		{"three", `feature["third"].accepted`, "feature third accepted [bool ]"},
 		{"three", `feature["third"].decided == true`, "feature third decided [bool ]"},
-		{"criterion", "knob.moe == 'routed' and chat.tg > 1", "knob first moe [word ]; metric first chat tg median [number tok/s]"},
-		{"criterion", "chat.tg >= target.llamacpp.chat.tg", "metric first chat tg median [number tok/s]; target llamacpp [number tok/s]"},
-		{"criterion", "chat.tg.gain > 0.1 and chat.tg.gain < 0.5 or chat.tg > 5", "metric first chat tg median gain [number ]; metric first chat tg median [number tok/s]"},
+		{
+			"criterion", "knob.moe == 'routed' and chat.tg > 1",
+			"knob first moe [word ]; metric first chat tg median [number tok/s]",
+		},
+		{
+			"criterion", "chat.tg >= target.llamacpp.chat.tg",
+			"metric first chat tg median [number tok/s]; target llamacpp [number tok/s]",
+		},
+		{
+			"criterion", "chat.tg.gain > 0.1 and chat.tg.gain < 0.5 or chat.tg > 5",
+			"metric first chat tg median gain [number ]; metric first chat tg median [number tok/s]",
+		},
 	} {
 		must.Equal(t, c.rule, inputs(r.sound(t, c.rule, c.place)), c.want)
 	}
@@ -163,7 +176,10 @@ func TestAddressesThatDoNotExist(t *testing.T) {
 		{"criterion", "chat.tgg", "Unknown metric", `Did you mean "tg"?`},
 		{"criterion", "chat.tg33", "Unknown metric", ""},
 		{"criterion", "chat.tg.mediam", "Unknown statistic", `Did you mean "median"?`},
-		{"criterion", "chat.tg.last_good.gain", "Unknown statistic", "\"last_good\" is neither a statistic nor a comparison"},
+		{
+			"criterion", "chat.tg.last_good.gain", "Unknown statistic",
+			"\"last_good\" is neither a statistic nor a comparison",
+		},
 		{"criterion", "chat.tg.base.gain", "Unknown address", "without base"},
 		{"criterion", "chat.tg.gain.p90", "Unknown address", "remove \"p90\""},
 		{"criterion", "chat.tg.n.change", "Unknown address", "remove .change"},
@@ -207,7 +223,8 @@ func TestAddressesThatDoNotExist(t *testing.T) {
 			t.Errorf("%s: want %s (%s), got %v", c.address, c.want, c.hint, errs)
 			continue
 		}
-		if got := mistakes(c.address+" > 1", errs); !strings.Contains(got, fmt.Sprintf("%q", strings.TrimSuffix(c.address, "]"))) {
+		if got := mistakes(c.address+" > 1", errs); !strings.Contains(got,
+			fmt.Sprintf("%q", strings.TrimSuffix(c.address, "]"))) {
 			t.Errorf("%s: points elsewhere: %s", c.address, got)
 		}
 	}
@@ -218,14 +235,18 @@ func TestGateOfStepsOnly(t *testing.T) {
 	ns := rules.New(&plans.Plan{})
 	ph := &plans.Phase{Name: "build"}
 	_, err := ns.Resolve([]string{"chat", "tg"}, ns.GateScope(ph))
-	if err == nil || err.Summary != "Whose value?" || strings.Contains(err.Detail, "feature[") || !strings.Contains(err.Detail, "needs no gate") {
+	if err == nil || err.Summary != "Whose value?" || strings.Contains(err.Detail, "feature[") ||
+		!strings.Contains(err.Detail, "needs no gate") {
 		t.Errorf("%+v", err)
 	}
 }
 
 func TestGatesReadWhatIsDecidedBefore(t *testing.T) {
 	r := newRules(t)
-	for place, visible := range map[string]string{"one": "first", "two": "first second third", "three": "first second third fourth", "empty": "first second third fourth"} {
+	for place, visible := range map[string]string{
+		"one": "first", "two": "first second third",
+		"three": "first second third fourth", "empty": "first second third fourth",
+	} {
 		for _, f := range strings.Fields("first second third fourth") {
 			_, errs := r.compile(fmt.Sprintf("feature[%q].decided", f), place)
 			must.Equal(t, fmt.Sprint(place, " ", f), len(errs) == 0, strings.Contains(visible, f))
@@ -243,10 +264,11 @@ func withRule(t *testing.T, rule, suite string) *load.Result {
 
 func TestAddressesOfCells(t *testing.T) {
 	for rule, want := range map[string]string{
-		"grid.p512.o32.d4096.c16.tg > 1":       "grid.p512.o32.d4096.c16 tg median tok/s",
-		"grid.p512.d0.c1.tg32 > 1":             "error Unknown cell: has no cell d0 here",
-		"grid.p512.o32.d0.c1.tg32 > 1":         "grid.p512.o32.d0.c1 tg median tok/s",
-		"grid.o32.d0.c1.tg > 1":                "error Unknown cell: An address has all elements, in the order prompt, output, depth, concurrency, rate",
+		"grid.p512.o32.d4096.c16.tg > 1": "grid.p512.o32.d4096.c16 tg median tok/s",
+		"grid.p512.d0.c1.tg32 > 1":       "error Unknown cell: has no cell d0 here",
+		"grid.p512.o32.d0.c1.tg32 > 1":   "grid.p512.o32.d0.c1 tg median tok/s",
+		"grid.o32.d0.c1.tg > 1": "error Unknown cell: An address has all elements, in the order " +
+			"prompt, output, depth, concurrency, rate",
 		"grid.p512.o32.d4096.c8.tg > 1":        "error Unknown cell: grid.p512.o32.d4096.c1, grid.p512.o32.d4096.c4",
 		"grid.p512.tg > 1":                     "error Which cell?: grid.p512.o32.d0.c1",
 		"serving.r1.ttft > 1":                  "serving.r1 ttft median ms",
@@ -282,7 +304,8 @@ func TestAddressesOfCells(t *testing.T) {
 			continue
 		}
 		summary, words, _ := strings.Cut(strings.TrimPrefix(want, "error "), ": ")
-		if !strings.HasPrefix(want, "error ") || !strings.HasPrefix(detail, summary+": ") || !strings.Contains(detail, words) {
+		if !strings.HasPrefix(want, "error ") || !strings.HasPrefix(detail, summary+": ") ||
+			!strings.Contains(detail, words) {
 			t.Errorf("%s: got %q, want %q", rule, detail, want)
 		}
 	}
@@ -323,7 +346,10 @@ func TestRulesThatAreRefused(t *testing.T) {
 		{"1 < 2", `Comparison reads nothing at "1 < 2"`},
 		{"true", `Constant in a rule at "true"`},
 		{"chat.tg.gain > 0 or true", `Constant in a rule at "true"`},
-		{"chat.tg.gain > 0 or target.llamacpp.chat.tg > 1", `Comparison reads nothing at "target.llamacpp.chat.tg > 1"`},
+		{
+			"chat.tg.gain > 0 or target.llamacpp.chat.tg > 1",
+			`Comparison reads nothing at "target.llamacpp.chat.tg > 1"`,
+		},
 		{"knob.moe == 'routed'", `Rule reads nothing at "knob.moe == 'routed'"`},
 		{"chat.tg >= chat.tg.median", `Compared with itself at "chat.tg >= chat.tg.median"`},
 		// Not a yes or no.
@@ -376,15 +402,22 @@ func TestRulesThatAreRefused(t *testing.T) {
 		{"(chat.tg > 1) == true", `Not allowed in a rule at "chat.tg > 1"`},
 		// Arithmetic other than a number times a value.
 		{"chat.tg > 1 + 2", `Arithmetic in a rule at "1 + 2"`},
-		{"chat.tg / chat.tg.base > 1 and chat.tg.delta > -(2 * 3)", `Arithmetic in a rule at "chat.tg / chat.tg.base"; Arithmetic in a rule at "2 * 3"`},
+		{
+			"chat.tg / chat.tg.base > 1 and chat.tg.delta > -(2 * 3)",
+			`Arithmetic in a rule at "chat.tg / chat.tg.base"; Arithmetic in a rule at "2 * 3"`,
+		},
 		{"abs(chat.tg.gain) > 0.1", `Not allowed in a rule at "abs"`},
 		// Every mistake is found at once.
-		{"chat.tgg > 1 and levels.kernel == 'pass' or quality.x < 1", `Unknown metric at "chat.tgg"; Level not in the protocol at "levels.kernel"; Unknown address at "quality.x"`},
+		{
+			"chat.tgg > 1 and levels.kernel == 'pass' or quality.x < 1",
+			`Unknown metric at "chat.tgg"; Level not in the protocol at "levels.kernel"; Unknown address at "quality.x"`,
+		},
 	} {
 		_, errs := r.compile(c.rule, "criterion")
 		must.Equal(t, c.rule, mistakes(c.rule, errs), c.want)
 		for _, e := range errs {
-			if e.Detail == "" || !strings.HasSuffix(strings.TrimSpace(e.Detail), ".") && !strings.HasSuffix(e.Detail, "?") {
+			if e.Detail == "" || !strings.HasSuffix(strings.TrimSpace(e.Detail), ".") &&
+				!strings.HasSuffix(e.Detail, "?") {
 				t.Errorf("%s: %s says %q", c.rule, e.Summary, e.Detail)
 			}
 		}
@@ -496,7 +529,8 @@ func TestMistakesAreShownWhereTheyStand(t *testing.T) {
 		res := loadRule(c.attribute)
 		var got []string
 		for _, d := range mistakesOnly(res) {
-			got = append(got, fmt.Sprintf("%d:%d-%d %s", d.Subject.Start.Line, d.Subject.Start.Column, d.Subject.End.Column, d.Summary))
+			got = append(got, fmt.Sprintf("%d:%d-%d %s", d.Subject.Start.Line, d.Subject.Start.Column,
+				d.Subject.End.Column, d.Summary))
 		}
 		if s := strings.Join(got, "; "); s != c.want {
 			t.Errorf("%s\ngot  %s\nwant %s\n%s", c.attribute, s, c.want, planstest.Text(&res.Findings))
@@ -538,7 +572,8 @@ func TestLeaves(t *testing.T) {
 func TestProductsAreFinite(t *testing.T) {
 	p := newRules(t).sound(t, "1e300 * chat.pp < 1", "criterion")
 	for _, x := range []float64{1e10, math.NaN(), math.Inf(1)} {
-		if _, err := p.Compares()[0].Left.Value(func(*plans.Input) any { return x }); err == nil || !strings.Contains(err.Error(), "not a finite number") {
+		if _, err := p.Compares()[0].Left.Value(func(*plans.Input) any { return x }); err == nil ||
+			!strings.Contains(err.Error(), "not a finite number") {
 			t.Errorf("of %v: %v", x, err)
 		}
 	}
@@ -553,7 +588,8 @@ func FuzzCompile(f *testing.F) {
 		"0 < 2 * chat.tg < 1e3 or lens.p128.tg32.root.change != 1",
 		"1 / (chat.tg | abs()) <= 0x1F * -target.llamacpp.chat.tg",
 		"let a = $env; all([chat.tg], # > a?.b ?? nil) ? {a: 1} : [2][0]",
-		"0.97 * chat.tg.base <= chat.tg and not (-3 * chat.ttft < 5) or chat.tg.delta > 1e308 * target.llamacpp.chat.tg",
+		"0.97 * chat.tg.base <= chat.tg and not (-3 * chat.ttft < 5) or chat.tg.delta > 1e308 * " +
+			"target.llamacpp.chat.tg",
 		"abs(chat.tg.change) <= 0.02 or chat.tg == 5 or min(chat.pp, chat.tg / 0) in [1, 2] or gpu.memory_gb.gain >= 1",
 		"if chat.tg > 1 { true } else { false }; ::max(1..2)",
 	} {
@@ -589,7 +625,8 @@ func checkProgram(t *testing.T, p *plans.Cond, r ruleSet, place string) {
 	}
 	checkLogic(t, p, "")
 	for _, l := range p.Compares() {
-		if l.Metric != nil && (math.IsNaN(l.Threshold) || math.IsInf(l.Threshold, 0) || l.Form == verdict.LogLevel && l.Threshold <= 0) {
+		if l.Metric != nil &&
+			(math.IsNaN(l.Threshold) || math.IsInf(l.Threshold, 0) || l.Form == verdict.LogLevel && l.Threshold <= 0) {
 			t.Errorf("%s is decided as %s", l.Text, planstest.CompareText(l))
 		}
 		// A leaf stands for itself: what reasons show can be written as a rule.

@@ -32,7 +32,10 @@ func (ns *Namespace) column(path string) (*plans.Input, *Error) {
 	elements := strings.Split(path, ".")
 	head, _, _ := strings.Cut(elements[0], "[")
 	if ns.Workloads[head] == nil && heads[head] != nil {
-		return nil, Wrong("invalid-address", "Not a value of a row", "%s is the same number in every row. Write what each row has its own of, such as chat.tg or levels.correctness.kl.", path)
+		return nil,
+			Wrong("invalid-address", "Not a value of a row",
+				"%s is the same number in every row. Write what each row has its own of, such as chat.tg or "+
+					"levels.correctness.kl.", path)
 	}
 	var first *Error
 	tried := func(in *plans.Input, err *Error) *plans.Input {
@@ -74,7 +77,8 @@ func (ns *Namespace) column(path string) (*plans.Input, *Error) {
 		}
 	}
 	if first == nil {
-		first = Wrong("invalid-address", "Not a value of a row", "The plan has neither a feature nor a comparison, so there are no rows. Remove the report block.")
+		first = Wrong("invalid-address", "Not a value of a row",
+			"The plan has neither a feature nor a comparison, so there are no rows. Remove the report block.")
 	}
 	return nil, first
 }
@@ -106,7 +110,10 @@ func (ns *Namespace) reads() (columns []*plans.Column) {
 		path := in.Path[strings.LastIndexByte(in.Path, ']')+1:]
 		path = strings.TrimPrefix(strings.TrimPrefix(path, "."), "baseline.")
 		elements := slices.DeleteFunc(strings.Split(path, "."), func(e string) bool {
-			return slices.Contains([]string{string(plans.Base), string(plans.Root), "gain", "change", "delta", "median"}, e)
+			return slices.Contains([]string{
+				string(plans.Base), string(plans.Root), "gain", "change",
+				"delta", "median",
+			}, e)
 		})
 		own.Path = strings.Join(elements, ".")
 		add(own.Path, &own)

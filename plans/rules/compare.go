@@ -14,7 +14,10 @@ import (
 // newCompare is a comparison of two sides, with the form in which it is decided; or why
 // it proves nothing, or launches cannot decide it.
 func newCompare(left *plans.Operand, op string, right *plans.Operand, negated bool) (*plans.Compare, *Error) {
-	c := &plans.Compare{Text: left.Text + " " + op + " " + right.Text, Op: op, Left: *left, Right: *right, Negated: negated}
+	c := &plans.Compare{
+		Text: left.Text + " " + op + " " + right.Text, Op: op, Left: *left, Right: *right,
+		Negated: negated,
+	}
 	of := right.Type
 	if list, ok := right.Constant.([]any); ok {
 		of = plans.NumberInput
@@ -33,20 +36,33 @@ func newCompare(left *plans.Operand, op string, right *plans.Operand, negated bo
 		number.Constant != nil && other.Unit == "share"
 	switch {
 	case left.Type != of:
-		return nil, Wrong("rule-type", "Cannot compare", "%s is a %s, but %s is a %s. Numbers and percentages have no quotes, words have them.", left.Text, left.Type, right.Text, right.Type)
+		return nil,
+			Wrong("rule-type", "Cannot compare",
+				"%s is a %s, but %s is a %s. Numbers and percentages have no quotes, words have them.", left.Text,
+				left.Type, right.Text, right.Type)
 	case left.Fixed() && right.Fixed():
-		return nil, Wrong("rule-reads-nothing", "Comparison reads nothing", "%s has the same result whatever is measured. Compare a measured value, such as chat.tg.gain >= 10%%.", c.Text)
+		return nil,
+			Wrong("rule-reads-nothing", "Comparison reads nothing",
+				"%s has the same result whatever is measured. Compare a measured value, such as chat.tg.gain >= 10%%.",
+				c.Text)
 	case len(inputs) == 2 && inputs[0].Quantity() == inputs[1].Quantity():
-		return nil, Wrong("rule-reads-nothing", "Compared with itself", "%s and %s are the same value.", left.Text, right.Text)
+		return nil,
+			Wrong("rule-reads-nothing", "Compared with itself", "%s and %s are the same value.", left.Text, right.Text)
 	case of != plans.NumberInput && ordered:
-		return nil, Wrong("rule-type", "Words have no order", "%s is a %s: compare it with == or !=.", left.Text, left.Type)
+		return nil,
+			Wrong("rule-type", "Words have no order", "%s is a %s: compare it with == or !=.", left.Text, left.Type)
 	case of != plans.NumberInput && len(inputs) > 1:
 		// Equal words prove nothing: two levels that both failed are equal.
-		return nil, Wrong("comparison-proves-nothing", "Compare with a word", "%s compares two measured words, which also holds when both are bad. Compare each with the word that you require.", c.Text)
+		return nil,
+			Wrong("comparison-proves-nothing", "Compare with a word",
+				"%s compares two measured words, which also holds when both are bad. Compare each with the word that "+
+					"you require.", c.Text)
 	case of == plans.NumberInput && op == "!=":
-		return nil, Wrong("comparison-proves-nothing", "Always different", "Two measurements are never exactly equal, so != almost always holds. Write < or >.")
+		return nil, Wrong("comparison-proves-nothing", "Always different",
+			"Two measurements are never exactly equal, so != almost always holds. Write < or >.")
 	case !sameUnit:
-		return nil, Wrong("unit-mismatch", "Units do not match", "%s compares %s with %s.", c.Text, unitWord(left), unitWord(right))
+		return nil, Wrong("unit-mismatch", "Units do not match", "%s compares %s with %s.", c.Text, unitWord(left),
+			unitWord(right))
 	}
 	for _, o := range []*plans.Operand{&c.Left, &c.Right} {
 		if o.Constant != nil {
@@ -79,11 +95,17 @@ func decidable(c *plans.Compare) *Error {
 	_, ordered := plans.Flipped[c.Op]
 	switch {
 	case measured != "" && counted+overall != "":
-		return Wrong("undecidable-comparison", "Count and measurement in one comparison", "%s is an exact count, %s varies from launch to launch: one comparison cannot be decided both ways. Compare each with a number, and join the two with and.", counted+overall, measured)
+		return Wrong("undecidable-comparison", "Count and measurement in one comparison",
+			"%s is an exact count, %s varies from launch to launch: one comparison cannot be decided both ways. "+
+				"Compare each with a number, and join the two with and.", counted+overall, measured)
 	case counted != "" && overall != "":
-		return Wrong("undecidable-comparison", "Per-launch and overall count in one comparison", "%s is counted per launch, %s over all launches. Compare each with a number, and join the two with and; the share of failed requests is error_rate.", counted, overall)
+		return Wrong("undecidable-comparison", "Per-launch and overall count in one comparison",
+			"%s is counted per launch, %s over all launches. Compare each with a number, and join the two with and; "+
+				"the share of failed requests is error_rate.", counted, overall)
 	case measured != "" && !ordered:
-		return Wrong("equality-of-measurements", "Equal to a measurement", "Two measurements are never exactly equal, so no number of launches can show that %s. Set a lower and an upper bound, with >= and <=; a count, such as errors, may be equal to a number.", c.Text)
+		return Wrong("equality-of-measurements", "Equal to a measurement",
+			"Two measurements are never exactly equal, so no number of launches can show that %s. Set a lower and an "+
+				"upper bound, with >= and <=; a count, such as errors, may be equal to a number.", c.Text)
 	}
 	c.Form = verdict.Exact
 	left, right, op := c.Left, c.Right, c.Op
@@ -109,7 +131,10 @@ func decidable(c *plans.Compare) *Error {
 		own, other := in.Quantity(), base.Quantity()
 		other.Relation, other.Against = plans.Own, plans.Parent
 		if in.Kind != plans.InputMetric || in.Relation != plans.Own || base.Relation != plans.Base || own != other {
-			return Wrong("undecidable-comparison", "Different measurements compared", "%s compares %s and %s, but only the candidate and the base of one metric can be tested against each other. Compare each with its own base, as in chat.tg.gain >= 5%%, or with a number.", c.Text, in.Path, base.Path)
+			return Wrong("undecidable-comparison", "Different measurements compared",
+				"%s compares %s and %s, but only the candidate and the base of one metric can be tested against each "+
+					"other. Compare each with its own base, as in chat.tg.gain >= 5%%, or with a number.", c.Text,
+				in.Path, base.Path)
 		}
 		// With the base of the same number: their difference, or the change.
 		if ratio := Rounded(times / factor); ratio == 1 && !in.Positive() && !in.OncePerLaunch() {
@@ -140,9 +165,12 @@ func decidable(c *plans.Compare) *Error {
 	case !in.Ratio() || saved && limit < 1 || !saved && limit > -1:
 		return nil
 	case saved == c.AtLeast:
-		return Wrong("never-holds", "Comparison can never hold", "%s is %s, so %s never passes. Ratios are fractions: 0.10 is 10%%.", in.Path, limits, c.Text)
+		return Wrong("never-holds", "Comparison can never hold",
+			"%s is %s, so %s never passes. Ratios are fractions: 0.10 is 10%%.", in.Path, limits, c.Text)
 	}
-	return Wrong("always-holds", "Comparison always holds", "%s is %s, so %s decides nothing. Ratios are fractions: compare with one that you would not accept, such as -0.03 for a loss of 3%%.", in.Path, limits, c.Text)
+	return Wrong("always-holds", "Comparison always holds",
+		"%s is %s, so %s decides nothing. Ratios are fractions: compare with one that you would not accept, such as "+
+			"-0.03 for a loss of 3%%.", in.Path, limits, c.Text)
 }
 
 // Rounded removes the error that arithmetic adds to decimal fractions.

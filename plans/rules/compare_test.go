@@ -86,12 +86,16 @@ func TestClaims(t *testing.T) {
 // What a gate reads from a feature is a claim about that feature.
 func TestClaimsOfOtherFeatures(t *testing.T) {
 	r := newRules(t)
-	p := r.sound(t, `feature["second"].chat.tg >= 1.1 * feature["second"].chat.tg.base and feature["first"].chat.tg.gain > 0`, "three")
-	if got, want := planstest.ComparesOf(p), `ratio: feature["second"].chat.tg.change >= 0.1; ratio: feature["first"].chat.tg.gain > 0`; got != want {
+	p := r.sound(t,
+		`feature["second"].chat.tg >= 1.1 * feature["second"].chat.tg.base and feature["first"].chat.tg.gain > 0`,
+		"three")
+	if got, want := planstest.ComparesOf(p),
+		`ratio: feature["second"].chat.tg.change >= 0.1; ratio: feature["first"].chat.tg.gain > 0`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	in := p.Compares()[0].Metric
-	if in.Feature != "second" || in.Relation != plans.Change || in.Unit != "" || in.Stat != "median" || in.Metric != "tg" || in.Cell != "chat" || in.Against != plans.Parent {
+	if in.Feature != "second" || in.Relation != plans.Change || in.Unit != "" || in.Stat != "median" ||
+		in.Metric != "tg" || in.Cell != "chat" || in.Against != plans.Parent {
 		t.Errorf("made up %+v", in)
 	}
 	for _, known := range p.Inputs() {
@@ -108,9 +112,18 @@ func TestUndecidable(t *testing.T) {
 		{"criterion", "chat.tg == 31.5", "Equal to a measurement", "Set a lower and an upper bound"},
 		{"criterion", "chat.tg not in [31.5, 30]", "Equal to a measurement", "chat.tg in [31.5, 30]"},
 		{"criterion", "chat.prompt_tokens > chat.tg.cv", "Units do not match", "tokens with a ratio"},
-		{"criterion", "chat.errors.change > chat.tg.cv", "Count and measurement in one comparison", "chat.tg.cv varies"},
-		{"criterion", "chat.tg.base >= chat.tg.root", "Different measurements compared", "compares chat.tg.root and chat.tg.base"},
-		{"three", `feature["first"].chat.tg > feature["second"].chat.tg`, "Different measurements compared", "with its own base"},
+		{
+			"criterion", "chat.errors.change > chat.tg.cv", "Count and measurement in one comparison",
+			"chat.tg.cv varies",
+		},
+		{
+			"criterion", "chat.tg.base >= chat.tg.root", "Different measurements compared",
+			"compares chat.tg.root and chat.tg.base",
+		},
+		{
+			"three", `feature["first"].chat.tg > feature["second"].chat.tg`, "Different measurements compared",
+			"with its own base",
+		},
 		{"criterion", "chat.tg.gain <= -1", "Comparison can never hold", "more than -1"},
 		{"criterion", "gpu.memory_gb.gain >= 1", "Comparison can never hold", "less than 1"},
 		{"criterion", "not (chat.ttft.gain < 1)", "Comparison can never hold", "less than 1"},
@@ -121,15 +134,27 @@ func TestUndecidable(t *testing.T) {
 		{"criterion", "chat.errors < 0.1 * chat.tg.n_requests", "Units do not match", "count with requests"},
 		{"criterion", "chat.tg >= 1e308 * target.llamacpp.chat.tg", "Not a number", "not a finite number"},
 		{"criterion", "chat.tg / chat.tg.base >= 0.97", "Arithmetic in a rule", "as in chat.tg >= 0.97 * chat.tg.base"},
-		{"criterion", "chat.tg >= 0.9 * chat.tg.base + 5", "Arithmetic in a rule", "0.9 * chat.tg.base + 5 is more than"},
+		{
+			"criterion", "chat.tg >= 0.9 * chat.tg.base + 5", "Arithmetic in a rule",
+			"0.9 * chat.tg.base + 5 is more than",
+		},
 		{"criterion", "2 * (3 * chat.tg) > 2", "Arithmetic in a rule", "each value by itself"},
 		{"criterion", "-chat.tg.gain <= -0.1", "Not allowed in a rule", "belongs to a number"},
 		{"criterion", "2 * levels.smoke == 'pass'", "Wrong type in a rule", "levels.smoke is a word"},
 		{"criterion", "abs(chat.tg.change) <= 0.02", "Not allowed in a rule", "calls no functions"},
 		// A level or a feature is never waived, so no rule may wait for it.
-		{"criterion", "levels.kernels == 'waived'", "Unknown word", "one of pass, inconclusive, fail, never \"waived\". Only gates are waived"},
-		{"three", `feature["first"].verdict in ['pass', 'waived']`, "Unknown word", "is one of pass, inconclusive, fail"},
-		{"criterion", "levels.kernels != 'error'", "Unknown word", "never \"error\". A verdict of invalid or error is not evidence"},
+		{
+			"criterion", "levels.kernels == 'waived'", "Unknown word",
+			"one of pass, inconclusive, fail, never \"waived\". Only gates are waived",
+		},
+		{
+			"three", `feature["first"].verdict in ['pass', 'waived']`, "Unknown word",
+			"is one of pass, inconclusive, fail",
+		},
+		{
+			"criterion", "levels.kernels != 'error'", "Unknown word",
+			"never \"error\". A verdict of invalid or error is not evidence",
+		},
 	} {
 		_, errs := r.compile(c.rule, c.place)
 		if len(errs) != 1 || errs[0].Summary != c.summary || !strings.Contains(errs[0].Detail, c.says) {
@@ -176,7 +201,8 @@ func TestSpellingsOfOneClaim(t *testing.T) {
 			op := []string{"<", "<=", ">", ">="}[rnd.Intn(4)]
 			rule := spelling(rnd, c.x, op, limit)
 			got := r.sound(t, rule, "criterion").Compares()[0]
-			if got.Form != c.form || got.Metric == nil || got.Metric.Relation != c.rel || got.AtLeast != strings.HasPrefix(op, ">") ||
+			if got.Form != c.form || got.Metric == nil || got.Metric.Relation != c.rel ||
+				got.AtLeast != strings.HasPrefix(op, ">") ||
 				got.Strict != (len(op) == 1) || math.Abs(got.Threshold-limit) > 1e-9*max(1, limit) {
 				t.Fatalf("%s\nis %s, want %s: … %s %v", rule, planstest.CompareText(got), c.form, op, limit)
 			}
@@ -189,7 +215,8 @@ func TestClaimsAgreeWithTheirComparisons(t *testing.T) {
 	r := newRules(t)
 	rnd := rand.New(rand.NewSource(7))
 	for _, rule := range []string{
-		"chat.tg >= 1.1 * chat.tg.base", "0.97 * chat.tg.base <= chat.tg", "chat.tg.base < 0.8 * chat.tg", "chat.tg.delta > 2",
+		"chat.tg >= 1.1 * chat.tg.base", "0.97 * chat.tg.base <= chat.tg", "chat.tg.base < 0.8 * chat.tg",
+		"chat.tg.delta > 2",
 		"-3 * chat.tg >= -100", "not (2 * chat.tg.base >= 3 * chat.tg)", "-1 * chat.tg.base > chat.tg * -0.9",
 	} {
 		p := r.sound(t, rule, "criterion")
@@ -209,7 +236,8 @@ func TestClaimsAgreeWithTheirComparisons(t *testing.T) {
 			l, holds := p.Compares()[0], logicHolds(t, p, func(in *plans.Input) any { return of(in) })
 			x := of(l.Metric)
 			if claimed := (x > l.Threshold) == l.AtLeast; claimed != holds && math.Abs(x-l.Threshold) > 1e-9 {
-				t.Fatalf("%s of %v and %v is %v, and %s is %v", rule, own, base, holds, planstest.CompareText(l), claimed)
+				t.Fatalf("%s of %v and %v is %v, and %s is %v", rule, own, base, holds,
+					planstest.CompareText(l), claimed)
 			}
 		}
 	}
@@ -242,7 +270,10 @@ func TestLogic(t *testing.T) {
 		{"chat.tg > 1", "chat.tg > 1"},
 		{"not (chat.tg > 1)", "!chat.tg > 1"},
 		{"chat.tg > 1 and chat.pp > 1 and chat.e2e < 1", "(chat.tg > 1 and chat.pp > 1 and chat.e2e < 1)"},
-		{"chat.tg > 1 && (chat.pp > 1 && (chat.e2e < 1 && chat.ttft < 1))", "(chat.tg > 1 and chat.pp > 1 and chat.e2e < 1 and chat.ttft < 1)"},
+		{
+			"chat.tg > 1 && (chat.pp > 1 && (chat.e2e < 1 && chat.ttft < 1))",
+			"(chat.tg > 1 and chat.pp > 1 and chat.e2e < 1 and chat.ttft < 1)",
+		},
 		{"chat.tg > 1 or chat.pp > 1 and chat.e2e < 1", "(chat.tg > 1 or (chat.pp > 1 and chat.e2e < 1))"},
 		{"not (chat.tg > 1 or chat.pp > 1) and chat.e2e < 1", "(!chat.tg > 1 and !chat.pp > 1 and chat.e2e < 1)"},
 		{"not (chat.tg > 1 and not (chat.pp > 1 or chat.e2e < 1))", "(!chat.tg > 1 or chat.pp > 1 or chat.e2e < 1)"},
@@ -252,8 +283,10 @@ func TestLogic(t *testing.T) {
 	} {
 		must.Equal(t, c.rule, shape(r.sound(t, c.rule, "criterion")), c.want)
 	}
-	got := shape(r.sound(t, `not (feature["first"].accepted or feature["second"].decided) or feature["first"].chat.tg > 1`, "three"))
-	if want := `((!feature["first"].accepted and !feature["second"].decided) or feature["first"].chat.tg > 1)`; got != want {
+	got := shape(r.sound(t,
+		`not (feature["first"].accepted or feature["second"].decided) or feature["first"].chat.tg > 1`, "three"))
+	if want := `((!feature["first"].accepted and !feature["second"].decided) or feature["first"].chat.tg > 1)`; got !=
+		want {
 		t.Errorf("want %s\ngot  %s", want, got)
 	}
 }
@@ -264,11 +297,15 @@ func randomRule(rnd *rand.Rand, depth int) string {
 		tg := `feature["first"].chat.tg`
 		switch rnd.Intn(5) {
 		case 0:
-			return fmt.Sprintf(`feature[%q].%s`, []string{"first", "second"}[rnd.Intn(2)], []string{"accepted", "decided"}[rnd.Intn(2)])
+			return fmt.Sprintf(`feature[%q].%s`, []string{"first", "second"}[rnd.Intn(2)],
+				[]string{"accepted", "decided"}[rnd.Intn(2)])
 		case 1:
 			return fmt.Sprintf("%d < %s <= %d", rnd.Intn(4), tg, rnd.Intn(4))
 		case 2:
-			return `feature["second"].levels.smoke ` + []string{"== 'pass'", "!= 'pass'", "in ['fail', 'pass']", "not in ['fail']"}[rnd.Intn(4)]
+			return `feature["second"].levels.smoke ` + []string{
+				"== 'pass'", "!= 'pass'", "in ['fail', 'pass']",
+				"not in ['fail']",
+			}[rnd.Intn(4)]
 		case 3:
 			return `feature["first"].engine.crashes == ` + fmt.Sprint(rnd.Intn(3))
 		}
@@ -302,8 +339,10 @@ func logicHolds(t *testing.T, l *plans.Cond, value func(*plans.Input) any) bool 
 }
 
 // plainNames are the addresses in random rules as variables, for expr-lang itself.
-var plainNames = strings.NewReplacer(`feature["first"].chat.tg`, "tg", `feature["second"].levels.smoke`, "smoke", `feature["first"].engine.crashes`, "crashes",
-	`feature["first"].accepted`, "accepted1", `feature["second"].accepted`, "accepted2", `feature["first"].decided`, "decided1", `feature["second"].decided`, "decided2")
+var plainNames = strings.NewReplacer(`feature["first"].chat.tg`, "tg", `feature["second"].levels.smoke`, "smoke",
+	`feature["first"].engine.crashes`, "crashes",
+	`feature["first"].accepted`, "accepted1", `feature["second"].accepted`, "accepted2", `feature["first"].decided`,
+	"decided1", `feature["second"].decided`, "decided2")
 
 // The tree and expr-lang agree, whatever is measured.
 func TestLogicIsTheRule(t *testing.T) {

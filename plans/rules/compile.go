@@ -70,7 +70,9 @@ func (ns *Namespace) hypothesis(f *plans.Feature, sc *Scope) hcl.Diagnostics {
 	}
 	in, wrong := ns.Resolve(strings.Split(h.Metric, "."), sc)
 	if wrong == nil && (in.Kind != plans.InputMetric || in.Relation != plans.Own) {
-		wrong = Wrong("invalid-address", "Hypothesis without a metric", "%q is not a metric. Write a workload and a metric, such as \"chat.tg\"; expect says by how much it changes.", h.Metric)
+		wrong = Wrong("invalid-address", "Hypothesis without a metric",
+			"%q is not a metric. Write a workload and a metric, such as \"chat.tg\"; expect says by how much it "+
+				"changes.", h.Metric)
 	}
 	if wrong != nil {
 		return hcl.Diagnostics{wrong.Diagnostic(h.MetricRange, "", nil)}
@@ -128,7 +130,12 @@ func (ns *Namespace) preference(f *plans.Feature, sc *Scope) hcl.Diagnostics {
 		}
 	}
 	if c.Prefer == "" {
-		return hcl.Diagnostics{Wrong("choice", "No metric to choose by", "No criterion in accept compares a metric that has a better direction with the parent, so the best of several passing alternatives is undefined. Add prefer, such as ‹prefer = \"chat.tg\"›.").Diagnostic(c.Range, "", nil)}
+		return hcl.Diagnostics{
+			Wrong("choice", "No metric to choose by",
+				"No criterion in accept compares a metric that has a better direction with the parent, so the best "+
+					"of several passing alternatives is undefined. Add prefer, such as ‹prefer = \"chat.tg\"›.").
+				Diagnostic(c.Range, "", nil),
+		}
 	}
 	cond, err := ns.bounded(&plans.Bound{Address: c.Prefer + ".gain", Op: ">"}, sc)
 	if err != nil {

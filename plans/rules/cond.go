@@ -33,7 +33,8 @@ func (ns *Namespace) Compile(src string, sc *Scope) (*plans.Cond, []*Error) {
 	r := &reader{ns: ns, sc: sc, text: []rune(src), seen: map[string]*plans.Input{}}
 	cond := r.condition(tree.Node, false)
 	if len(r.errs) == 0 && !slices.ContainsFunc(cond.Inputs(), (*plans.Input).Measured) {
-		r.refuse(tree.Node, "rule-reads-nothing", "Rule reads nothing", "This rule has the same result whatever is measured. Compare a metric, such as chat.tg.gain >= 10%%.")
+		r.refuse(tree.Node, "rule-reads-nothing", "Rule reads nothing",
+			"This rule has the same result whatever is measured. Compare a metric, such as chat.tg.gain >= 10%%.")
 	}
 	if len(r.errs) > 0 {
 		return nil, r.errs
@@ -139,11 +140,14 @@ func (r *reader) condition(n ast.Node, negated bool) *plans.Cond {
 	switch {
 	case o == nil:
 	case o.Type == plans.WordInput:
-		r.refuse(n, "rule-type", "Not a yes or no", "%s is a word, but a rule must compare. Write for example %[1]s == 'pass'.", o.Text)
+		r.refuse(n, "rule-type", "Not a yes or no",
+			"%s is a word, but a rule must compare. Write for example %[1]s == 'pass'.", o.Text)
 	case o.Type != plans.BoolInput:
-		r.refuse(n, "rule-type", "Not a yes or no", "%s is a %s, but a rule must compare. Write for example %[1]s >= 10%%.", o.Text, o.Type)
+		r.refuse(n, "rule-type", "Not a yes or no",
+			"%s is a %s, but a rule must compare. Write for example %[1]s >= 10%%.", o.Text, o.Type)
 	case o.Input == nil:
-		r.refuse(n, "rule-reads-nothing", "Constant in a rule", "%s has the same result whatever is measured. Remove it.", o.Text)
+		r.refuse(n, "rule-reads-nothing", "Constant in a rule",
+			"%s has the same result whatever is measured. Remove it.", o.Text)
 	default:
 		return &plans.Cond{Truth: o.Input, Negated: negated}
 	}
@@ -194,7 +198,9 @@ func (r *reader) operand(n ast.Node) *plans.Operand {
 			v, number := o.Constant.(float64)
 			switch {
 			case denies(n) || !number:
-				r.refuse(n, "rule-not-allowed", "Not allowed in a rule", "A sign belongs to a number, not to a whole comparison. To negate one, write not (chat.tg.gain >= 10%%).")
+				r.refuse(n, "rule-not-allowed", "Not allowed in a rule",
+					"A sign belongs to a number, not to a whole comparison. To negate one, write not (chat.tg.gain "+
+						">= 10%%).")
 				return nil
 			case n.Operator == "-":
 				o.Constant = -v
@@ -207,10 +213,14 @@ func (r *reader) operand(n ast.Node) *plans.Operand {
 		if strings.Contains("+-*/", n.Operator) {
 			return r.product(n)
 		}
-		r.refuse(n, "rule-not-allowed", "Not allowed in a rule", "%q does not make a value. Compare values, not comparisons, with <, <=, >, >=, ==, != or in, and join comparisons with and, or, not.", n.Operator)
+		r.refuse(n, "rule-not-allowed", "Not allowed in a rule",
+			"%q does not make a value. Compare values, not comparisons, with <, <=, >, >=, ==, != or in, and join "+
+				"comparisons with and, or, not.", n.Operator)
 		return nil
 	}
-	r.refuse(n, "rule-not-allowed", "Not allowed in a rule", "A rule calls no functions and has no other forms: it compares measured values with numbers, words or each other by <, <=, >, >=, ==, != and in, and joins comparisons with and, or and not.")
+	r.refuse(n, "rule-not-allowed", "Not allowed in a rule",
+		"A rule calls no functions and has no other forms: it compares measured values with numbers, words or each "+
+			"other by <, <=, >, >=, ==, != and in, and joins comparisons with and, or and not.")
 	return nil
 }
 
@@ -229,11 +239,16 @@ func (r *reader) product(n *ast.BinaryNode) *plans.Operand {
 	text := left.Text + " " + n.Operator + " " + right.Text
 	switch {
 	case n.Operator != "*" || !ok || of.Input == nil || of.Factor != 1:
-		r.refuse(n, "rule-not-allowed", "Arithmetic in a rule", "%s is more than a value, or a number times a value. Compare a value with a multiple of its base, as in chat.tg >= 0.97 * chat.tg.base, or each value by itself; numbers are computed in the plan, as in ${2 * 600}.", text)
+		r.refuse(n, "rule-not-allowed", "Arithmetic in a rule",
+			"%s is more than a value, or a number times a value. Compare a value with a multiple of its base, as in "+
+				"chat.tg >= 0.97 * chat.tg.base, or each value by itself; numbers are computed in the plan, as in "+
+				"${2 * 600}.", text)
 	case of.Type != plans.NumberInput:
-		r.refuse(n, "rule-type", "Wrong type in a rule", "%q takes a number, but %s is a %s.", n.Operator, of.Text, of.Type)
+		r.refuse(n, "rule-type", "Wrong type in a rule", "%q takes a number, but %s is a %s.", n.Operator,
+			of.Text, of.Type)
 	case factor == 0:
-		r.refuse(n, "rule-reads-nothing", "Comparison reads nothing", "%s is 0 whatever is measured. Compare a measured value, such as chat.tg.gain >= 10%%.", text)
+		r.refuse(n, "rule-reads-nothing", "Comparison reads nothing",
+			"%s is 0 whatever is measured. Compare a measured value, such as chat.tg.gain >= 10%%.", text)
 	default:
 		return &plans.Operand{Text: text, Type: plans.NumberInput, Unit: of.Unit, Input: of.Input, Factor: factor}
 	}
@@ -277,7 +292,9 @@ func (r *reader) elements(n ast.Node) []string {
 			return nil
 		}
 	}
-	r.refuse(n, "rule-not-allowed", "Not an address", "An address is names with dots, as in chat.tg or feature[\"name\"].chat.tg: the inputs of a rule must be known before anything runs.")
+	r.refuse(n, "rule-not-allowed", "Not an address",
+		"An address is names with dots, as in chat.tg or feature[\"name\"].chat.tg: the inputs of a rule must be "+
+			"known before anything runs.")
 	return nil
 }
 
@@ -299,7 +316,8 @@ func (r *reader) list(n ast.Node) *plans.Operand {
 		switch {
 		case o == nil:
 			return nil
-		case o.Constant == nil || o.Type == plans.BoolInput || o.Unit == plans.RatioUnit || first != "" && o.Type != first:
+		case o.Constant == nil || o.Type == plans.BoolInput || o.Unit == plans.RatioUnit || first != "" &&
+			o.Type != first:
 			r.refuse(node, "rule-not-allowed", "Not a constant", "A list in a rule holds words, or numbers.")
 			return nil
 		}
@@ -366,7 +384,8 @@ func (r *reader) knownWords(n *ast.BinaryNode, c *plans.Compare) bool {
 		case verdicts && verdict.Verdict(s.Value).Known():
 			why = " A verdict of invalid or error is not evidence: a rule that reads it gets that verdict."
 		}
-		r.refuse(constant, "unknown-word", "Unknown word", "%s is one of %s, never %q.%s%s", in.Path, strings.Join(words, ", "), s.Value, why, lang.DidYouMean(s.Value, words))
+		r.refuse(constant, "unknown-word", "Unknown word", "%s is one of %s, never %q.%s%s", in.Path,
+			strings.Join(words, ", "), s.Value, why, lang.DidYouMean(s.Value, words))
 	}
 	return known
 }

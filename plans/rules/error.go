@@ -61,7 +61,9 @@ func lexicalLimits(src string) *Error {
 		return Wrong("empty-rule", "Empty rule", "A rule must compare a measured value, such as chat.tg.gain >= 10%%.")
 	}
 	if len(src) > maxRuleBytes {
-		return Wrong("rule-too-long", "Rule too long", "A rule may have up to %d bytes; this one has %d. Split it into several rules: a gate passes when all of them do.", maxRuleBytes, len(src))
+		return Wrong("rule-too-long", "Rule too long",
+			"A rule may have up to %d bytes; this one has %d. Split it into several rules: a gate passes when all of "+
+				"them do.", maxRuleBytes, len(src))
 	}
 	depth, at := 0, 0
 	for _, c := range src {
@@ -72,7 +74,10 @@ func lexicalLimits(src string) *Error {
 			depth--
 		}
 		if depth > maxRuleDepth {
-			return &Error{At: at, Length: 1, Code: "nested-too-deeply", Summary: "Rule nested too deeply", Detail: fmt.Sprintf("A rule may nest up to %d levels.", maxRuleDepth)}
+			return &Error{
+				At: at, Length: 1, Code: "nested-too-deeply", Summary: "Rule nested too deeply",
+				Detail: fmt.Sprintf("A rule may nest up to %d levels.", maxRuleDepth),
+			}
 		}
 		at++
 	}
@@ -94,7 +99,8 @@ func fromExpr(err error, src string) *Error {
 	says := err.Error()
 	e := &Error{At: -1, Length: 1, Code: "invalid-rule", Summary: "Invalid rule"}
 	if fe := (*file.Error)(nil); errors.As(err, &fe) {
-		says = strings.Replace(fe.Message, "unexpected token EOF", "the rule ends too early: something is missing, such as a number or a closing bracket", 1)
+		says = strings.Replace(fe.Message, "unexpected token EOF",
+			"the rule ends too early: something is missing, such as a number or a closing bracket", 1)
 		says = unexpected.ReplaceAllString(says, "unexpected $1")
 		// At the end there is nothing to point at but the last character.
 		e.At = min(fe.From, utf8.RuneCountInString(src)-1)
@@ -114,7 +120,8 @@ func fromExpr(err error, src string) *Error {
 	case len(units) > 0 && (units[0][2] == "" || units[0][2] == "percent"):
 		says = fmt.Sprintf("write %s%%", units[0][1])
 	case len(units) > 0:
-		says = fmt.Sprintf("%s%s has a unit: write the number alone, in the unit of its metric, as ms for ttft", units[0][1], units[0][2])
+		says = fmt.Sprintf("%s%s has a unit: write the number alone, in the unit of its metric, as ms for ttft",
+			units[0][1], units[0][2])
 	case strings.HasPrefix(lower, "bad number syntax"), notNumber.MatchString(lower):
 		says = strconv.Quote(word) + " cannot be read as a number"
 	case strings.HasPrefix(lower, "literal not terminated"):
@@ -122,7 +129,9 @@ func fromExpr(err error, src string) *Error {
 	case strings.HasPrefix(lower, "unrecognized character"):
 		says = fmt.Sprintf("unexpected %.1q", src[byteOffset(src, e.At):])
 	}
-	e.Detail = strings.ToUpper(says[:1]) + says[1:] + ". A rule compares, as in chat.tg.gain >= 10% and levels.kernels == 'pass'; numbers have a decimal point and no unit but % right behind them, and == is not =."
+	e.Detail = strings.ToUpper(says[:1]) + says[1:] +
+		". A rule compares, as in chat.tg.gain >= 10% and levels.kernels == 'pass'; numbers have a decimal point and " +
+		"no unit but % right behind them, and == is not =."
 	return e
 }
 
@@ -210,7 +219,8 @@ func places(written, rule string) (begins, ends []int) {
 			if r, _, tail, err := strconv.UnquoteChar(rest, '"'); err == nil {
 				got, width = r, len(rest)-len(tail)
 			}
-		case strings.HasPrefix(rest, "$${"), strings.HasPrefix(rest, "%%{"), written[0] == '\'' && strings.HasPrefix(rest, "''"):
+		case strings.HasPrefix(rest, "$${"), strings.HasPrefix(rest, "%%{"), written[0] == '\'' &&
+			strings.HasPrefix(rest, "''"):
 			width = 2
 		}
 		switch {

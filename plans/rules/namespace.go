@@ -30,8 +30,9 @@ type Namespace struct {
 func New(p *plans.Plan) *Namespace {
 	ns := &Namespace{
 		plan: p, Cells: map[string][]plans.Cell{}, Knobs: map[string]*plans.Knob{},
-		Phases: map[string]*plans.Phase{}, Features: map[string]*plans.Feature{}, Workloads: map[string]*plans.Workload{},
-		measured: map[string][]string{}, Sent: map[string][]string{},
+		Phases: map[string]*plans.Phase{}, Features: map[string]*plans.Feature{},
+		Workloads: map[string]*plans.Workload{},
+		measured:  map[string][]string{}, Sent: map[string][]string{},
 	}
 	for _, w := range p.Workloads {
 		ns.Cells[w.Name] = w.Cells()
@@ -47,7 +48,8 @@ func New(p *plans.Plan) *Namespace {
 		}
 	}
 	for _, pr := range p.Protocols {
-		ns.measured[pr.Name], ns.Sent[pr.Name] = p.Sendable(pr.Level(plans.BenchmarkLevel)), p.SentWorkloads(pr.Level(plans.BenchmarkLevel))
+		ns.measured[pr.Name], ns.Sent[pr.Name] = p.Sendable(pr.Level(plans.BenchmarkLevel)),
+			p.SentWorkloads(pr.Level(plans.BenchmarkLevel))
 	}
 	return ns
 }
@@ -111,7 +113,8 @@ func spell(elements []string) string {
 		return strings.Join(append([]string{head}, elements[2:]...), ".")
 	}
 	for i, e := range elements {
-		if i > 1 && (elements[0] == plans.CompareStep && strings.Contains(e, ".") || elements[0] == plans.MatrixStep && strings.Contains(e, "=")) {
+		if i > 1 && (elements[0] == plans.CompareStep && strings.Contains(e, ".") || elements[0] == plans.MatrixStep &&
+			strings.Contains(e, "=")) {
 			head := fmt.Sprintf("%s[%q]", strings.Join(elements[:i], "."), e)
 			return strings.Join(append([]string{head}, elements[i+1:]...), ".")
 		}
@@ -134,15 +137,19 @@ func (ns *Namespace) refuseAmbiguous(path string, sc *Scope) *Error {
 		}
 	}
 	if len(readable) == 0 {
-		return Wrong("whose-value", "Whose value?", "No feature is decided before this gate, so its rules have nothing to read. A phase of steps needs no gate: it passes when they do. Remove the gate, or list the earlier phases in after.")
+		return Wrong("whose-value", "Whose value?",
+			"No feature is decided before this gate, so its rules have nothing to read. A phase of steps needs no "+
+				"gate: it passes when they do. Remove the gate, or list the earlier phases in after.")
 	}
-	return Wrong("whose-value", "Whose value?", "%q needs a feature, because %s: write feature[%q].%s.", path, why, readable[0].Name, path)
+	return Wrong("whose-value", "Whose value?", "%q needs a feature, because %s: write feature[%q].%s.", path, why,
+		readable[0].Name, path)
 }
 
 // feature resolves feature["name"].….
 func (ns *Namespace) feature(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
 	if sc.Criterion {
-		return nil, Wrong("whose-value", "Criterion reads another feature", "A criterion can only read its own feature, by bare names; compare features in the phase's gate.")
+		return nil, Wrong("whose-value", "Criterion reads another feature",
+			"A criterion can only read its own feature, by bare names; compare features in the phase's gate.")
 	}
 	if len(path) < 3 {
 		return nil, incomplete(`feature["name"].verdict, .accepted, .decided or a metric such as .chat.tg.gain`)
@@ -153,7 +160,10 @@ func (ns *Namespace) feature(in *plans.Input, path []string, sc *Scope) (*plans.
 			lang.KeysOf(ns.Features))
 	}
 	if !ns.before(sc, f.Phase) {
-		return nil, Wrong("whose-value", "Feature not decided before this gate", "Feature %q is in phase %q, which this phase does not come after. Add ‹after = [phase.%s]›, or move the rule to a later gate.", f.Name, f.Phase, f.Phase)
+		return nil,
+			Wrong("whose-value", "Feature not decided before this gate",
+				"Feature %q is in phase %q, which this phase does not come after. Add ‹after = [phase.%s]›, or move "+
+					"the rule to a later gate.", f.Name, f.Phase, f.Phase)
 	}
 	return ns.ofFeature(in, path[2:], f)
 }
@@ -176,7 +186,8 @@ func (ns *Namespace) ofFeature(in *plans.Input, rest []string, f *plans.Feature)
 		case len(rest) < 2:
 			return nil, incomplete("knob.<name>", lang.KeysOf(ns.Knobs)...)
 		case ns.Knobs[rest[1]] == nil:
-			return nil, unknown("unknown-reference", "Unknown knob", "The plan has no knob", rest[1], lang.KeysOf(ns.Knobs))
+			return nil,
+				unknown("unknown-reference", "Unknown knob", "The plan has no knob", rest[1], lang.KeysOf(ns.Knobs))
 		}
 		return single(in, plans.InputKnob, rest[1], plans.WordInput, rest[2:])
 	case "engine":
@@ -184,22 +195,36 @@ func (ns *Namespace) ofFeature(in *plans.Input, rest []string, f *plans.Feature)
 	case "levels", plans.CommandKind, "gpu", "host":
 		return ns.ofLaunch(in, rest, f.Protocol, ns.plan.CommandEngine())
 	case "quality":
-		return nil, Wrong("invalid-address", "Unknown address", "Level \"correctness\" compares answers with the parent's: write levels.correctness.kl, .argmax_match, .agreement or .perplexity.")
+		return nil,
+			Wrong("invalid-address", "Unknown address",
+				"Level \"correctness\" compares answers with the parent's: write levels.correctness.kl, "+
+					".argmax_match, .agreement or .perplexity.")
 	case "kernels":
-		return nil, Wrong("not-measured", "Not measured by this version", "This version does not measure %s.*, so a rule on it could never pass. To check the kernels, write levels.kernels == 'pass'.", head)
+		return nil,
+			Wrong("not-measured", "Not measured by this version",
+				"This version does not measure %s.*, so a rule on it could never pass. To check the kernels, write "+
+					"levels.kernels == 'pass'.", head)
 	default:
 		if _, ok := ns.Cells[head]; ok {
 			return ns.workload(in, rest, f)
 		}
 		if len(rest) > 1 && slices.Contains([]string{"var", "local", "each"}, head) {
 			path := strings.Join(rest, ".")
-			return nil, Wrong("invalid-address", "Unknown name in a rule", "A rule only names measured values. Interpolate values of the plan: write \"${%s}\" in place of %s.", path, path)
+			return nil,
+				Wrong("invalid-address", "Unknown name in a rule",
+					"A rule only names measured values. Interpolate values of the plan: write \"${%s}\" in place of "+
+						"%s.", path, path)
 		}
-		names := append(plans.Names(ns.plan.Workloads, func(w *plans.Workload) string { return w.Name }), "engine", "gpu", "host", "levels", "knob", "target", "imported", "feature")
+		names := append(plans.Names(ns.plan.Workloads, func(w *plans.Workload) string { return w.Name }), "engine",
+			"gpu", "host", "levels", "knob", "target", "imported", "feature")
 		if ns.plan.CommandEngine() != nil {
 			names = append(names, plans.CommandKind)
 		}
-		return nil, Wrong("invalid-address", "Unknown name in a rule", "%q is neither a workload nor one of engine, gpu, host, levels, knob, target, imported, feature. A metric follows one of these, and base or root follows the metric, as in chat.tg.base.%s", head, lang.DidYouMean(head, names))
+		return nil,
+			Wrong("invalid-address", "Unknown name in a rule",
+				"%q is neither a workload nor one of engine, gpu, host, levels, knob, target, imported, feature. A "+
+					"metric follows one of these, and base or root follows the metric, as in chat.tg.base.%s", head,
+				lang.DidYouMean(head, names))
 	}
 }
 

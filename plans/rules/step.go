@@ -16,9 +16,12 @@ const leastCompared, mostCompared = 4, 12
 
 // step is the step that the second element of an address names, among those that fit, in
 // the gate's phase or one before it.
-func (ns *Namespace) step(path []string, sc *Scope, what string, fits func(*plans.Block) bool) (*plans.Phase, *plans.Block, *Error) {
+func (ns *Namespace) step(path []string, sc *Scope, what string, fits func(*plans.Block) bool) (*plans.Phase,
+	*plans.Block, *Error,
+) {
 	if sc.Criterion {
-		return nil, nil, Wrong("whose-value", "Criterion reads a step", "A criterion can only read its own feature. Move this rule to the gate of a phase, which can read steps.")
+		return nil, nil, Wrong("whose-value", "Criterion reads a step",
+			"A criterion can only read its own feature. Move this rule to the gate of a phase, which can read steps.")
 	}
 	name := ""
 	if len(path) > 1 {
@@ -34,7 +37,10 @@ func (ns *Namespace) step(path []string, sc *Scope, what string, fits func(*plan
 			}
 			names = append(names, b.Name)
 			if b.Name == name && step != nil {
-				return nil, nil, Wrong("invalid-address", "Which step?", "Phases %s and %s each have a step called %q before this gate ends. Give them different names.", of.Name, ph.Name, name)
+				return nil, nil,
+					Wrong("invalid-address", "Which step?",
+						"Phases %s and %s each have a step called %q before this gate ends. Give them different names.",
+						of.Name, ph.Name, name)
 			}
 			if b.Name == name {
 				of, step = ph, b
@@ -62,7 +68,8 @@ func resultNamed(what string, finds []plans.LevelResult, name string) (plans.Lev
 // stepNumber resolves step.<name>.<number>: a number that a step measured, such as one
 // printed by its program.
 func (ns *Namespace) stepNumber(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
-	ph, step, err := ns.step(path, sc, "with numbers (an \"exec\" with metric blocks, or a \"matrix\")", func(b *plans.Block) bool { return len(b.Finds) > 0 })
+	ph, step, err := ns.step(path, sc, "with numbers (an \"exec\" with metric blocks, or a \"matrix\")",
+		func(b *plans.Block) bool { return len(b.Finds) > 0 })
 	switch {
 	case err != nil:
 		return nil, err
@@ -86,7 +93,10 @@ func (ns *Namespace) ofBaseline(in *plans.Input, path []string, sc *Scope) (*pla
 	rest := path[1:]
 	switch {
 	case sc.Criterion:
-		return nil, Wrong("whose-value", "Criterion reads the baseline", "A criterion can only read its own feature: write %s.base, or %[1]s.root if the baseline is not its parent. Gates can read the baseline's own numbers.", strings.Join(rest, "."))
+		return nil,
+			Wrong("whose-value", "Criterion reads the baseline",
+				"A criterion can only read its own feature: write %s.base, or %[1]s.root if the baseline is not its "+
+					"parent. Gates can read the baseline's own numbers.", strings.Join(rest, "."))
 	case ns.plan.Baseline == nil:
 		return nil, Wrong("unknown-reference", "No baseline", "The plan has no baseline.")
 	case len(rest) < 3:
@@ -97,7 +107,8 @@ func (ns *Namespace) ofBaseline(in *plans.Input, path []string, sc *Scope) (*pla
 	case err != nil:
 		return nil, err
 	case in.Relation != plans.Own:
-		return nil, Wrong("invalid-address", "Unknown address", "The baseline has nothing to compare with: %q has no members.", strings.Join(rest[:3], "."))
+		return nil, Wrong("invalid-address", "Unknown address",
+			"The baseline has nothing to compare with: %q has no members.", strings.Join(rest[:3], "."))
 	}
 	row := plans.BaselineRow
 	in.Row, in.Feature = &row, row.Key()
@@ -106,7 +117,9 @@ func (ns *Namespace) ofBaseline(in *plans.Input, path []string, sc *Scope) (*pla
 
 // row resolves compare.<step>["<kind>.<engine>"].….
 func (ns *Namespace) row(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
-	ph, step, err := ns.step(path, sc, "of kind compare", func(b *plans.Block) bool { return b.Kind == plans.CompareStep })
+	ph, step, err := ns.step(path, sc, "of kind compare", func(b *plans.Block) bool {
+		return b.Kind == plans.CompareStep
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +131,8 @@ func (ns *Namespace) row(in *plans.Input, path []string, sc *Scope) (*plans.Inpu
 	case len(path) < 4:
 		return nil, incomplete(fmt.Sprintf("compare.%s[\"<kind>.<engine>\"].<workload>.<metric>", step.Name))
 	case slices.Contains(c.Engines, path[2]+"."+path[3]):
-		return nil, Wrong("invalid-address", "Row without quotes", "Put the engine of a row in brackets: write compare.%s[%q].", step.Name, path[2]+"."+path[3])
+		return nil, Wrong("invalid-address", "Row without quotes",
+			"Put the engine of a row in brackets: write compare.%s[%q].", step.Name, path[2]+"."+path[3])
 	case !slices.Contains(c.Engines, path[2]):
 		lacks := fmt.Sprintf("Step %q has no row", step.Name)
 		return nil, unknown("unknown-reference", "Unknown row", lacks, path[2], c.Engines)
@@ -129,7 +143,10 @@ func (ns *Namespace) row(in *plans.Input, path []string, sc *Scope) (*plans.Inpu
 	}
 	in, err = ns.ofRow(in, step, path[2], path[3:])
 	if err == nil && path[2] == c.Reference && in.Relation != plans.Own {
-		return nil, Wrong("rule-reads-nothing", "Compared with itself", "%s is the reference of step %q, with which the other rows are compared. Use one of those, or its own value.", c.Reference, step.Name)
+		return nil,
+			Wrong("rule-reads-nothing", "Compared with itself",
+				"%s is the reference of step %q, with which the other rows are compared. Use one of those, or its "+
+					"own value.", c.Reference, step.Name)
 	}
 	return in, err
 }
@@ -137,7 +154,9 @@ func (ns *Namespace) row(in *plans.Input, path []string, sc *Scope) (*plans.Inpu
 // cell resolves what a gate reads from a cell of a matrix:
 // matrix.<step>["<knob>=<value>"].….
 func (ns *Namespace) cell(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
-	ph, step, err := ns.step(path, sc, "of kind matrix", func(b *plans.Block) bool { return b.Kind == plans.MatrixStep })
+	ph, step, err := ns.step(path, sc, "of kind matrix", func(b *plans.Block) bool {
+		return b.Kind == plans.MatrixStep
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +174,8 @@ func (ns *Namespace) cell(in *plans.Input, path []string, sc *Scope) (*plans.Inp
 	names := plans.Names(cells, func(c plans.MatrixCell) string { return c.Name })
 	set, ok := plans.SetOf(path[2])
 	if name := ns.plan.SetName(set); !ok || len(name) != len(path[2]) || !slices.Contains(names, name) {
-		err := unknown("unknown-reference", "Unknown cell", fmt.Sprintf("Step %q has no cell", step.Name), path[2], names)
+		err := unknown("unknown-reference", "Unknown cell", fmt.Sprintf("Step %q has no cell", step.Name), path[2],
+			names)
 		err.Detail += " A cell's name is in quotes and brackets, and lists the values that differ from the baseline's."
 		return nil, err
 	}
@@ -165,7 +185,8 @@ func (ns *Namespace) cell(in *plans.Input, path []string, sc *Scope) (*plans.Inp
 	}
 	in, err = ns.ofRow(in, step, ns.plan.Baseline.Engine, path[3:])
 	if err == nil && in.Relation == plans.Base {
-		return nil, Wrong("rule-reads-nothing", "The baseline's own value", "The base of every cell is the baseline. Use .gain, or the cell's own value.")
+		return nil, Wrong("rule-reads-nothing", "The baseline's own value",
+			"The base of every cell is the baseline. Use .gain, or the cell's own value.")
 	}
 	return in, err
 }
@@ -176,7 +197,9 @@ func enough(step *plans.Block, launches int, rest []string) *Error {
 	if launches >= leastCompared && launches <= mostCompared || rest[0] == "levels" {
 		return nil
 	}
-	return Wrong("undecidable-comparison", "Wrong number of launches for rules", "Rules need %d to %d launches per row, but step %q makes %d. Set ‹launches = %d› in it.", leastCompared, mostCompared, step.Name, launches, min(max(launches, leastCompared), mostCompared))
+	return Wrong("undecidable-comparison", "Wrong number of launches for rules",
+		"Rules need %d to %d launches per row, but step %q makes %d. Set ‹launches = %d› in it.", leastCompared,
+		mostCompared, step.Name, launches, min(max(launches, leastCompared), mostCompared))
 }
 
 // ofRow resolves what follows a row of a step, whose engine it is.
@@ -195,13 +218,16 @@ func (ns *Namespace) ofRow(in *plans.Input, step *plans.Block, engine string, re
 		in, err = ns.ofLaunch(in, rest, protocol, e)
 	default:
 		if _, ok := measure.LookupIn(head, ofWorkload...); ok && len(sendable) > 0 {
-			return nil, Wrong("invalid-address", "Incomplete address", "Put the workload before the metric: %s.%s.", sendable[0], strings.Join(rest, "."))
+			return nil, Wrong("invalid-address", "Incomplete address", "Put the workload before the metric: %s.%s.",
+				sendable[0], strings.Join(rest, "."))
 		}
-		return nil, unknown("invalid-address", "Unknown name in a rule", fmt.Sprintf("A row of step %q has no", step.Name),
-			head, append(slices.Clone(sendable), others...))
+		return nil,
+			unknown("invalid-address", "Unknown name in a rule", fmt.Sprintf("A row of step %q has no", step.Name),
+				head, append(slices.Clone(sendable), others...))
 	}
 	if err == nil && in.Against != plans.Parent {
-		return nil, Wrong("invalid-address", "No other arm in a comparison", "Rows of a step are always compared with its reference; remove %s.", in.Against.Suffix())
+		return nil, Wrong("invalid-address", "No other arm in a comparison",
+			"Rows of a step are always compared with its reference; remove %s.", in.Against.Suffix())
 	}
 	return in, err
 }

@@ -80,9 +80,11 @@ func Of(p *plans.Plan, limits Limits) (*Seal, error) {
 		knob := p.Knob(name)
 		switch {
 		case knob == nil:
-			return nil, fmt.Errorf("the plan has no knob %q; it has: %s", name, strings.Join(plans.Names(p.Knobs, func(k *plans.Knob) string { return k.Name }), ", "))
+			return nil, fmt.Errorf("the plan has no knob %q; it has: %s", name,
+				strings.Join(plans.Names(p.Knobs, func(k *plans.Knob) string { return k.Name }), ", "))
 		case one && value == knob.Default:
-			return nil, fmt.Errorf("%s is the default of knob %s, part of the sealed baseline; name another value", value, name)
+			return nil,
+				fmt.Errorf("%s is the default of knob %s, part of the sealed baseline; name another value", value, name)
 		}
 	}
 	for _, e := range limits.Sources {
@@ -90,10 +92,14 @@ func Of(p *plans.Plan, limits Limits) (*Seal, error) {
 			return nil, fmt.Errorf("the plan has no engine %q (kind.name)", e)
 		}
 	}
-	if limits.Features < 0 || limits.Launches < 0 || limits.Hours < 0 || math.IsNaN(limits.Hours) || math.IsInf(limits.Hours, 0) {
+	if limits.Features < 0 || limits.Launches < 0 || limits.Hours < 0 || math.IsNaN(limits.Hours) ||
+		math.IsInf(limits.Hours, 0) {
 		return nil, errors.New("limits of a seal must be finite and not negative")
 	}
-	s := &Seal{Format: Format, Plan: p.Name, Limits: limits, FalsePass: plans.UsualDecision().FalsePass, Judged: []Part{}}
+	s := &Seal{
+		Format: Format, Plan: p.Name, Limits: limits, FalsePass: plans.UsualDecision().FalsePass,
+		Judged: []Part{},
+	}
 	if p.Decision != nil {
 		s.FalsePass = p.Decision.FalsePass
 	}
@@ -166,7 +172,8 @@ func (s *Seal) Changes(p *plans.Plan) ([]Change, error) {
 	was, is := byPath(s.Judged), byPath(all)
 	var moved []Change
 	if p.Name != s.Plan {
-		moved = append(moved, Change{Path: "plan", Was: s.Plan, Is: p.Name, File: p.Range.File, Line: p.Range.Start.Line})
+		moved = append(moved,
+			Change{Path: "plan", Was: s.Plan, Is: p.Name, File: p.Range.File, Line: p.Range.Start.Line})
 	}
 	for _, j := range s.Judged {
 		if now, there := is[j.Path]; !there {
@@ -177,14 +184,18 @@ func (s *Seal) Changes(p *plans.Plan) ([]Change, error) {
 	}
 	proposed := s.Proposed(p)
 	for _, j := range all {
-		if _, sealed := was[j.Path]; sealed || s.free(p, j.Path) || slices.ContainsFunc(proposed, func(f *plans.Feature) bool { return strings.HasPrefix(j.Path, pathOf(f)+".") }) {
+		if _, sealed := was[j.Path]; sealed || s.free(p, j.Path) || slices.ContainsFunc(proposed,
+			func(f *plans.Feature) bool { return strings.HasPrefix(j.Path, pathOf(f)+".") }) {
 			continue
 		}
 		moved = append(moved, Change{Path: j.Path, Is: j.Value, File: j.File, Line: j.Line})
 	}
 	for i, f := range proposed {
 		if i >= s.Limits.Features {
-			moved = append(moved, Change{Path: pathOf(f), Is: "{…}", File: f.Range.File, Line: f.Range.Start.Line, Limit: fmt.Sprintf("features = %d", s.Limits.Features)})
+			moved = append(moved, Change{
+				Path: pathOf(f), Is: "{…}", File: f.Range.File, Line: f.Range.Start.Line,
+				Limit: fmt.Sprintf("features = %d", s.Limits.Features),
+			})
 			continue
 		}
 		moved = append(moved, s.exceeds(f, is)...)
@@ -215,10 +226,16 @@ func (s *Seal) exceeds(f *plans.Feature, is map[string]Part) (moved []Change) {
 		}
 		allowed := func(k string) bool { name, _, _ := strings.Cut(k, "."); return name == knob }
 		if sets && !slices.ContainsFunc(s.Limits.Knobs, allowed) {
-			moved = append(moved, Change{Path: j.Path, Is: j.Value, File: j.File, Line: j.Line, Limit: fmt.Sprintf("knobs = [%s]", strings.Join(s.Limits.Knobs, ", "))})
+			moved = append(moved, Change{
+				Path: j.Path, Is: j.Value, File: j.File, Line: j.Line,
+				Limit: fmt.Sprintf("knobs = [%s]", strings.Join(s.Limits.Knobs, ", ")),
+			})
 		}
 	}
-	nearest := []Change{{Path: path, Is: "{…}", File: f.Range.File, Line: f.Range.Start.Line, Limit: "phases with a sealed feature"}}
+	nearest := []Change{{
+		Path: path, Is: "{…}", File: f.Range.File, Line: f.Range.Start.Line,
+		Limit: "phases with a sealed feature",
+	}}
 	for i, sealed := range s.features(f.Phase) {
 		like := partsUnder(byPath(s.Judged), sealed)
 		names := maps.Clone(like)
@@ -226,7 +243,8 @@ func (s *Seal) exceeds(f *plans.Feature, is map[string]Part) (moved []Change) {
 		var differs []Change
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			root, _, _ := strings.Cut(name, ".")
-			free := slices.Contains([]string{"name", "summary", "phase", "priority", "set", "hypothesis", "choose"}, root) ||
+			free := slices.Contains([]string{"name", "summary", "phase", "priority", "set", "hypothesis", "choose"},
+				root) ||
 				root == "builds_on" && own["builds_on.kind"].Value == fmt.Sprintf("%q", plans.OnAccepted)
 			if free || like[name].Value == own[name].Value {
 				continue
@@ -235,7 +253,10 @@ func (s *Seal) exceeds(f *plans.Feature, is map[string]Part) (moved []Change) {
 			if at.File == "" {
 				at = own["name"]
 			}
-			differs = append(differs, Change{Path: path + "." + name, Was: like[name].Value, Is: own[name].Value, File: at.File, Line: at.Line})
+			differs = append(differs, Change{
+				Path: path + "." + name, Was: like[name].Value, Is: own[name].Value,
+				File: at.File, Line: at.Line,
+			})
 		}
 		if i == 0 || len(differs) < len(nearest) {
 			nearest = differs
@@ -266,7 +287,8 @@ func (s *Seal) free(p *plans.Plan, path string) bool {
 func (s *Seal) features(phase string) (paths []string) {
 	for _, j := range s.Judged {
 		parts := strings.Split(j.Path, ".")
-		if len(parts) >= 5 && parts[0] == "phase" && (phase == "" || parts[1] == phase) && parts[2] == "feature" && parts[4] == "name" {
+		if len(parts) >= 5 && parts[0] == "phase" && (phase == "" || parts[1] == phase) && parts[2] == "feature" &&
+			parts[4] == "name" {
 			paths = append(paths, strings.Join(parts[:4], "."))
 		}
 	}
@@ -292,7 +314,8 @@ func parts(p *plans.Plan) (list []Part, err error) {
 			}
 			seen[path] = true
 			within, outside := filepath.Rel(p.Abs("."), path)
-			if !info.Mode().IsRegular() && (!info.IsDir() || outside != nil || within == "." || !filepath.IsLocal(within)) {
+			if !info.Mode().IsRegular() &&
+				(!info.IsDir() || outside != nil || within == "." || !filepath.IsLocal(within)) {
 				continue
 			}
 			err = filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
@@ -307,7 +330,10 @@ func parts(p *plans.Plan) (list []Part, err error) {
 				} else if d.Type().IsRegular() || at == path {
 					sum, err = digestOf(at)
 				}
-				list = append(list, Part{"file." + filepath.ToSlash(filepath.Join(name, below)), sum, filepath.ToSlash(block.Range.File), block.Range.Start.Line})
+				list = append(list, Part{
+					"file." + filepath.ToSlash(filepath.Join(name, below)), sum,
+					filepath.ToSlash(block.Range.File), block.Range.Start.Line,
+				})
 				return err
 			})
 			if err != nil {

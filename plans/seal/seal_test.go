@@ -39,9 +39,12 @@ func TestRules(t *testing.T) {
 		old, new, script string
 		moves            bool
 	}{
-		"a comment":      {"plan \"p\" {}", "plan \"p\" {} # mine", "echo", false},
-		"a value":        {`SPEED = "120"`, `SPEED = "150"`, "echo", false},
-		"another value":  {"  value \"old\"", "  value \"x\" { env = { SPEED = \"3\" } }\n  value \"old\"", "echo", false},
+		"a comment": {"plan \"p\" {}", "plan \"p\" {} # mine", "echo", false},
+		"a value":   {`SPEED = "120"`, `SPEED = "150"`, "echo", false},
+		"another value": {
+			"  value \"old\"", "  value \"x\" { env = { SPEED = \"3\" } }\n  value \"old\"", "echo",
+			false,
+		},
 		"the default":    {`SPEED = "100"`, `SPEED = "50"`, "echo", true},
 		"a criterion":    {"> 0.1", "> 0.01", "echo", true},
 		"what is better": {`"higher"`, `"lower"`, "echo", true},

@@ -53,7 +53,8 @@ func (b *body) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagnostic
 		if taken[e.Key.Text] {
 			continue
 		}
-		diags = append(diags, problem(e.Key.Range, "unknown-attribute", "Unsupported argument", "The key %q is not expected here.", e.Key.Text))
+		diags = append(diags, problem(e.Key.Range, "unknown-attribute", "Unsupported argument",
+			"The key %q is not expected here.", e.Key.Text))
 	}
 	return content, diags
 }
@@ -88,7 +89,9 @@ func (b *body) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Bod
 			for _, block := range u.found {
 				if b.nav != nil {
 					name := block.Type
-					for _, label := range slices.DeleteFunc(slices.Clone(block.Labels), func(l string) bool { return l == "" }) {
+					for _, label := range slices.DeleteFunc(slices.Clone(block.Labels), func(l string) bool {
+						return l == ""
+					}) {
 						name += fmt.Sprintf(" %q", label)
 					}
 					b.nav.blocks[hcl.RangeOver(block.DefRange, block.Body.(*body).node.Range)] = name
@@ -98,7 +101,8 @@ func (b *body) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Bod
 	}
 	for _, a := range schema.Attributes {
 		if a.Required && content.Attributes[a.Name] == nil {
-			diags = append(diags, problem(b.MissingItemRange(), "missing-attribute", "Missing required argument", "The key %q is required here.", a.Name))
+			diags = append(diags, problem(b.MissingItemRange(), "missing-attribute", "Missing required argument",
+				"The key %q is required here.", a.Name))
 		}
 	}
 	return content, rest, diags
@@ -115,7 +119,10 @@ func (b *body) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
 		case hclsyntax.ValidIdentifier(e.Key.Text):
 			attrs[e.Key.Text] = attribute(e)
 		default:
-			diags = append(diags, problem(e.Key.Range, "invalid-syntax", "Invalid argument name", "A name may only have letters, digits, underscores and hyphens, and starts with a letter or underscore."))
+			diags = append(diags,
+				problem(e.Key.Range, "invalid-syntax", "Invalid argument name",
+					"A name may only have letters, digits, underscores and hyphens, and starts with a letter or "+
+						"underscore."))
 		}
 	}
 	return attrs, diags
@@ -170,7 +177,8 @@ func (u *unpacking) unpack(n *Node, at hcl.Range, labels []string, places []hcl.
 	case n.Kind == yaml.SequenceNode:
 		for _, item := range n.Items {
 			if item.Kind == yaml.SequenceNode {
-				u.diags = append(u.diags, problem(item.Range, "yaml-shape", "List within a list", "Each element of this list is a %s, so it must be a mapping.", u.header.Type))
+				u.diags = append(u.diags, problem(item.Range, "yaml-shape", "List within a list",
+					"Each element of this list is a %s, so it must be a mapping.", u.header.Type))
 				continue
 			}
 			from := at
@@ -181,14 +189,18 @@ func (u *unpacking) unpack(n *Node, at hcl.Range, labels []string, places []hcl.
 		}
 	case len(missing) > 0 && n.Kind == yaml.MappingNode:
 		for _, e := range n.Entries {
-			u.unpack(e.Value, e.Key.Range, append(slices.Clip(labels), e.Key.Text), append(slices.Clip(places), e.Key.Range))
+			u.unpack(e.Value, e.Key.Range, append(slices.Clip(labels), e.Key.Text),
+				append(slices.Clip(places), e.Key.Range))
 		}
 	case len(missing) > 0:
 		code := "missing-attribute"
 		if missing[0] == "name" {
 			code = "invalid-name"
 		}
-		u.diags = append(u.diags, problem(at, code, "Missing "+missing[0], "The %s of a %s is the key below it. Write %s: {%s: {…}}, or the same as indented lines.", missing[0], u.header.Type, u.header.Type, missing[0]))
+		u.diags = append(u.diags,
+			problem(at, code, "Missing "+missing[0],
+				"The %s of a %s is the key below it. Write %s: {%s: {…}}, or the same as indented lines.", missing[0],
+				u.header.Type, u.header.Type, missing[0]))
 	default:
 		if n.Kind != yaml.MappingNode && !(constant && value.Val.IsNull()) {
 			what, hint := u.header.Type, ""
@@ -196,7 +208,10 @@ func (u *unpacking) unpack(n *Node, at hcl.Range, labels []string, places []hcl.
 				what += fmt.Sprintf(" %q", l)
 				hint = fmt.Sprintf(" If %q is a setting, the name of the %s above it is missing.", l, u.header.Type)
 			}
-			u.diags = append(u.diags, problem(n.Range, "yaml-shape", "Not a mapping", "%s takes settings, so it must be a mapping: indented lines of key: value. A colon needs a space after it.%s", what, hint))
+			u.diags = append(u.diags,
+				problem(n.Range, "yaml-shape", "Not a mapping",
+					"%s takes settings, so it must be a mapping: indented lines of key: value. A colon needs a space "+
+						"after it.%s", what, hint))
 		}
 		// A block with a mistaken body counts too, so it is not reported as missing.
 		for len(labels) < len(u.header.LabelNames) { // which blocks of this kind do not have

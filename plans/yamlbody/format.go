@@ -48,7 +48,8 @@ func format(text []byte, order []string) ([]byte, error) {
 	indented := f.text(nil)
 	for _, out := range []string{f.text(order), indented} { // an alias may forbid another order
 		after, err := node([]byte(out))
-		if err == nil && sameNodes(before.Content[0], after.Content[0]) && slices.Equal(content(string(text)), content(out)) {
+		if err == nil && sameNodes(before.Content[0], after.Content[0]) &&
+			slices.Equal(content(string(text)), content(out)) {
 			return []byte(out), nil
 		}
 	}
@@ -256,7 +257,8 @@ func (f *formatter) text(order []string) string {
 			}
 		}
 		switch {
-		case !l.inside && text == "" && (len(keys)+len(comments) == 0 || slices.Equal(comments[max(0, len(comments)-1):], []string{""})):
+		case !l.inside && text == "" &&
+			(len(keys)+len(comments) == 0 || slices.Equal(comments[max(0, len(comments)-1):], []string{""})):
 			continue
 		case !l.inside && (text == "" || strings.HasPrefix(text, "#") && l.is == 0):
 			comments = append(comments, text)

@@ -102,9 +102,12 @@ func (b *builder) build(y *yaml.Node, depth int) *Node {
 	}
 	switch {
 	case depth > maxNesting:
-		b.fail(n.Range, "nested-too-deeply", "Nested too deep", "Lists and mappings may be nested up to %d deep. Split this up.", maxNesting)
+		b.fail(n.Range, "nested-too-deeply", "Nested too deep",
+			"Lists and mappings may be nested up to %d deep. Split this up.", maxNesting)
 	case y.Style&yaml.TaggedStyle != 0:
-		b.fail(n.Range, "yaml-value", "Tag in plan", "A value that starts with ! has a YAML tag (%s), which plans do not use. If the ! is part of a text, put the text in quotes; otherwise remove the tag.", y.Tag)
+		b.fail(n.Range, "yaml-value", "Tag in plan",
+			"A value that starts with ! has a YAML tag (%s), which plans do not use. If the ! is part of a text, put "+
+				"the text in quotes; otherwise remove the tag.", y.Tag)
 	case y.Kind == yaml.MappingNode:
 		b.mapping(n, y, depth)
 	case y.Kind == yaml.SequenceNode:
@@ -127,11 +130,14 @@ func (b *builder) alias(y *yaml.Node, depth int) *Node {
 	n := b.built[y.Alias]
 	switch {
 	case n == nil:
-		b.fail(at, "yaml-alias", "Alias of itself", "*%s is inside its own anchor, so it would never end. Write the inner part out.", y.Value)
+		b.fail(at, "yaml-alias", "Alias of itself",
+			"*%s is inside its own anchor, so it would never end. Write the inner part out.", y.Value)
 	case depth+n.depth > maxNesting:
-		b.fail(at, "nested-too-deeply", "Nested too deep", "Lists and mappings may be nested up to %d deep, including the content of *%s.", maxNesting, y.Value)
+		b.fail(at, "nested-too-deeply", "Nested too deep",
+			"Lists and mappings may be nested up to %d deep, including the content of *%s.", maxNesting, y.Value)
 	case b.repeated <= maxRepeated && b.repeated+n.size > maxRepeated:
-		b.fail(at, "yaml-alias", "Too many aliases", "Expanded aliases may add up to %d values to a plan. Use fewer or smaller ones.", maxRepeated)
+		b.fail(at, "yaml-alias", "Too many aliases",
+			"Expanded aliases may add up to %d values to a plan. Use fewer or smaller ones.", maxRepeated)
 		b.repeated += n.size
 	default:
 		b.repeated += n.size
@@ -169,7 +175,8 @@ func (b *builder) mapping(n *Node, y *yaml.Node, depth int) {
 			}
 			b.fail(key.Range, "yaml-shape", "Key is not text", "A key must be text, not %s.%s", is, hint)
 		case first != nil:
-			b.twice = append(b.twice, problem(key.Range, "attribute-twice", "Duplicate key", "%q is already set on line %d. Merge the two, or remove one.", key.Text, first.Range.Start.Line))
+			b.twice = append(b.twice, problem(key.Range, "attribute-twice", "Duplicate key",
+				"%q is already set on line %d. Merge the two, or remove one.", key.Text, first.Range.Start.Line))
 		default:
 			add(key, value)
 		}
@@ -184,7 +191,9 @@ func (b *builder) mapping(n *Node, y *yaml.Node, depth int) {
 		for _, source := range sources {
 			if source.Kind != yaml.MappingNode {
 				at := b.offset(merges[i].Line, merges[i].Column)
-				b.fail(b.span(at, at+2), "yaml-alias", "Cannot merge", "<< takes an alias of a mapping, <<: *name, or a list of aliases. If << is meant as a key, put it in quotes.")
+				b.fail(b.span(at, at+2), "yaml-alias", "Cannot merge",
+					"<< takes an alias of a mapping, <<: *name, or a list of aliases. If << is meant as a key, put "+
+						"it in quotes.")
 				break
 			}
 			for _, e := range source.Entries {

@@ -31,7 +31,9 @@ func Parse(text []byte, filename string, guard Guard) (*Node, hcl.Diagnostics) {
 	case len(docs) == 0 && err != nil:
 		return nil, hcl.Diagnostics{s.syntaxError(err, d.read-1)}
 	case len(docs) == 0 || len(docs[0].Content) == 0:
-		return nil, hcl.Diagnostics{problem(s.span(0, 0), "plan-empty", "Plan is empty", "The file has only comments. A plan starts with: plan: {name: {summary: what it is for}}.")}
+		return nil,
+			hcl.Diagnostics{problem(s.span(0, 0), "plan-empty", "Plan is empty",
+				"The file has only comments. A plan starts with: plan: {name: {summary: what it is for}}.")}
 	}
 	root := docs[0].Content[0]
 	if root.Kind == yaml.MappingNode && (len(docs) > 1 || err != nil) {
@@ -39,7 +41,9 @@ func Parse(text []byte, filename string, guard Guard) (*Node, hcl.Diagnostics) {
 		if len(docs) > 1 {
 			second = s.line(docs[1].Line - 1)
 		}
-		return nil, hcl.Diagnostics{problem(second, "yaml-shape", "Several documents", "A plan is one YAML document; another starts here. Merge them, or put each into its own file.")}
+		return nil,
+			hcl.Diagnostics{problem(second, "yaml-shape", "Several documents",
+				"A plan is one YAML document; another starts here. Merge them, or put each into its own file.")}
 	}
 	b := &builder{source: s, guard: guard, built: map[*yaml.Node]*Node{}}
 	n := b.build(root, 0)
@@ -48,7 +52,8 @@ func Parse(text []byte, filename string, guard Guard) (*Node, hcl.Diagnostics) {
 		if n.Kind == yaml.SequenceNode {
 			hint = "This is a list: remove the hyphens."
 		}
-		b.fail(s.line(n.Range.Start.Line), "yaml-shape", "Not a mapping", "A plan is a mapping of blocks, such as plan:, engine: and phase:, each at the start of a line. %s", hint)
+		b.fail(s.line(n.Range.Start.Line), "yaml-shape", "Not a mapping",
+			"A plan is a mapping of blocks, such as plan:, engine: and phase:, each at the start of a line. %s", hint)
 	}
 	if b.diags.HasErrors() {
 		return nil, append(b.diags, b.twice...)
@@ -112,33 +117,47 @@ func (s *source) syntaxError(err error, read int) *hcl.Diagnostic {
 	construct, _ := strconv.Atoi(parserLine.FindStringSubmatch(err.Error())[1])
 	switch {
 	case strings.Contains(message, "exceeded max depth"):
-		return problem(s.span(at, at+1), "nested-too-deeply", "Nested too deep", "Lists and mappings may be nested up to %d deep. Split this up.", maxNesting)
+		return problem(s.span(at, at+1), "nested-too-deeply", "Nested too deep",
+			"Lists and mappings may be nested up to %d deep. Split this up.", maxNesting)
 	case strings.Contains(message, "cannot start any token"), strings.Contains(message, "tab character"):
 		// Behind a plain value the scanner has read the value alone, and the tab is on a line below.
 		from := s.lines[line-1]
 		tab := tabIndent.FindStringIndex(s.text[from:])
 		if tab != nil && (tab[0] == 0 || strings.Contains(message, "tab character")) {
-			return problem(s.span(from+tab[0], from+tab[1]), "yaml-tab", "Tab in indentation", "YAML is indented with spaces only. Replace the tab.")
+			return problem(s.span(from+tab[0], from+tab[1]), "yaml-tab", "Tab in indentation",
+				"YAML is indented with spaces only. Replace the tab.")
 		}
-		return problem(s.span(at, at+1), "invalid-yaml", "Value starts with a special character", "A YAML value cannot start with %q. Put the text in quotes.", s.text[at:min(at+1, len(s.text))])
+		return problem(s.span(at, at+1), "invalid-yaml", "Value starts with a special character",
+			"A YAML value cannot start with %q. Put the text in quotes.", s.text[at:min(at+1, len(s.text))])
 	case strings.Contains(message, "mapping values are not allowed"):
 		colon := max(0, strings.LastIndexByte(s.text[:min(at+1, len(s.text))], ':'))
-		return problem(s.span(colon, colon+1), "invalid-yaml", "Colon out of place", "A key is not allowed here. If the colon is part of a text, put the text in quotes. Otherwise this line is indented too far, or the line above lacks its colon.")
+		return problem(s.span(colon, colon+1), "invalid-yaml", "Colon out of place",
+			"A key is not allowed here. If the colon is part of a text, put the text in quotes. Otherwise this line "+
+				"is indented too far, or the line above lacks its colon.")
 	case strings.Contains(message, "unexpected end of stream"):
-		return problem(s.line(construct-1), "yaml-not-closed", "Quotes are not closed", "A text that starts on this line has no closing quotes.")
+		return problem(s.line(construct-1), "yaml-not-closed", "Quotes are not closed",
+			"A text that starts on this line has no closing quotes.")
 	case strings.Contains(message, "expected ',' or"):
-		return problem(s.line(construct), "yaml-not-closed", "Bracket is not closed", "A [ or { on this line is not closed, or its elements are not separated by commas. Inside brackets, put text with brackets or ${ } in quotes.")
+		return problem(s.line(construct), "yaml-not-closed", "Bracket is not closed",
+			"A [ or { on this line is not closed, or its elements are not separated by commas. Inside brackets, put "+
+				"text with brackets or ${ } in quotes.")
 	case unknownAnchor.MatchString(message):
 		name := unknownAnchor.FindStringSubmatch(message)[1]
 		from := max(0, strings.LastIndex(s.text[:min(read, len(s.text))], "*"+name))
-		return problem(s.span(from, from+1+len(name)), "yaml-alias", "Unknown alias", "A value that starts with * is a YAML alias, but there is no anchor &%s above. If the * is part of a text, put the text in quotes.", name)
+		return problem(s.span(from, from+1+len(name)), "yaml-alias", "Unknown alias",
+			"A value that starts with * is a YAML alias, but there is no anchor &%s above. If the * is part of a "+
+				"text, put the text in quotes.", name)
 	case strings.Contains(message, "expected comment or line break"):
 		to := min(at+1, len(s.text))
 		from := s.lines[s.pos(to).Line-1]
 		from += max(0, strings.LastIndexAny(s.text[from:to], "|>"))
-		return problem(s.span(from, from+1), "invalid-yaml", "Text must start on the next line", "A value that starts with | or > is a text on the lines below. If the character is part of the text, as in a comparison, put the text in quotes.")
+		return problem(s.span(from, from+1), "invalid-yaml", "Text must start on the next line",
+			"A value that starts with | or > is a text on the lines below. If the character is part of the text, as "+
+				"in a comparison, put the text in quotes.")
 	}
-	return problem(s.line(line), "invalid-yaml", "Invalid YAML", "The YAML parser says: %s. It was reading this line, or one just above: check indentation, and put text with special characters in quotes.", strings.TrimSuffix(message, "."))
+	return problem(s.line(line), "invalid-yaml", "Invalid YAML",
+		"The YAML parser says: %s. It was reading this line, or one just above: check indentation, and put text with "+
+			"special characters in quotes.", strings.TrimSuffix(message, "."))
 }
 
 // Code is the code of a mistake, as the Extra of its diagnostic.

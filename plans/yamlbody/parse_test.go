@@ -47,11 +47,18 @@ func TestMistakesAreExplainedAndPlaced(t *testing.T) {
 		{"a: {b: 1, \"b\": 2}\n", "1:11 Duplicate key"},
 		{"8: 1\ntrue: 2\n~: 3\n", "1:1 Key is not text | 2:1 Key is not text | 3:1 Key is not text"},
 		{"? [a]\n: b\n", "1:3 Key is not text"},
-		{"a: !foo bar\nb: !!binary x\nc: !!timestamp 2024-01-01\nd: !!str 8\n", "1:4 Tag in plan | 2:4 Tag in plan | 3:4 Tag in plan | 4:4 Tag in plan"},
+		{
+			"a: !foo bar\nb: !!binary x\nc: !!timestamp 2024-01-01\nd: !!str 8\n",
+			"1:4 Tag in plan | 2:4 Tag in plan | 3:4 Tag in plan | 4:4 Tag in plan",
+		},
 		{"a: &x [*x]\n", "1:8 Alias of itself"},
 		{"a: &x {<<: *x}\n", "1:12 Alias of itself"},
 		{"a: {<<: 3}\n", "1:5 Cannot merge"},
-		{"a: 0o17\nb: 0x1f\nc: 1_000\nd: 0777\ne: .5\nf: .inf\ng: +1\n", "1:4 Ambiguous number | 2:4 Ambiguous number | 3:4 Ambiguous number | 4:4 Ambiguous number | 5:4 Ambiguous number | 6:4 Ambiguous number | 7:4 Ambiguous number"},
+		{
+			"a: 0o17\nb: 0x1f\nc: 1_000\nd: 0777\ne: .5\nf: .inf\ng: +1\n",
+			"1:4 Ambiguous number | 2:4 Ambiguous number | 3:4 Ambiguous number | 4:4 Ambiguous number | 5:4 " +
+				"Ambiguous number | 6:4 Ambiguous number | 7:4 Ambiguous number",
+		},
 		{"a: \"\\r ${1}\"\n", "1:4 Carriage return in template"},
 		{"a: x ${1 +}\n", "1:11 Invalid expression"},
 		{"a: >-\n  x\n  y ${1 +}\n", "1:4 Invalid expression"},
@@ -80,7 +87,10 @@ func TestAliasBombs(t *testing.T) {
 		deep += fmt.Sprintf("a%d: &a%d [*a%d]\n", i+1, i+1, i)
 	}
 	long := "a: &a " + strings.Repeat("x", 10_000) + "\nb: [" + strings.Repeat("*a, ", 200) + "]\n"
-	for text, want := range map[string]string{bomb: "Too many aliases", long: "Too many aliases", deep: "Nested too deep"} {
+	for text, want := range map[string]string{
+		bomb: "Too many aliases", long: "Too many aliases",
+		deep: "Nested too deep",
+	} {
 		_, diags := Parse([]byte(text), "p.yaml", open)
 		if len(diags) == 0 || diags[0].Summary != want || text != deep && len(diags) > 1 {
 			t.Errorf("%.20s: %v, want %s", text, diags, want)
@@ -167,20 +177,38 @@ func TestFormat(t *testing.T) {
 	order := []string{"plan", "engine", "workload", "phase"}
 	for _, c := range []struct{ name, in, want string }{
 		{"as it should be", "plan:\n  p: {}\n", "plan:\n  p: {}\n"},
-		{"indented by four, and by none in a list", "plan:\n    p:\n        summary: x\nphase:\n    a:\n        step:\n        -   exec:\n                one: {command: [a]}\n        - exec: {two: {command: [b]}}\n", "plan:\n  p:\n    summary: x\n\nphase:\n  a:\n    step:\n      - exec:\n          one: {command: [a]}\n      - exec: {two: {command: [b]}}\n"},
+		{
+			"indented by four, and by none in a list",
+			"plan:\n    p:\n        summary: x\nphase:\n    a:\n        step:\n        -   exec:\n " +
+				"               one: {command: [a]}\n        - exec: {two: {command: [b]}}\n",
+			"plan:\n  p:\n    summary: x\n\nphase:\n  a:\n    step:\n      - exec:\n          one: {command: [a]}\n " +
+				"     - exec: {two: {command: [b]}}\n",
+		},
 		{
 			"comments, order and empty lines",
-			"# yaml-language-server: $schema=x.json\n# What it is for.\n\n# ---- what runs\n\n# The phases.\nphase:\n   # of a\n   a:   {}   # behind\n\n\n   # the end of phases\nengine:\n  e:\n    n:\n\n      model: x\nplan:\n  p: {}\n# the end\n",
-			"# yaml-language-server: $schema=x.json\n# What it is for.\n\nplan:\n  p: {}\n\nengine:\n  e:\n    n:\n\n      model: x\n\n# ---- what runs\n\n# The phases.\nphase:\n  # of a\n  a:   {}   # behind\n\n  # the end of phases\n\n# the end\n",
+			"# yaml-language-server: $schema=x.json\n# What it is for.\n\n# ---- what runs\n\n# The " +
+				"phases.\nphase:\n   # of a\n   a:   {}   # behind\n\n\n   # the end of phases\nengine:\n  e:\n " +
+				"   n:\n\n      model: x\nplan:\n  p: {}\n# the end\n",
+			"# yaml-language-server: $schema=x.json\n# What it is for.\n\nplan:\n  p: {}\n\nengine:\n  e:\n " +
+				"   n:\n\n      model: x\n\n# ---- what runs\n\n# The phases.\nphase:\n  # of a\n  a:   {}   # " +
+				"behind\n\n  # the end of phases\n\n# the end\n",
 		},
 		{
 			"texts keep their white space",
-			"plan:\n    p:\n        summary: |\n            one\n              # two  \n\n\n            three\n\n    q: \"four\n       # five\"\nengine:\n    e: >-\n        six\n\n        seven\n",
-			"plan:\n  p:\n    summary: |\n      one\n        # two  \n\n\n      three\n\n  q: \"four\n    # five\"\n\nengine:\n  e: >-\n    six\n\n    seven\n",
+			"plan:\n    p:\n        summary: |\n            one\n              # two  \n\n\n            three\n\n " +
+				"   q: \"four\n       # five\"\nengine:\n    e: >-\n        six\n\n        seven\n",
+			"plan:\n  p:\n    summary: |\n      one\n        # two  \n\n\n      three\n\n  q: \"four\n    # " +
+				"five\"\n\nengine:\n  e: >-\n    six\n\n    seven\n",
 		},
-		{"brackets over several lines", "plan:\n    p: {\n      # of a\n      a: 1,\n      b: 2}\n    q: 1\n", "plan:\n  p: {\n    # of a\n    a: 1,\n    b: 2}\n  q: 1\n"},
+		{
+			"brackets over several lines", "plan:\n    p: {\n      # of a\n      a: 1,\n      b: 2}\n    q: 1\n",
+			"plan:\n  p: {\n    # of a\n    a: 1,\n    b: 2}\n  q: 1\n",
+		},
 		{"an alias keeps the order", "phase: &x\n    a: {}\nplan: *x\n", "phase: &x\n  a: {}\n\nplan: *x\n"},
-		{"a text with its own indentation", "plan:\n    p: |4\n        four\n         more\n", "plan:\n  p: |4\n      four\n       more\n"},
+		{
+			"a text with its own indentation", "plan:\n    p: |4\n        four\n         more\n",
+			"plan:\n  p: |4\n      four\n       more\n",
+		},
 		{"carriage returns", "plan:\r\n    p: {}\r\n", "plan:\n  p: {}\n"},
 	} {
 		got, err := Format([]byte(c.in), order)
@@ -193,14 +221,18 @@ func TestFormat(t *testing.T) {
 		}
 	}
 	const in = "plan:\n    ? p\n    : {}\n"
-	if got, err := Format([]byte(in), order); err == nil || !strings.Contains(err.Error(), "line 2: a key written with ?") {
+	if got, err := Format([]byte(in), order); err == nil ||
+		!strings.Contains(err.Error(), "line 2: a key written with ?") {
 		t.Errorf("%q becomes %q: %v", in, got, err)
 	}
 }
 
 // FuzzFormat: whatever is formatted means the same, loses nothing, and is formatted.
 func FuzzFormat(f *testing.F) {
-	for _, pattern := range []string{"../load/testdata/valid_yaml/*.yaml", "../load/testdata/invalid_yaml/*.yaml", "../../examples/*/*.yaml"} {
+	for _, pattern := range []string{
+		"../load/testdata/valid_yaml/*.yaml", "../load/testdata/invalid_yaml/*.yaml",
+		"../../examples/*/*.yaml",
+	} {
 		paths, _ := filepath.Glob(pattern)
 		for _, path := range paths {
 			text := must.Get(os.ReadFile(path))(f)

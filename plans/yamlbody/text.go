@@ -23,15 +23,20 @@ func (b *builder) scalarNode(n *Node, y *yaml.Node, from int) {
 	}
 	n.IsText = true
 	t := &text{
-		ParenthesesExpr: &hclsyntax.ParenthesesExpr{Expression: literal(cty.StringVal(n.Text), n.Range), SrcRange: n.Range},
-		value:           n.Text, start: b.pos(from + quotes), asWritten: b.asWritten(from+quotes, n.Text), guard: b.guard,
+		ParenthesesExpr: &hclsyntax.ParenthesesExpr{
+			Expression: literal(cty.StringVal(n.Text), n.Range),
+			SrcRange:   n.Range,
+		},
+		value: n.Text, start: b.pos(from + quotes), asWritten: b.asWritten(from+quotes, n.Text),
+		guard: b.guard,
 	}
 	n.Expr = t
 	switch {
 	case !strings.Contains(n.Text, "${") && !strings.Contains(n.Text, "%{"):
 	case strings.Contains(strings.ReplaceAll(n.Text, "\r\n", ""), "\r"):
 		// HCL's scanner reads everything after one as text, including sequences.
-		b.fail(n.Range, "invalid-yaml", "Carriage return in template", `A text with ${ } or %%{ } cannot contain a raw carriage return. Write it as ${"\r"}.`)
+		b.fail(n.Range, "invalid-yaml", "Carriage return in template",
+			`A text with ${ } or %%{ } cannot contain a raw carriage return. Write it as ${"\r"}.`)
 	default:
 		expr, diags := t.parse(hclsyntax.LexTemplate, hclsyntax.ParseTemplate)
 		b.diags = append(b.diags, diags...)
@@ -60,7 +65,9 @@ func (b *builder) plain(n *Node, y *yaml.Node) bool {
 		}
 		n.Expr = literal(v, n.Range)
 	case y.Tag == "!!int", y.Tag == "!!float":
-		b.fail(n.Range, "yaml-value", "Ambiguous number", "YAML parsers disagree on the meaning of %s. Write a decimal number, such as 8, -0.5 or 1e6; if it is meant as text, put it in quotes: %q.", n.Text, n.Text)
+		b.fail(n.Range, "yaml-value", "Ambiguous number",
+			"YAML parsers disagree on the meaning of %s. Write a decimal number, such as 8, -0.5 or 1e6; if it is "+
+				"meant as text, put it in quotes: %q.", n.Text, n.Text)
 	default:
 		return false // YAML 1.2 has no dates; what looks like one is text
 	}
@@ -184,7 +191,8 @@ func ReadReferences(expr hcl.Expression, words ...string) (changed bool) {
 			continue
 		}
 		expr := t.name()
-		if name, _ := hcl.AbsTraversalForExpr(expr); expr != t.Expression && (len(name) > 1 || len(name) == 1 && slices.Contains(words, name.RootName())) {
+		if name, _ := hcl.AbsTraversalForExpr(expr); expr != t.Expression &&
+			(len(name) > 1 || len(name) == 1 && slices.Contains(words, name.RootName())) {
 			t.Expression, changed = expr, true
 		}
 	}

@@ -320,7 +320,9 @@ func (w *writer) value(first func(string), key string, e hclsyntax.Expression, a
 	if isObject {
 		for _, item := range object.Items {
 			w.before(item.KeyExpr.Range().Start.Byte, indent+1)
-			w.value(func(text string) { w.line(indent+1, text) }, w.key(item.KeyExpr, false)+":", item.ValueExpr, attr, indent+1)
+			w.value(func(text string) {
+				w.line(indent+1, text)
+			}, w.key(item.KeyExpr, false)+":", item.ValueExpr, attr, indent+1)
 		}
 	} else {
 		for _, item := range list.Exprs {

@@ -50,7 +50,8 @@ func CrashedAgain(candidate, parent Arm, launches []*ledger.Launch) (died []*led
 	if !slices.ContainsFunc(died, func(l *ledger.Launch) bool { return !sameCrash(l.Error, first) }) {
 		how = []verdict.Reason{first}
 	}
-	return died, verdict.New(code.CrashedAgain, verdict.List("launches", ids), verdict.Text("other", parent.Name), verdict.Int("other_launches", others)).On(candidate.Name).From(how...)
+	return died, verdict.New(code.CrashedAgain, verdict.List("launches", ids), verdict.Text("other", parent.Name),
+		verdict.Int("other_launches", others)).On(candidate.Name).From(how...)
 }
 
 // again reports whether something befell a candidate again that never befell its parent: once

@@ -30,7 +30,11 @@ func TestDies(t *testing.T) {
 		{"the plan's mistake", ledger.Launch{Failure: "plan", Exit: &exit}, false, false},
 		{"the machine's", ledger.Launch{Failure: "machine", Exit: &exit}, false, false},
 		{"the machine's, without an end", ledger.Launch{Failure: "machine"}, false, false},
-		{"a server that ran before", ledger.Launch{Failure: "engine", Exit: &exit, Engine: map[string]string{"fresh": "no"}}, false, true},
+		{
+			"a server that ran before",
+			ledger.Launch{Failure: "engine", Exit: &exit, Engine: map[string]string{"fresh": "no"}},
+			false, true,
+		},
 	} {
 		must.Equal(t, c.name, isEngineCrash(&c.l), c.want)
 		if got := c.l.Crashed(); got != c.crashed {
@@ -44,11 +48,13 @@ func TestCrashedAgain(t *testing.T) {
 	launch := func(key string, ok bool, class string) *ledger.Launch {
 		l := &ledger.Launch{ID: key + class, VariantKey: key, OK: ok}
 		if !ok {
-			l.Exit, l.Error, l.Failure = &exit, verdict.New(code.LaunchBroke).From(verdict.New(code.Diagnosed, verdict.Text("class", class))), ledger.FailureEngine
+			l.Exit, l.Error, l.Failure = &exit, verdict.New(code.LaunchBroke).
+				From(verdict.New(code.Diagnosed, verdict.Text("class", class))), ledger.FailureEngine
 		}
 		return l
 	}
-	p, c, crash, oom := launch("p", true, ""), launch("c", true, ""), launch("c", false, "crash"), launch("c", false, "oom")
+	p, c, crash, oom := launch("p", true, ""), launch("c", true, ""), launch("c", false, "crash"),
+		launch("c", false, "oom")
 	unlike := launch("p", false, "config")
 	unlike.Failure = ledger.FailurePlan
 	hung := &ledger.Launch{VariantKey: "p"}
@@ -100,18 +106,43 @@ func TestCutOff(t *testing.T) {
 		{"none", nil, false, false},
 		{"one", []*ledger.Record{start("1", "c1"), killed("1")}, true, false},
 		{"two", []*ledger.Record{start("1", "c1"), killed("1"), start("2", "c1"), killed("2")}, true, true},
-		{"its parent's, too", []*ledger.Record{start("1", "c1"), killed("1"), start("2", "p1"), killed("2"), start("3", "c1"), killed("3")}, true, false},
-		{"its parent's alone", []*ledger.Record{start("1", "p1"), killed("1"), start("2", "p1"), killed("2")}, true, false},
-		{"interrupted twice", []*ledger.Record{start("1", "c1"), stopped("1"), start("2", "c1"), stopped("2")}, true, false},
-		{"interrupted three times", []*ledger.Record{start("1", "c1"), stopped("1"), start("2", "c1"), stopped("2"), start("3", "c1"), stopped("3")}, true, true},
-		{"three at once", []*ledger.Record{start("1", "c1"), start("1", "c2"), start("1", "c3"), killed("1")}, true, false},
-		{"killed between launches", []*ledger.Record{start("1", "c0"), done("c0"), killed("1"), start("2", "c2"), done("c2"), killed("2")}, false, false},
+		{"its parent's, too", []*ledger.Record{
+			start("1", "c1"), killed("1"), start("2", "p1"), killed("2"),
+			start("3", "c1"), killed("3"),
+		}, true, false},
+		{
+			"its parent's alone",
+			[]*ledger.Record{start("1", "p1"), killed("1"), start("2", "p1"), killed("2")},
+			true,
+			false,
+		},
+		{
+			"interrupted twice",
+			[]*ledger.Record{start("1", "c1"), stopped("1"), start("2", "c1"), stopped("2")},
+			true,
+			false,
+		},
+		{"interrupted three times", []*ledger.Record{
+			start("1", "c1"), stopped("1"), start("2", "c1"), stopped("2"),
+			start("3", "c1"), stopped("3"),
+		}, true, true},
+		{
+			"three at once",
+			[]*ledger.Record{start("1", "c1"), start("1", "c2"), start("1", "c3"), killed("1")},
+			true,
+			false,
+		},
+		{"killed between launches", []*ledger.Record{
+			start("1", "c0"), done("c0"), killed("1"), start("2", "c2"),
+			done("c2"), killed("2"),
+		}, false, false},
 		{"of another", []*ledger.Record{start("1", "d1"), killed("1"), start("2", "d1"), killed("2")}, false, false},
 	} {
 		records := append(slices.Clone(x.before), whole...)
 		records = append(records, start("9", "c3"), killed("9"), start("10", "c3"), killed("10")) // after the decision
 		v := &View{Records: func() iter.Seq2[int, *ledger.Record] { return slices.All(records) }}
-		why, often := CutOff(v, Arm{Name: "new", Key: "c"}, Arm{Name: "old", Key: "p"}, []*ledger.Launch{whole[1].Launch, whole[3].Launch})
+		why, often := CutOff(v, Arm{Name: "new", Key: "c"}, Arm{Name: "old", Key: "p"},
+			[]*ledger.Launch{whole[1].Launch, whole[3].Launch})
 		if why.IsZero() == x.said || often != x.often {
 			t.Errorf("%s: %v, often %v", x.name, why, often)
 		}
@@ -169,7 +200,8 @@ func TestTries(t *testing.T) {
 		for i := range n {
 			for _, arm := range [][2]string{{"base", parent}, {name, key}} {
 				l = append(l, &ledger.Record{Launch: &ledger.Launch{
-					ID: fmt.Sprintf("%s.%s.%d", id, arm[0], i+1), Session: id, Purpose: ledger.ForBenchmark, Variant: arm[0], VariantKey: arm[1], Work: work, OK: true, Ordinal: i + 1,
+					ID: fmt.Sprintf("%s.%s.%d", id, arm[0], i+1), Session: id, Purpose: ledger.ForBenchmark,
+					Variant: arm[0], VariantKey: arm[1], Work: work, OK: true, Ordinal: i + 1,
 				}})
 			}
 		}
@@ -202,28 +234,52 @@ func TestTries(t *testing.T) {
 		before ledgerOf
 		want   int
 	}{
-		"the first":                   {nil, 0},
-		"after a fail":                {failed, 2},
-		"rounds stood side by side":   {join(beside, came("s1", "f", verdict.Fail, nil)), 2},
-		"after two":                   {join(failed, session("s2", "p", "f", "c", "w", 8), came("s2", "f", verdict.Inconclusive, nil)), 3},
-		"another knob":                {join(session("s1", "p", "f", "other", "w", 4), came("s1", "f", verdict.Fail, nil)), 2},
-		"another name":                {join(session("s1", "p", "old", "c", "w", 4), came("s1", "old", verdict.Fail, nil)), 2},
-		"another feature":             {join(session("s1", "p", "g", "d", "w", 4), came("s1", "g", verdict.Fail, nil)), 0},
-		"another parent":              {join(session("s1", "q", "f", "c", "w", 4), came("s1", "f", verdict.Fail, nil)), 0},
-		"another workload":            {join(session("s1", "p", "f", "c", "x", 4), came("s1", "f", verdict.Fail, nil)), 0},
-		"after a pass":                {join(session("s1", "p", "f", "c", "w", 4), came("s1", "f", verdict.Pass, nil)), 0},
-		"passed, refused by a gate":   {join(session("s1", "p", "f", "c", "w", 4), came("s1", "f", verdict.Pass, nil), came("s1", "f", verdict.Fail, nil)), 2},
-		"another alternative passed":  {join(session("s1", "p", "f", "c", "w", 4), came("s1", "f", verdict.Pass, chose)), 2},
-		"a fail, then invalid":        {join(failed, came("s1", "f", verdict.Invalid, nil)), 2},
-		"broken off after a look":     {session("s1", "p", "f", "c", "w", 4), 2},
-		"broken off at two":           {session("s1", "p", "f", "c", "w", 2), 2},
-		"broken off before any":       {session("s1", "p", "f", "c", "w", 1), 0},
-		"screened":                    {join(session("s1", "p", "f", "c", "w", 1), came("s1", "f", verdict.Fail, nil)), 0},
+		"the first":                 {nil, 0},
+		"after a fail":              {failed, 2},
+		"rounds stood side by side": {join(beside, came("s1", "f", verdict.Fail, nil)), 2},
+		"after two": {join(failed, session("s2", "p", "f", "c", "w", 8),
+			came("s2", "f", verdict.Inconclusive, nil)), 3},
+		"another knob": {
+			join(session("s1", "p", "f", "other", "w", 4), came("s1", "f", verdict.Fail, nil)), 2,
+		},
+		"another name": {
+			join(session("s1", "p", "old", "c", "w", 4), came("s1", "old", verdict.Fail, nil)), 2,
+		},
+		"another feature": {
+			join(session("s1", "p", "g", "d", "w", 4), came("s1", "g", verdict.Fail, nil)),
+			0,
+		},
+		"another parent": {
+			join(session("s1", "q", "f", "c", "w", 4), came("s1", "f", verdict.Fail, nil)),
+			0,
+		},
+		"another workload": {
+			join(session("s1", "p", "f", "c", "x", 4), came("s1", "f", verdict.Fail, nil)),
+			0,
+		},
+		"after a pass": {
+			join(session("s1", "p", "f", "c", "w", 4), came("s1", "f", verdict.Pass, nil)),
+			0,
+		},
+		"passed, refused by a gate": {join(session("s1", "p", "f", "c", "w", 4), came("s1", "f", verdict.Pass, nil),
+			came("s1", "f", verdict.Fail, nil)), 2},
+		"another alternative passed": {
+			join(session("s1", "p", "f", "c", "w", 4), came("s1", "f", verdict.Pass, chose)), 2,
+		},
+		"a fail, then invalid":    {join(failed, came("s1", "f", verdict.Invalid, nil)), 2},
+		"broken off after a look": {session("s1", "p", "f", "c", "w", 4), 2},
+		"broken off at two":       {session("s1", "p", "f", "c", "w", 2), 2},
+		"broken off before any":   {session("s1", "p", "f", "c", "w", 1), 0},
+		"screened": {
+			join(session("s1", "p", "f", "c", "w", 1), came("s1", "f", verdict.Fail, nil)),
+			0,
+		},
 		"a parent of others, with it": {session("s1", "root", "f", "c", "w", 4), 0},
 	} {
 		must.Equal(t, name, Tries(join(c.before, own).records(), "f", "c", "p", "s9", "w"), c.want)
 		// What came later, or comes next, changes nothing of a session.
-		if got := Tries(join(c.before, own, came("s9", "f", verdict.Fail, nil), session("s10", "p", "f", "c", "w", 8)).records(), "f", "c", "p", "s9", "w"); got != c.want {
+		if got := Tries(join(c.before, own, came("s9", "f", verdict.Fail, nil), session("s10", "p", "f", "c", "w", 8)).
+			records(), "f", "c", "p", "s9", "w"); got != c.want {
 			t.Errorf("%s, seen later: %d, want %d", name, got, c.want)
 		}
 	}

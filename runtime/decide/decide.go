@@ -99,7 +99,9 @@ func LosesAccuracy(l ledger.Level) bool {
 
 // Qualified reports whether all levels passed, or stand beside the benchmark.
 func Qualified(all []ledger.Level) bool {
-	return !slices.ContainsFunc(all, func(l ledger.Level) bool { return l.Verdict != verdict.Pass && !LosesAccuracy(l) })
+	return !slices.ContainsFunc(all, func(l ledger.Level) bool {
+		return l.Verdict != verdict.Pass && !LosesAccuracy(l)
+	})
 }
 
 // Broken is the verdict for measurements of an unqualified variant: a failed level makes

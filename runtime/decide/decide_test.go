@@ -29,15 +29,28 @@ func TestChoices(t *testing.T) {
 		words string
 	}{
 		{"one passes", "pass 31, fail 2", verdict.Pass, 0, "v0 wins +31.0% in w.tg over all launches; v1 fail +2.0%"},
-		{"the better of two", "pass 12, pass 31", verdict.Pass, 1, "v1 wins +31.0% in w.tg over all launches; v0 pass +12.0%"},
+		{
+			"the better of two", "pass 12, pass 31", verdict.Pass, 1,
+			"v1 wins +31.0% in w.tg over all launches; v0 pass +12.0%",
+		},
 		{"the first of equals", "pass 12, pass 12", verdict.Pass, 0, "v0 wins"},
-		{"passing counts, not the gain", "inconclusive 80, pass 12", verdict.Pass, 1, "v1 wins +12.0% in w.tg over all launches; v0 inconclusive +80.0%"},
+		{
+			"passing counts, not the gain", "inconclusive 80, pass 12", verdict.Pass, 1,
+			"v1 wins +12.0% in w.tg over all launches; v0 inconclusive +80.0%",
+		},
 		{"a known gain before none", "pass -, pass 1", verdict.Pass, 1, "v1 wins"},
 		{"no gain is known", "pass -, pass -", verdict.Pass, 0, "first in plan order"},
-		{"all fail", "fail -3, fail 1", verdict.Fail, 1, "no alternative of size passes: v1 fail +1.0%, v0 fail -3.0% (w.tg over all launches); reported below: sized[v1]"},
+		{
+			"all fail", "fail -3, fail 1", verdict.Fail, 1,
+			"no alternative of size passes: v1 fail +1.0%, v0 fail -3.0% (w.tg over all launches); reported below: " +
+				"sized[v1]",
+		},
 		{"one is open", "fail 9, inconclusive 4", verdict.Inconclusive, 1, "no alternative"},
 		{"one drops out", "invalid -, fail 1", verdict.Fail, 1, "v0 invalid"},
-		{"one drops out of three", "invalid -, fail 1, inconclusive 0", verdict.Inconclusive, 2, "v2 inconclusive +0.0%"},
+		{
+			"one drops out of three", "invalid -, fail 1, inconclusive 0", verdict.Inconclusive, 2,
+			"v2 inconclusive +0.0%",
+		},
 		{"the other passes", "invalid -, pass 1", verdict.Pass, 1, "v0 invalid"},
 		{"all drop out", "invalid -, invalid -", verdict.Invalid, 0, "no alternative"},
 		{"one broke", "error -, fail 1", verdict.Error, 1, "v0 error"},
@@ -51,7 +64,10 @@ func TestChoices(t *testing.T) {
 			word, gain, _ := strings.Cut(of, " ")
 			value := fmt.Sprint("v", i)
 			x := &Alternative{
-				Feature:  &plans.Feature{Name: "sized[" + value + "]", Of: "sized", Set: map[string]string{"size": value}},
+				Feature: &plans.Feature{
+					Name: "sized[" + value + "]", Of: "sized",
+					Set: map[string]string{"size": value},
+				},
 				Decision: &ledger.Decision{Verdict: verdict.Verdict(word)},
 			}
 			if gain != "-" {
@@ -75,7 +91,9 @@ func TestChoices(t *testing.T) {
 // TestConfirmed: a feature passes only where it passes on all engines, and says
 // where it did not.
 func TestConfirmed(t *testing.T) {
-	src := strings.Replace(planstest.ChoosePlan, "confirm { engine = engine.embedded.wide }", "confirm { engine = engine.embedded.wide }\n    confirm { engine = engine.embedded.third }", 1) + "\nengine \"embedded\" \"third\" { settings = { threads = 3 } }\n"
+	src := strings.Replace(planstest.ChoosePlan, "confirm { engine = engine.embedded.wide }",
+		"confirm { engine = engine.embedded.wide }\n    confirm { engine = engine.embedded.third }",
+		1) + "\nengine \"embedded\" \"third\" { settings = { threads = 3 } }\n"
 	for _, c := range []struct {
 		name                string
 		first, wide, third  verdict.Verdict
@@ -83,16 +101,42 @@ func TestConfirmed(t *testing.T) {
 		says                string // codes with their engine and its verdict
 		lockedByOtherReason bool
 	}{
-		{"everywhere", "pass", "pass", "pass", "pass", "confirmed embedded.wide pass|confirmed embedded.third pass", false},
-		{"not on the first", "fail", "", "", "fail", "confirmation.not_tried embedded.wide fail|confirmation.not_tried embedded.third fail", false},
-		{"not on the second", "pass", "fail", "", "fail", "not_confirmed embedded.wide fail too slow|confirmation.not_tried embedded.third fail", false},
-		{"open on the third", "pass", "pass", "inconclusive", "inconclusive", "confirmed embedded.wide pass|not_confirmed embedded.third inconclusive too slow", false},
-		{"broken on the third", "pass", "pass", "error", "error", "confirmed embedded.wide pass|not_confirmed embedded.third error too slow", false},
-		{"locked for another reason", "pass", "", "pass", "invalid", "confirmation.not_run embedded.wide invalid its port is taken|confirmed embedded.third pass", true},
-		{"not even open", "inconclusive", "", "", "inconclusive", "confirmation.not_tried embedded.wide inconclusive|confirmation.not_tried embedded.third inconclusive", false},
+		{
+			"everywhere", "pass", "pass", "pass", "pass", "confirmed embedded.wide pass|confirmed embedded.third pass",
+			false,
+		},
+		{
+			"not on the first", "fail", "", "", "fail",
+			"confirmation.not_tried embedded.wide fail|confirmation.not_tried embedded.third fail", false,
+		},
+		{
+			"not on the second", "pass", "fail", "", "fail",
+			"not_confirmed embedded.wide fail too slow|confirmation.not_tried embedded.third fail", false,
+		},
+		{
+			"open on the third", "pass", "pass", "inconclusive", "inconclusive",
+			"confirmed embedded.wide pass|not_confirmed embedded.third inconclusive too slow", false,
+		},
+		{
+			"broken on the third", "pass", "pass", "error", "error",
+			"confirmed embedded.wide pass|not_confirmed embedded.third error too slow", false,
+		},
+		{
+			"locked for another reason", "pass", "", "pass", "invalid",
+			"confirmation.not_run embedded.wide invalid its port is taken|confirmed embedded.third pass", true,
+		},
+		{
+			"not even open", "inconclusive", "", "", "inconclusive",
+			"confirmation.not_tried embedded.wide inconclusive|confirmation.not_tried embedded.third inconclusive",
+			false,
+		},
 	} {
 		outcomes := map[string]*ledger.Decision{
-			"feature.sized.first": {Node: "feature.sized.first", Verdict: c.first, Variant: map[string]string{"size": "large"}, Rules: []verdict.Rule{{Name: "c"}}, Reasons: []verdict.Reason{fact("it is so")}},
+			"feature.sized.first": {
+				Node: "feature.sized.first", Verdict: c.first,
+				Variant: map[string]string{"size": "large"}, Rules: []verdict.Rule{{Name: "c"}},
+				Reasons: []verdict.Reason{fact("it is so")},
+			},
 		}
 		locked := map[string]verdict.Reason{}
 		for id, v := range map[string]verdict.Verdict{"feature.sized@wide": c.wide, "feature.sized@third": c.third} {
@@ -103,7 +147,11 @@ func TestConfirmed(t *testing.T) {
 				}
 				continue
 			}
-			outcomes[id] = &ledger.Decision{Node: id, Verdict: v, Reasons: []verdict.Reason{verdict.New(code.Rule).On("quality").Is(verdict.Pass), fact("too slow")}, Accepted: true}
+			outcomes[id] = &ledger.Decision{
+				Node: id, Verdict: v,
+				Reasons:  []verdict.Reason{verdict.New(code.Rule).On("quality").Is(verdict.Pass), fact("too slow")},
+				Accepted: true,
+			}
 		}
 		v := viewOf(t, src, outcomes, locked)
 		got, err := confirmed(v, v.Plan.Feature("sized"))
@@ -111,7 +159,8 @@ func TestConfirmed(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if got.Verdict != c.want || got.Accepted != (c.want == verdict.Pass) || got.Variant["size"] != "large" || len(got.Rules) != 1 {
+		if got.Verdict != c.want || got.Accepted != (c.want == verdict.Pass) || got.Variant["size"] != "large" ||
+			len(got.Rules) != 1 {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 		var says []string
@@ -131,7 +180,9 @@ func TestConfirmed(t *testing.T) {
 		}
 	}
 	v := viewOf(t, src, nil, nil)
-	if !maps.Equal(StackValues(v.Plan.Feature("sized"), &ledger.Decision{Variant: map[string]string{"size": "small", "b": "x"}}), map[string]string{"a": "on", "size": "small"}) {
+	if !maps.Equal(StackValues(v.Plan.Feature("sized"),
+		&ledger.Decision{Variant: map[string]string{"size": "small", "b": "x"}}),
+		map[string]string{"a": "on", "size": "small"}) {
 		t.Error("what enters the stack is not what was chosen")
 	}
 }
@@ -144,10 +195,12 @@ func TestNotAdmitted(t *testing.T) {
 	child := v.Plan.Feature("child")
 	admit(v, child, out)
 	admit(v, child, out)
-	if out.Accepted || len(out.Notes) != 1 || !out.Notes[0].Equal(verdict.Say("feature.parent_not_accepted", "").On("sized")) {
+	if out.Accepted || len(out.Notes) != 1 ||
+		!out.Notes[0].Equal(verdict.Say("feature.parent_not_accepted", "").On("sized")) {
 		t.Errorf("%+v", out)
 	}
-	v = viewOf(t, planstest.ChoosePlan, map[string]*ledger.Decision{"feature.sized": {Verdict: "pass", Accepted: true}}, nil)
+	v = viewOf(t, planstest.ChoosePlan, map[string]*ledger.Decision{"feature.sized": {Verdict: "pass", Accepted: true}},
+		nil)
 	if admit(v, child, out); !out.Accepted {
 		t.Error("what builds on the stack does not enter it")
 	}
@@ -155,7 +208,8 @@ func TestNotAdmitted(t *testing.T) {
 	trial := *child
 	trial.Trial, out = true, &ledger.Decision{Verdict: verdict.Pass}
 	admit(v, &trial, out)
-	if admit(v, &trial, out); out.Accepted || len(out.Notes) != 1 || !out.Notes[0].Equal(verdict.Say("feature.trial", "")) {
+	if admit(v, &trial, out); out.Accepted || len(out.Notes) != 1 ||
+		!out.Notes[0].Equal(verdict.Say("feature.trial", "")) {
 		t.Errorf("a trial: %+v", out)
 	}
 }
@@ -166,20 +220,26 @@ func TestEvidenceTakesEveryLaunch(t *testing.T) {
 	outcomes := map[string]*ledger.Decision{}
 	v := viewOf(t, planstest.ChoosePlan, outcomes, nil)
 	var known ledgerOf
-	v.Records, v.Launch = func() iter.Seq2[int, *ledger.Record] { return known.records() }, func(id string) (*ledger.Launch, bool) { return known.launch(id) }
+	v.Records, v.Launch = func() iter.Seq2[int, *ledger.Record] { return known.records() },
+		func(id string) (*ledger.Launch, bool) { return known.launch(id) }
 	f := v.Plan.Feature("sized").Alternatives[0]
-	bench := &ledger.Decision{Node: runtime.BenchmarkID(f.Name), Kind: string(runtime.KindBenchmark), Verdict: verdict.Pass, Session: "s-1"}
+	bench := &ledger.Decision{
+		Node: runtime.BenchmarkID(f.Name), Kind: string(runtime.KindBenchmark),
+		Verdict: verdict.Pass, Session: "s-1",
+	}
 	outcomes[runtime.QualifyID(f.Name)], outcomes[bench.Node] = &ledger.Decision{Verdict: verdict.Pass}, bench
 	a, err := v.Arms(f)
 	must.Do(t, err)
 	for i, arm := range []Arm{a.Parent, a.Candidate, a.Candidate, a.Parent} {
 		id := fmt.Sprintf("s-1.%d", i+1)
 		bench.Launches = append(bench.Launches, id)
-		if _, err := v.measured(f); verdict.OfError(err).Kind != code.LaunchUnrecorded.Kind || verdict.OfError(err).Subject != id {
+		if _, err := v.measured(f); verdict.OfError(err).Kind != code.LaunchUnrecorded.Kind ||
+			verdict.OfError(err).Subject != id {
 			t.Errorf("without launch %s: %v", id, err)
 		}
 		known = append(known, &ledger.Record{Launch: &ledger.Launch{
-			ID: id, Session: "s-1", Purpose: "benchmark", VariantKey: arm.Key, Ordinal: 1 + i/2, Order: i + 1, OK: true, Work: "w",
+			ID: id, Session: "s-1", Purpose: "benchmark", VariantKey: arm.Key, Ordinal: 1 + i/2, Order: i + 1,
+			OK: true, Work: "w",
 		}})
 	}
 	found, err := v.measured(f)
@@ -203,10 +263,32 @@ func TestStepsOfAPhase(t *testing.T) {
 		want     verdict.Verdict
 		why      verdict.Reason
 	}{
-		{"both passed", map[string]*ledger.Decision{one: was(verdict.Pass), two: was(verdict.Pass)}, nil, verdict.Pass, verdict.New(code.Step).On("exec two").Is(verdict.Pass)},
-		{"one failed", map[string]*ledger.Decision{one: was(verdict.Fail)}, map[string]verdict.Reason{two: verdict.New(code.Outcome).On(one).Is(verdict.Fail)}, verdict.Fail, verdict.Say("step.alone", "").On("exec one").Is(verdict.Fail)},
-		{"one broke", map[string]*ledger.Decision{one: was(verdict.Pass), two: was(verdict.Error)}, nil, verdict.Error, verdict.Say("step.alone", "").On("exec two").Is(verdict.Error)},
-		{"one is locked", map[string]*ledger.Decision{one: was(verdict.Pass)}, map[string]verdict.Reason{two: fact("its branch is gone")}, verdict.Invalid, verdict.New(code.StepNotRun).On("exec two").From(fact("its branch is gone"))},
+		{
+			"both passed",
+			map[string]*ledger.Decision{one: was(verdict.Pass), two: was(verdict.Pass)},
+			nil, verdict.Pass,
+			verdict.New(code.Step).On("exec two").Is(verdict.Pass),
+		},
+		{
+			"one failed",
+			map[string]*ledger.Decision{one: was(verdict.Fail)},
+			map[string]verdict.Reason{two: verdict.New(code.Outcome).On(one).Is(verdict.Fail)},
+			verdict.Fail,
+			verdict.Say("step.alone", "").On("exec one").Is(verdict.Fail),
+		},
+		{
+			"one broke",
+			map[string]*ledger.Decision{one: was(verdict.Pass), two: was(verdict.Error)},
+			nil, verdict.Error,
+			verdict.Say("step.alone", "").On("exec two").Is(verdict.Error),
+		},
+		{
+			"one is locked",
+			map[string]*ledger.Decision{one: was(verdict.Pass)},
+			map[string]verdict.Reason{two: fact("its branch is gone")},
+			verdict.Invalid,
+			verdict.New(code.StepNotRun).On("exec two").From(fact("its branch is gone")),
+		},
 		{"none was run", nil, nil, verdict.Invalid, verdict.New(code.StepNotRun).On("exec one")},
 	} {
 		v, n := viewOf(t, "", c.outcomes, c.locked), &runtime.Node{Kind: runtime.KindPhase, PhaseBlock: ph}
@@ -225,7 +307,10 @@ func TestLaunchesOfAnother(t *testing.T) {
 		v := viewOf(t, planstest.ChoosePlan, outcomes, nil)
 		f := v.Plan.Feature("sized").Alternatives[0]
 		outcomes[runtime.QualifyID(f.Name)] = &ledger.Decision{Verdict: verdict.Pass}
-		outcomes[runtime.BenchmarkID(f.Name)] = &ledger.Decision{Verdict: verdict.Pass, Session: "s", Launches: []string{"s.fast.1", "s.baseline.1"}}
+		outcomes[runtime.BenchmarkID(f.Name)] = &ledger.Decision{
+			Verdict: verdict.Pass, Session: "s",
+			Launches: []string{"s.fast.1", "s.baseline.1"},
+		}
 		a, err := v.Arms(f)
 		must.Do(t, err)
 		key := map[string]string{"s.fast.1": a.Candidate.Key, "s.baseline.1": a.Parent.Key}
@@ -240,7 +325,8 @@ func TestLaunchesOfAnother(t *testing.T) {
 		got, err := v.measured(f)
 		must.Do(t, err)
 		ev := got.Evidence[0]
-		if named := verdict.Holds([]verdict.Reason{ev.Cause}, "broken"); named != changed || (ev.Broken == verdict.Invalid) != changed {
+		if named := verdict.Holds([]verdict.Reason{ev.Cause}, "broken"); named != changed ||
+			(ev.Broken == verdict.Invalid) != changed {
 			t.Errorf("changed %v: %s, %v", changed, ev.Broken, ev.Cause)
 		}
 	}

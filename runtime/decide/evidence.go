@@ -58,8 +58,9 @@ func Measured(l *ledger.Launch) gates.Launch {
 
 // measured gathers what rules on a feature may read from outcomes and recorded launches,
 // under the name of the feature that it represents: as the only evidence of a decision that
-// names its sources, such as levels, launches and session. It returns runtime.ErrUndecided while its variants are unknown, and an error for a
-// launch that is not on record: deciding without it would decide something else.
+// names its sources, such as levels, launches and session. It returns runtime.ErrUndecided while its
+// variants are unknown, and an error for a launch that is not on record: deciding without it would decide
+// something else.
 func (v *View) measured(f *plans.Feature) (*ledger.Decision, error) {
 	f, err := representative(v, f)
 	if err != nil {
@@ -109,7 +110,8 @@ func (v *View) measured(f *plans.Feature) (*ledger.Decision, error) {
 		for _, id := range out.Launches {
 			launch, ok := v.launch(id)
 			if !ok {
-				return nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded, verdict.Text("feature", f.Name)).On(id)}
+				return nil,
+					&verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded, verdict.Text("feature", f.Name)).On(id)}
 			}
 			if launch.Session == out.Session {
 				rests = append(rests, launch)
@@ -133,7 +135,8 @@ func (v *View) measured(f *plans.Feature) (*ledger.Decision, error) {
 func evidenceOf(f *plans.Feature, a Arms) gates.Feature {
 	return gates.Feature{
 		Name: RuleName(f), Levels: map[string]verdict.Verdict{}, Knobs: a.Candidate.Knobs,
-		Candidate: gates.Arm{Name: a.Candidate.Name}, Parent: gates.Arm{Name: a.Parent.Name}, Root: gates.Arm{Name: a.Root.Name},
+		Candidate: gates.Arm{Name: a.Candidate.Name}, Parent: gates.Arm{Name: a.Parent.Name},
+		Root: gates.Arm{Name: a.Root.Name},
 	}
 }
 

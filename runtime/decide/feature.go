@@ -244,7 +244,8 @@ func chosen(choose *plans.Choose, all []*Alternative, best *Alternative, v verdi
 		return verdict.Say("choice.none_wins",
 			"no alternative of {knob} passes: {causes:list}{over? ({metric} over all launches)}; reported below: "+
 				"{subject}",
-			verdict.Text("knob", choose.Knob), metric, verdict.Text("over", over)).On(best.Feature.Name).From(append([]verdict.Reason{came(best)}, others...)...)
+			verdict.Text("knob", choose.Knob), metric, verdict.Text("over", over)).On(best.Feature.Name).
+			From(append([]verdict.Reason{came(best)}, others...)...)
 	}
 	args := append(gain(best), metric)
 	if rivals > 0 && best.Gain == nil {
@@ -310,7 +311,10 @@ func decideHypothesis(v *View, f *plans.Feature, all gates.Evidence, rests *ledg
 	if h == nil {
 		return nil
 	}
-	out := &ledger.Hypothesis{Metric: h.Metric, Expect: h.Expect, Because: h.Because, Measured: gates.Measured(h.Probe, all)}
+	out := &ledger.Hypothesis{
+		Metric: h.Metric, Expect: h.Expect, Because: h.Because,
+		Measured: gates.Measured(h.Probe, all),
+	}
 	settings := GateSettings(v.Plan)
 	settings.Alternatives = len(f.Alternatives)
 	outcome, rule := gates.DecideHypothesis(h.Probe, Decisive(f), all, settings)

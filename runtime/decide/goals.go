@@ -75,7 +75,10 @@ func required(part *plans.Cond) ledger.Compare {
 			out.AtLeast, out.Threshold = !c.AtLeast, -c.Threshold
 		}
 	}
-	out.Metric = strings.Join([]string{in.Feature, in.LaunchAddress(), in.Stat, string(in.Against), string(in.Relation)}, " ")
+	out.Metric = strings.Join([]string{
+		in.Feature, in.LaunchAddress(), in.Stat, string(in.Against),
+		string(in.Relation),
+	}, " ")
 	return out
 }
 
@@ -110,7 +113,9 @@ func (v *View) goals() map[string]ledger.Goal {
 // that it rests on were seen: for each feature, compared with those of the run that
 // launched them. None if earlier launches passed rules that were as strict: then nothing
 // was fitted to these launches.
-func Relaxed(records iter.Seq2[int, *ledger.Record], goals map[string]ledger.Goal, node string, evidence []gates.Feature) (why []verdict.Reason) {
+func Relaxed(records iter.Seq2[int, *ledger.Record], goals map[string]ledger.Goal, node string,
+	evidence []gates.Feature,
+) (why []verdict.Reason) {
 	for _, ev := range evidence {
 		then, variant, there := goalsAt(records, ev)
 		if !there {
@@ -136,7 +141,9 @@ func isPhase(node string) bool { return strings.HasPrefix(node, runtime.PhaseID(
 // relaxedSince lists the requirements on a node's launches that are weaker now than then.
 // For a phase these are its own, or those of one that is gone: renaming a phase relaxes
 // nothing. variant is the name that the candidate had then.
-func relaxedSince(then, now map[string]ledger.Goal, node string, ev gates.Feature, variant string) (why []verdict.Reason) {
+func relaxedSince(then, now map[string]ledger.Goal, node string, ev gates.Feature,
+	variant string,
+) (why []verdict.Reason) {
 	names := map[string]string{}
 	if old, name := featureOf(variant), featureOf(ev.Candidate.Name); old != name {
 		names[old], names[variant] = name, ev.Candidate.Name
@@ -208,10 +215,12 @@ func easierCompares(was, is ledger.Goal, compares []ledger.Compare) (why []verdi
 		return why // of a phase without rules of its own
 	}
 	if is.FalsePass > was.FalsePass {
-		why = append(why, verdict.New(code.SettingMoved, verdict.Num("was", was.FalsePass, ""), verdict.Num("is", is.FalsePass, "")).On("false_pass"))
+		why = append(why, verdict.New(code.SettingMoved, verdict.Num("was", was.FalsePass, ""),
+			verdict.Num("is", is.FalsePass, "")).On("false_pass"))
 	}
 	if is.FalseFail < was.FalseFail {
-		why = append(why, verdict.New(code.SettingMoved, verdict.Num("was", was.FalseFail, ""), verdict.Num("is", is.FalseFail, "")).On("false_fail"))
+		why = append(why, verdict.New(code.SettingMoved, verdict.Num("was", was.FalseFail, ""),
+			verdict.Num("is", is.FalseFail, "")).On("false_fail"))
 	}
 	if is.Alternatives < was.Alternatives {
 		why = append(why, verdict.Say("again.alternatives_moved", "it was one of {was} alternatives, now one of {is}",
@@ -231,7 +240,9 @@ func easierCompares(was, is ledger.Goal, compares []ledger.Compare) (why []verdi
 // goalsAt is what the run required that made the first launch of a candidate in its
 // session, whether it counts or not, and the candidate's name then; absent if no record
 // says so.
-func goalsAt(records iter.Seq2[int, *ledger.Record], ev gates.Feature) (then map[string]ledger.Goal, variant string, there bool) {
+func goalsAt(records iter.Seq2[int, *ledger.Record], ev gates.Feature) (then map[string]ledger.Goal,
+	variant string, there bool,
+) {
 	if len(ev.Candidate.Launches) == 0 { // numbers that a level or a step found
 		ev.Candidate.Launches = []gates.Launch{ev.Candidate.Qualified}
 	}
@@ -272,7 +283,9 @@ func passedEarlier(records iter.Seq2[int, *ledger.Record], node string, ev gates
 			continue
 		}
 		rests := slices.ContainsFunc(d.Evidence, func(e gates.Feature) bool {
-			return e.Session == ev.Session && (len(ev.Candidate.Launches) > 0 || e.Candidate.Qualified.ID == ev.Candidate.Qualified.ID) && (own(e.Candidate.Name) || isPhase(node) && (e.Name == ev.Name || e.Name == featureOf(variant)))
+			return e.Session == ev.Session &&
+				(len(ev.Candidate.Launches) > 0 || e.Candidate.Qualified.ID == ev.Candidate.Qualified.ID) &&
+				(own(e.Candidate.Name) || isPhase(node) && (e.Name == ev.Name || e.Name == featureOf(variant)))
 		})
 		came := d.Verdict
 		for _, alt := range d.Alternatives {
@@ -299,7 +312,9 @@ func (v *View) withholdRelaxed(node string, out *ledger.Decision, evidence []gat
 	}
 	if loosened := Relaxed(v.records(), v.goals(), node, evidence); len(loosened) > 0 {
 		out.Verdict = verdict.Inconclusive
-		out.Reasons = append([]verdict.Reason{verdict.New(code.Withheld).From(verdict.New(code.Relaxed).From(loosened...))}, out.Reasons...)
+		out.Reasons = append([]verdict.Reason{
+			verdict.New(code.Withheld).From(verdict.New(code.Relaxed).From(loosened...)),
+		}, out.Reasons...)
 	}
 }
 
@@ -336,7 +351,8 @@ func (m *Member) NeedsFreshLaunches(v *View, launches []*ledger.Launch) (verdict
 		if ph.Gate != nil {
 			features = GateFeatures(v.Plan, ph)
 		}
-		if m.Feature.Engine != "" || !slices.ContainsFunc(features, func(f *plans.Feature) bool { return f.Name == seen.Name }) {
+		if m.Feature.Engine != "" ||
+			!slices.ContainsFunc(features, func(f *plans.Feature) bool { return f.Name == seen.Name }) {
 			continue // phases read the first engine
 		}
 		why := relaxed(runtime.PhaseID(ph.Name))

@@ -131,7 +131,9 @@ func (m Member) DecidingLaunches(launches []*ledger.Launch) []*ledger.Launch {
 	for n, round := range rounds {
 		rounds[n] = Together(round, len(m.Launched))
 	}
-	return slices.DeleteFunc(slices.Clone(launches), func(launch *ledger.Launch) bool { return !slices.Contains(rounds[launch.Ordinal], launch) })
+	return slices.DeleteFunc(slices.Clone(launches), func(launch *ledger.Launch) bool {
+		return !slices.Contains(rounds[launch.Ordinal], launch)
+	})
 }
 
 // Together returns a round's launches that ran on one place, the first on which all arms
@@ -318,12 +320,14 @@ func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reas
 				said[address] = true
 				notes = append(notes, resolution(n, design, least, m.Most).On(address))
 			}
-			if margin := math.Abs(math.Log1p(c.Threshold)); margin > 0 && resolves(m.Most) > math.Expm1(margin) && !said[c.Text] {
+			if margin := math.Abs(math.Log1p(c.Threshold)); margin > 0 && resolves(m.Most) > math.Expm1(margin) &&
+				!said[c.Text] {
 				said[c.Text] = true // a criterion and a rule of the gate often coincide
 				notes = append(notes, verdict.Say("forecast.unresolved",
 					"warning: {subject} is {margin:rough} away from no change, and {launches} launches per arm "+
 						"resolve {resolves:rough}: expect inconclusive unless the effect is larger",
-					verdict.Num("margin", math.Expm1(margin), "share"), verdict.Int("launches", m.Most), verdict.Num("resolves", resolves(m.Most), "share")).On(c.Text))
+					verdict.Num("margin", math.Expm1(margin), "share"), verdict.Int("launches", m.Most),
+					verdict.Num("resolves", resolves(m.Most), "share")).On(c.Text))
 			}
 		}
 	}

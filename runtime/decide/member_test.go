@@ -28,7 +28,8 @@ func TestCrashesCount(t *testing.T) {
 		return l
 	}
 	qualified, benchmarked := ledger.ForQualification, ledger.ForBenchmark
-	disturbed, other, hung := launch("bad", benchmarked, true), launch("x", benchmarked, false), launch("hung", benchmarked, false)
+	disturbed, other, hung := launch("bad", benchmarked, true), launch("x", benchmarked, false),
+		launch("hung", benchmarked, false)
 	disturbed.Invalid, other.VariantKey, hung.Exit = []verdict.Reason{fact("throttled")}, "p", nil
 	for _, c := range []struct {
 		name     string
@@ -36,11 +37,26 @@ func TestCrashesCount(t *testing.T) {
 		want     string
 	}{
 		{name: "nothing"},
-		{name: "since it was measured", launches: []*ledger.Launch{launch("1", benchmarked, true), launch("2", benchmarked, false)}, want: "2"},
-		{name: "counted", launches: []*ledger.Launch{launch("2", benchmarked, false), launch("2r1", benchmarked, true)}},
-		{name: "when it was qualified", launches: []*ledger.Launch{launch("q", qualified, false), launch("q2", qualified, true)}, want: "q"},
-		{name: "several", launches: []*ledger.Launch{launch("q", qualified, false), launch("1", benchmarked, false)}, want: "q 1"},
-		{name: "what was disturbed counts nothing", launches: []*ledger.Launch{launch("2", benchmarked, false), disturbed}, want: "2"},
+		{
+			name:     "since it was measured",
+			launches: []*ledger.Launch{launch("1", benchmarked, true), launch("2", benchmarked, false)}, want: "2",
+		},
+		{
+			name:     "counted",
+			launches: []*ledger.Launch{launch("2", benchmarked, false), launch("2r1", benchmarked, true)},
+		},
+		{
+			name:     "when it was qualified",
+			launches: []*ledger.Launch{launch("q", qualified, false), launch("q2", qualified, true)}, want: "q",
+		},
+		{
+			name: "several", launches: []*ledger.Launch{launch("q", qualified, false), launch("1", benchmarked, false)},
+			want: "q 1",
+		},
+		{
+			name:     "what was disturbed counts nothing",
+			launches: []*ledger.Launch{launch("2", benchmarked, false), disturbed}, want: "2",
+		},
 		{name: "of another variant", launches: []*ledger.Launch{other}},
 		{name: "what was stopped is no crash", launches: []*ledger.Launch{hung}},
 	} {
@@ -76,9 +92,13 @@ phase "two" {
 	y.Accept, y.Criteria = nil, nil // its own criterion asks for nothing more
 	ev := gates.Feature{Name: "y"}
 	for i, speed := range []float64{100, 108, 95} {
-		tg := measure.Summary{Unit: "tok/s", Better: measure.Higher, N: 10, Requests: 10, Stats: map[string]float64{"median": speed}}
+		tg := measure.Summary{
+			Unit: "tok/s", Better: measure.Higher, N: 10, Requests: 10,
+			Stats: map[string]float64{"median": speed},
+		}
 		for _, arm := range []*gates.Arm{&ev.Candidate, &ev.Parent} {
-			arm.Launches = append(arm.Launches, gates.Launch{ID: "l", Round: i + 1, Metrics: map[string]measure.Summary{"w.tg": tg}})
+			arm.Launches = append(arm.Launches,
+				gates.Launch{ID: "l", Round: i + 1, Metrics: map[string]measure.Summary{"w.tg": tg}})
 		}
 	}
 	for _, c := range []struct {
@@ -102,11 +122,13 @@ func TestResolution(t *testing.T) {
 	design, err := stats.DesignFor(0.01, 0.05, 3, 8, stats.TwoLaunches)
 	must.Do(t, err)
 	got := resolution(verdict.Noise{SD: 0.005 / stats.NoiseBound(16), DF: 16}, design, 3, 8).On("w.tg").String()
-	if want := "w.tg: 3 launches per arm resolve 8.1%, 8 resolve 1.1% (launches vary by 0.42%, up to 0.5%; 7.8% of what 3 resolve is for starts at two speeds)"; got != want {
+	if want := "w.tg: 3 launches per arm resolve 8.1%, 8 resolve 1.1% (launches vary by 0.42%, up to 0.5%; 7.8% of " +
+		"what 3 resolve is for starts at two speeds)"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	// Noise from so few launches that two would show only what nobody claims.
-	if got := resolution(verdict.Noise{SD: 0.6, DF: 2}, design, 2, 8).String(); strings.Contains(got, "beyond the threshold") || !strings.Contains(got, "launches per arm resolve") {
+	if got := resolution(verdict.Noise{SD: 0.6, DF: 2}, design, 2, 8).String(); strings.Contains(got,
+		"beyond the threshold") || !strings.Contains(got, "launches per arm resolve") {
 		t.Error(got)
 	}
 	got = resolution(verdict.Noise{DF: 8}, design, 2, 8).On("w.tg").String()
@@ -149,8 +171,11 @@ func TestFirstLook(t *testing.T) {
 		for i := range 5 {
 			for _, key := range []string{a.Parent.Key, a.Candidate.Key} {
 				known = append(known, &ledger.Record{Launch: &ledger.Launch{
-					ID: fmt.Sprint(key, i), Session: "s-0", VariantKey: key, Work: "k", Purpose: ledger.ForBenchmark, OK: true, Ordinal: i + 1,
-					Metrics: map[string]measure.Summary{"w.tg": {Stats: map[string]float64{"median": 100 + float64(i%2)}}},
+					ID: fmt.Sprint(key, i), Session: "s-0", VariantKey: key, Work: "k", Purpose: ledger.ForBenchmark,
+					OK: true, Ordinal: i + 1,
+					Metrics: map[string]measure.Summary{
+						"w.tg": {Stats: map[string]float64{"median": 100 + float64(i%2)}},
+					},
 				}})
 			}
 		}
@@ -178,8 +203,11 @@ func TestQuestionsChangeNothing(t *testing.T) {
 	for i := range 3 {
 		for _, key := range keys {
 			launches = append(launches, &ledger.Launch{
-				ID: fmt.Sprint(key, i), Session: "s", Work: "k", VariantKey: key, OK: key != "root", Ordinal: i + 1, Purpose: ledger.ForBenchmark,
-				Metrics: map[string]measure.Summary{"w.tg": {Unit: "tok/s", N: 1, Stats: map[string]float64{"median": 100}}},
+				ID: fmt.Sprint(key, i), Session: "s", Work: "k", VariantKey: key, OK: key != "root", Ordinal: i + 1,
+				Purpose: ledger.ForBenchmark,
+				Metrics: map[string]measure.Summary{
+					"w.tg": {Unit: "tok/s", N: 1, Stats: map[string]float64{"median": 100}},
+				},
 			})
 		}
 	}

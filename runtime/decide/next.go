@@ -17,7 +17,8 @@ func Next(d *ledger.Decision) (next []verdict.Reason) {
 	}
 	if d.Disturbed() {
 		return []verdict.Reason{verdict.Say("next.quiet",
-			"this machine disturbed the measurement{causes? ({causes})}. Apply again when nothing else runs on it").From(disturbances(d.Why())...)}
+			"this machine disturbed the measurement{causes? ({causes})}. Apply again when nothing else runs on it").
+			From(disturbances(d.Why())...)}
 	}
 	for _, l := range d.Levels {
 		if l.Verdict == verdict.Inconclusive {
@@ -52,7 +53,8 @@ func nextOf(r verdict.Rule) (next []verdict.Reason) {
 					"{subject}: launches differ by {spread:2}, and the estimate is {gap:2} from the threshold. "+
 						"About {launches|launch|launches}{against? per arm} would probably decide it{more? ({more} "+
 						"more)}{most?, and {step?step {step}}{step!the plan} makes at most {most}: allow more in "+
-						"{step?its launches}{step!the benchmark level or the decision block}}. Launches that differ less decide sooner: locked clocks, no other load, "+
+						"{step?its launches}{step!the benchmark level or the decision block}}. Launches that differ "+
+						"less decide sooner: locked clocks, no other load, "+
 						"longer or more requests"))
 			case code.SettlesNever.Kind:
 				b = b.As(code.Of("next.spread",
@@ -64,7 +66,8 @@ func nextOf(r verdict.Rule) (next []verdict.Reason) {
 			}
 			next = append(next, b.On(r.Name))
 		}
-		if launches := len(t.Values); len(next) == n && launches > 0 && launches < max(2, t.First) || len(next) == n && launches == 2 && t.First == 2 && !t.ByRecordedNoise() {
+		if launches := len(t.Values); len(next) == n && launches > 0 && launches < max(2, t.First) || len(next) == n &&
+			launches == 2 && t.First == 2 && !t.ByRecordedNoise() {
 			args := []verdict.Arg{verdict.Int("launches", launches)}
 			if t.Against != "" {
 				args = append(args, verdict.Text("against", t.Against))

@@ -20,11 +20,13 @@ func TestNext(t *testing.T) {
 	}
 	beside := func(c code.Kind) *ledger.Decision {
 		return rule(&verdict.Test{Values: []float64{1, 2, 3, 4}, First: 4, Beside: []verdict.Reason{
-			verdict.Say("beside.floored", ""), verdict.Say(c, "", verdict.Int("launches", 12), verdict.Num("spread", 0.02, "share")),
+			verdict.Say("beside.floored", ""),
+			verdict.Say(c, "", verdict.Int("launches", 12), verdict.Num("spread", 0.02, "share")),
 		}})
 	}
 	slept := verdict.New(code.WokenLate)
-	waits := verdict.New(code.Level).On("benchmark").Is(verdict.Inconclusive).From(verdict.New(code.MachineDisturbed).From(slept))
+	waits := verdict.New(code.Level).On("benchmark").Is(verdict.Inconclusive).
+		From(verdict.New(code.MachineDisturbed).From(slept))
 	disturbed := &ledger.Decision{Verdict: verdict.Inconclusive, Reasons: []verdict.Reason{
 		waits, verdict.New(code.Rule).On("decode").From(waits),
 	}}
@@ -40,13 +42,28 @@ func TestNext(t *testing.T) {
 		want []code.Kind
 		on   string
 	}{
-		"passed":                 {passed, nil, ""},
-		"more launches":          {beside(code.Settles.Kind), []code.Kind{"next.launches"}, "speed"},
-		"too great a spread":     {beside(code.SettlesNever.Kind), []code.Kind{"next.spread"}, "speed"},
-		"one launch":             {rule(&verdict.Test{Values: []float64{1}, First: 4}), []code.Kind{"next.starts"}, "speed"},
-		"a machine under load":   {disturbed, []code.Kind{"next.quiet"}, ""},
-		"evidence":               {rule(nil, verdict.Input{Path: "chat.tg", Missing: verdict.Say("launches.not_looked_for", "")}), []code.Kind{code.NextEvidence.Kind}, "chat.tg"},
-		"evidence of a level":    {&ledger.Decision{Verdict: verdict.Inconclusive, Levels: []ledger.Level{{Name: "kernels", Verdict: verdict.Inconclusive}}}, []code.Kind{code.NextEvidence.Kind}, "kernels"},
+		"passed":             {passed, nil, ""},
+		"more launches":      {beside(code.Settles.Kind), []code.Kind{"next.launches"}, "speed"},
+		"too great a spread": {beside(code.SettlesNever.Kind), []code.Kind{"next.spread"}, "speed"},
+		"one launch": {
+			rule(&verdict.Test{Values: []float64{1}, First: 4}),
+			[]code.Kind{"next.starts"},
+			"speed",
+		},
+		"a machine under load": {disturbed, []code.Kind{"next.quiet"}, ""},
+		"evidence": {
+			rule(nil, verdict.Input{Path: "chat.tg", Missing: verdict.Say("launches.not_looked_for", "")}),
+			[]code.Kind{code.NextEvidence.Kind},
+			"chat.tg",
+		},
+		"evidence of a level": {
+			&ledger.Decision{
+				Verdict: verdict.Inconclusive,
+				Levels:  []ledger.Level{{Name: "kernels", Verdict: verdict.Inconclusive}},
+			},
+			[]code.Kind{code.NextEvidence.Kind},
+			"kernels",
+		},
 		"a criterion that waits": {recorded, nil, ""},
 	} {
 		next := Next(tc.d)
@@ -69,13 +86,19 @@ func TestNextOfStep(t *testing.T) {
 		"frameworks": "step frameworks makes at most 4: allow more in its launches",
 		"":           "the plan makes at most 4: allow more in the benchmark level or the decision block",
 	} {
-		args := []verdict.Arg{verdict.Num("gap", 0.1, "share"), verdict.Num("spread", 0.1, "share"), verdict.Int("launches", 9), verdict.Int("most", 4)}
+		args := []verdict.Arg{
+			verdict.Num("gap", 0.1, "share"), verdict.Num("spread", 0.1, "share"),
+			verdict.Int("launches", 9), verdict.Int("most", 4),
+		}
 		if step != "" {
 			args = append(args, verdict.Text("step", step))
 		}
 		d := &ledger.Decision{Verdict: verdict.Inconclusive, Kind: ledger.KindGate, Rules: []verdict.Rule{{
 			Name: "faster", Verdict: verdict.Inconclusive,
-			Comparisons: []verdict.Comparison{{Verdict: verdict.Inconclusive, Test: &verdict.Test{Beside: []verdict.Reason{verdict.New(code.Settles, args...)}}}},
+			Comparisons: []verdict.Comparison{{
+				Verdict: verdict.Inconclusive,
+				Test:    &verdict.Test{Beside: []verdict.Reason{verdict.New(code.Settles, args...)}},
+			}},
 		}}}
 		if next := Next(d); len(next) != 1 || !strings.Contains(next[0].String(), want) {
 			t.Errorf("%v, want %s", next, want)

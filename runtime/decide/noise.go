@@ -190,7 +190,8 @@ func resolution(n verdict.Noise, d stats.Design, least, most int) verdict.Reason
 	resolves, few := resolving(n, d), max(least, d.Looks[0], stats.Recorded)
 	share := func(name string, x float64) verdict.Arg { return verdict.Num(name, x, "share") }
 	args := []verdict.Arg{
-		verdict.Int("few", few), share("with_few", resolves(few)), verdict.Int("many", most), share("with_many", resolves(most)),
+		verdict.Int("few", few), share("with_few", resolves(few)), verdict.Int("many", most),
+		share("with_many", resolves(most)),
 		share("differ", math.Expm1(n.SD)), share("differ_bound", math.Expm1(n.SD*stats.NoiseBound(n.DF))),
 	}
 	if margin := (stats.Error{Rate: d.FalsePass}).Margin(few, cmp.Or(n.Gap, stats.UsualGap)); margin > resolves(few)/2 {

@@ -20,9 +20,12 @@ import (
 // before the session in question that count and sent the same work.
 func TestNoise(t *testing.T) {
 	launch := func(session, variant, work string, tg float64) *ledger.Launch {
-		return &ledger.Launch{Session: session, VariantKey: variant, Work: work, Purpose: "benchmark", OK: true, Metrics: map[string]measure.Summary{
-			"w.tg": {Stats: map[string]float64{"median": tg, "p90": 2 * tg * tg}},
-		}}
+		return &ledger.Launch{
+			Session: session, VariantKey: variant, Work: work, Purpose: "benchmark", OK: true,
+			Metrics: map[string]measure.Summary{
+				"w.tg": {Stats: map[string]float64{"median": tg, "p90": 2 * tg * tg}},
+			},
+		}
 	}
 	// Two groups whose logs lie 0.02 and 0.04 apart: variances 0.0002 and 0.0008,
 	// one degree of freedom each.
@@ -115,7 +118,8 @@ func TestNoiseForgets(t *testing.T) {
 			t.Errorf("after %s: %+v, want %v degrees of freedom and the noisy one among them", name, n, want)
 		}
 	}
-	if n := Noise(before, []string{"w.tg"}, nil)["w.tg"]; n.DF != 18 || n.SD > 0.01 || fmt.Sprint(n.Sessions) != "[one two three]" {
+	if n := Noise(before, []string{"w.tg"}, nil)["w.tg"]; n.DF != 18 || n.SD > 0.01 ||
+		fmt.Sprint(n.Sessions) != "[one two three]" {
 		t.Errorf("%+v, want the newest three", n)
 	}
 }
@@ -126,9 +130,10 @@ func TestNoiseOfOwnStarts(t *testing.T) {
 	var before []*ledger.Launch
 	add := func(variant string, n int) {
 		for i := range n {
-			before = append(before, &ledger.Launch{Session: fmt.Sprint("s", i/4), VariantKey: variant, Metrics: map[string]measure.Summary{
-				"w.tg": {Stats: map[string]float64{"median": 100 * math.Exp(0.002*float64(i))}},
-			}})
+			before = append(before,
+				&ledger.Launch{Session: fmt.Sprint("s", i/4), VariantKey: variant, Metrics: map[string]measure.Summary{
+					"w.tg": {Stats: map[string]float64{"median": 100 * math.Exp(0.002*float64(i))}},
+				}})
 		}
 	}
 	add("parent", 9)
@@ -158,8 +163,9 @@ func TestAAOf(t *testing.T) {
 	made := func(boot, session, variant string, tg ...float64) (launches []*ledger.Launch) {
 		for i, v := range tg {
 			launches = append(launches, &ledger.Launch{
-				ID: fmt.Sprint(session, variant, i), Session: session, Variant: variant, VariantKey: variant, Work: "k", Purpose: ledger.ForBenchmark,
-				BootID: boot, OK: true,
+				ID: fmt.Sprint(session, variant, i), Session: session, Variant: variant, VariantKey: variant, Work: "k",
+				Purpose: ledger.ForBenchmark,
+				BootID:  boot, OK: true,
 				Observed: map[string]ledger.Observed{"tune": {Value: variant}},
 				Metrics: map[string]measure.Summary{
 					"w.tg":       {Unit: "tok/s", N: 3, Stats: map[string]float64{"median": v, "cv": 0.02}},
@@ -170,8 +176,10 @@ func TestAAOf(t *testing.T) {
 		}
 		return launches
 	}
-	alike := slices.Concat(made("b1", "s2", "baseline", 100, 102, 98, 101), made("b1", "s2", "noise_b", 101, 99, 100, 102), made("b1", "s2", "noise_c", 99, 101, 102, 98))
-	apart := slices.Concat(made("b1", "s2", "baseline", 100, 102, 98, 101), made("b1", "s2", "noise_b", 131, 129, 130, 132), made("b1", "s2", "noise_c", 99, 101, 102, 98))
+	alike := slices.Concat(made("b1", "s2", "baseline", 100, 102, 98, 101),
+		made("b1", "s2", "noise_b", 101, 99, 100, 102), made("b1", "s2", "noise_c", 99, 101, 102, 98))
+	apart := slices.Concat(made("b1", "s2", "baseline", 100, 102, 98, 101),
+		made("b1", "s2", "noise_b", 131, 129, 130, 132), made("b1", "s2", "noise_c", 99, 101, 102, 98))
 	for _, c := range []struct {
 		name            string
 		before, session []*ledger.Launch
@@ -183,7 +191,10 @@ func TestAAOf(t *testing.T) {
 		{"one arm apart", nil, apart, 1, 2, "16.5%", "not varied", true},
 		{"two boots", made("b0", "s1", "baseline", 90, 91, 89, 90), alike, 2, 0, "0.0%", "7.9%", true},
 		{"another engine's boot", made("b0", "s1", "other", 90, 91, 89, 90), alike, 1, 0, "0.0%", "not varied", true},
-		{"too few for an early look", nil, slices.Concat(alike[:2], alike[4:6], alike[8:10]), 1, 0, "0.0%", "not varied", false},
+		{
+			"too few for an early look", nil, slices.Concat(alike[:2], alike[4:6], alike[8:10]), 1, 0, "0.0%",
+			"not varied", false,
+		},
 		{"one arm", nil, alike[:4], 1, 0, "not varied", "not varied", false},
 		{"no launch counted", nil, nil, 0, 0, "", "", false},
 	} {
@@ -198,7 +209,8 @@ func TestAAOf(t *testing.T) {
 			}
 			continue
 		}
-		if len(got.Metrics) != 2 || got.Metrics[0].Metric != "w.tg" || got.Metrics[1].Metric != "w.ttft" || got.Boots != c.boots || got.Tunes != got.Arms {
+		if len(got.Metrics) != 2 || got.Metrics[0].Metric != "w.tg" || got.Metrics[1].Metric != "w.ttft" ||
+			got.Boots != c.boots || got.Tunes != got.Arms {
 			t.Errorf("%s: %+v", c.name, got)
 			continue
 		}
@@ -209,14 +221,17 @@ func TestAAOf(t *testing.T) {
 			return fmt.Sprintf("%.1f%%", 100**x)
 		}
 		tg, ttft := got.Metrics[0], got.Metrics[1]
-		if arms, boots := text(tg.Arms), text(tg.Boots); arms != c.arms || boots != c.byBoot || tg.Differed != c.differed || ttft.Differed != c.differed {
-			t.Errorf("%s: arms %s, boots %s, %d and %d differed; want %s, %s, %d", c.name, arms, boots, tg.Differed, ttft.Differed, c.arms, c.byBoot, c.differed)
+		if arms, boots := text(tg.Arms), text(tg.Boots); arms != c.arms || boots != c.byBoot ||
+			tg.Differed != c.differed || ttft.Differed != c.differed {
+			t.Errorf("%s: arms %s, boots %s, %d and %d differed; want %s, %s, %d", c.name, arms, boots, tg.Differed,
+				ttft.Differed, c.arms, c.byBoot, c.differed)
 		}
 		if math.Abs(*tg.Requests-0.02) > 1e-12 || ttft.Requests != nil {
 			t.Errorf("%s: requests %s and %s", c.name, text(tg.Requests), text(ttft.Requests))
 		}
 		if (tg.Resolves[2] != nil) != c.atTwo || tg.Resolves[4] == nil || *tg.Resolves[4] < *tg.Resolves[8] {
-			t.Errorf("%s: resolves %s, %s, %s", c.name, text(tg.Resolves[2]), text(tg.Resolves[4]), text(tg.Resolves[8]))
+			t.Errorf("%s: resolves %s, %s, %s", c.name, text(tg.Resolves[2]), text(tg.Resolves[4]),
+				text(tg.Resolves[8]))
 		}
 	}
 }
@@ -243,7 +258,8 @@ func TestParentSlower(t *testing.T) {
 		var used []*ledger.Launch
 		add := func(key, boot string, speed float64) *ledger.Launch {
 			l := &ledger.Launch{
-				ID: fmt.Sprint(len(records)), VariantKey: key, Purpose: ledger.ForBenchmark, OK: true, Work: "w", BootID: boot,
+				ID: fmt.Sprint(len(records)), VariantKey: key, Purpose: ledger.ForBenchmark, OK: true,
+				Work: "w", BootID: boot,
 				Started: at.Add(time.Duration(len(records)) * time.Minute), Metrics: map[string]measure.Summary{},
 			}
 			if s, ok := measure.SummaryOf("tg", []float64{speed}); ok && speed > 0 {

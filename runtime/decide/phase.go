@@ -86,7 +86,9 @@ func Phase(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 		came, why := verdict.Invalid, runtime.FeaturePart(f).NotRun(v.LockedBy(id))
 		if d := v.Outcome(id); d != nil {
 			came = d.Verdict
-			evidence = append(evidence, slices.DeleteFunc(slices.Clone(d.Evidence), func(e gates.Feature) bool { return e.Name != f.Name })...)
+			evidence = append(evidence, slices.DeleteFunc(slices.Clone(d.Evidence), func(e gates.Feature) bool {
+				return e.Name != f.Name
+			})...)
 			if v.LockedBy(id).IsZero() {
 				why = runtime.FeaturePart(f).Outcome(d.Verdict)
 			}

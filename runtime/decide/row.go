@@ -37,7 +37,8 @@ func (v *View) row(ph *plans.Phase, row *plans.Row) (ev gates.Feature, launches 
 	d := v.Outcome(stepOf(row))
 	switch {
 	case d == nil:
-		ev.Broken, ev.Cause = verdict.Invalid, verdict.New(code.StepNotRun).On(row.Kind()+" "+row.Step).From(v.LockedBy(stepOf(row)))
+		ev.Broken, ev.Cause = verdict.Invalid,
+			verdict.New(code.StepNotRun).On(row.Kind()+" "+row.Step).From(v.LockedBy(stepOf(row)))
 	case row.OfNumbers():
 		launches, err = v.numbers(row, d, &ev)
 	default:
@@ -68,7 +69,9 @@ func (v *View) numbers(row *plans.Row, d *ledger.Decision, ev *gates.Feature) (l
 
 // compared adds the launches of a row and of the reference, which ran in parallel with them in one
 // session. A row that broke, or whose reference did, has none, and is not a pass.
-func (v *View) compared(ph *plans.Phase, row *plans.Row, d *ledger.Decision, ev *gates.Feature) (rests []string, err error) {
+func (v *View) compared(ph *plans.Phase, row *plans.Row, d *ledger.Decision, ev *gates.Feature) (rests []string,
+	err error,
+) {
 	own := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Name == row.Engine })
 	reference := slices.IndexFunc(d.Rows, func(r verdict.Row) bool { return r.Reference })
 	if own < 0 || reference < 0 {
@@ -76,7 +79,9 @@ func (v *View) compared(ph *plans.Phase, row *plans.Row, d *ledger.Decision, ev 
 		return nil, nil
 	}
 	ev.Parent.Name, ev.Session = d.Rows[reference].Name, d.Session
-	if slices.ContainsFunc(inputs(ph.Gate.Rules), func(in *plans.Input) bool { return in.Row != nil && *in.Row == *row && in.OfLevel() }) {
+	if slices.ContainsFunc(inputs(ph.Gate.Rules), func(in *plans.Input) bool {
+		return in.Row != nil && *in.Row == *row && in.OfLevel()
+	}) {
 		if rests, err = v.rowLevels(d, ev); err != nil {
 			return nil, err
 		}

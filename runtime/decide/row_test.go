@@ -58,7 +58,8 @@ func TestGateReadsRows(t *testing.T) {
 	}
 	passed := func(fast, slow verdict.Verdict) *ledger.Decision {
 		return &ledger.Decision{Verdict: verdict.Pass, Session: "s", Rows: []verdict.Row{
-			{Name: "openai.slow", Reference: true, Verdict: slow, Why: fact("slow broke")}, {Name: "openai.fast", Verdict: fast, Why: fact("fast broke")},
+			{Name: "openai.slow", Reference: true, Verdict: slow, Why: fact("slow broke")},
+			{Name: "openai.fast", Verdict: fast, Why: fact("fast broke")},
 		}}
 	}
 	for name, c := range map[string]struct {
@@ -80,8 +81,12 @@ func TestGateReadsRows(t *testing.T) {
 		add := func(engine string, values []float64) {
 			for i, tg := range values {
 				l := &ledger.Launch{
-					ID: fmt.Sprint(engine, i), Session: "s", Purpose: ledger.ForBenchmark, Variant: engine, VariantKey: engine, Ordinal: i + 1, OK: true,
-					Metrics: map[string]measure.Summary{"chat.tg": {Unit: "tok/s", Better: measure.Higher, N: 10, Stats: map[string]float64{"median": tg}}},
+					ID: fmt.Sprint(engine, i), Session: "s", Purpose: ledger.ForBenchmark, Variant: engine,
+					VariantKey: engine, Ordinal: i + 1, OK: true,
+					Metrics: map[string]measure.Summary{"chat.tg": {
+						Unit: "tok/s", Better: measure.Higher, N: 10,
+						Stats: map[string]float64{"median": tg},
+					}},
 				}
 				on = append(on, &ledger.Record{Run: "r", Launch: l})
 				c.step.Launches = append(c.step.Launches, l.ID)
@@ -109,7 +114,8 @@ func TestGateReadsRows(t *testing.T) {
 		if err != nil || len(ev) != 1 {
 			t.Fatalf("%s: %v, %v", name, ev, err)
 		}
-		if again := JoinVerdicts(string(runtime.KindGate), nil, gates.Decide(res.Plan.Phase("after").Gate.Rules, ev, GateSettings(res.Plan))); again != c.want {
+		if again := JoinVerdicts(string(runtime.KindGate), nil,
+			gates.Decide(res.Plan.Phase("after").Gate.Rules, ev, GateSettings(res.Plan))); again != c.want {
 			t.Errorf("%s: %s when decided again, want %s", name, again, c.want)
 		}
 	}

@@ -107,7 +107,9 @@ func Reading(p *plans.Plan, f *plans.Feature) []*plans.Rule {
 
 // ruleReads reports whether a rule reads something of a feature.
 func ruleReads(p *plans.Plan, f *plans.Feature, which func(*plans.Input) bool) bool {
-	return slices.ContainsFunc(inputs(Reading(p, f)), func(in *plans.Input) bool { return in.Feature == RuleName(f) && which(in) })
+	return slices.ContainsFunc(inputs(Reading(p, f)), func(in *plans.Input) bool {
+		return in.Feature == RuleName(f) && which(in)
+	})
 }
 
 // ReadsRoot reports whether a rule compares with the baseline.

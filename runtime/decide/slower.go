@@ -33,7 +33,8 @@ func ParentSlower(v *View, candidate, parent Arm, used []*ledger.Launch) verdict
 	}
 	for _, r := range v.records() {
 		l := r.Launch
-		if l != nil && len(after) > 0 && l.VariantKey == parent.Key && l.Purpose == ledger.ForBenchmark && Usable(l) && l.Started.Before(first) &&
+		if l != nil && len(after) > 0 && l.VariantKey == parent.Key && l.Purpose == ledger.ForBenchmark && Usable(l) &&
+			l.Started.Before(first) &&
 			l.Work == after[0].Work && l.BootID == after[0].BootID && l.Place.Same(after[0].Place) {
 			before = append(before, l)
 			after = slices.DeleteFunc(after, func(a *ledger.Launch) bool { return a.ID == l.ID })
@@ -63,9 +64,11 @@ func ParentSlower(v *View, candidate, parent Arm, used []*ledger.Launch) verdict
 		}
 		was, wrong := stats.Mean(times(before))
 		is, alsoWrong := stats.Mean(times(after))
-		if wrong == nil && alsoWrong == nil && is/was-1 >= leastSlower && slices.Min(times(after)) > slices.Max(times(before)) {
+		if wrong == nil && alsoWrong == nil && is/was-1 >= leastSlower &&
+			slices.Min(times(after)) > slices.Max(times(before)) {
 			return verdict.Say("parent.slower",
-				"{subject} is slower here than in any of its {n|launch|launches} before {other} first ran: {metric} by {by} on "+
+				"{subject} is slower here than in any of its {n|launch|launches} before {other} first ran: {metric} "+
+					"by {by} on "+
 					"average; if {other} left something behind that slows it, its gain is that",
 				verdict.Int("n", len(before)), verdict.Text("other", candidate.Name), verdict.Text("metric", address),
 				verdict.Num("by", is/was-1, "share")).On(parent.Name)

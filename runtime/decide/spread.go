@@ -72,7 +72,8 @@ func AAOf(p *plans.Plan, records iter.Seq2[int, *ledger.Record], session []*ledg
 			tunes[tune.Value] = true
 		}
 		for address, m := range l.Metrics {
-			if cell, metric := measure.SplitAddress(address); measure.OfCommand(cell) || slices.Contains(spreadOf, metric) {
+			if cell, metric := measure.SplitAddress(address); measure.OfCommand(cell) ||
+				slices.Contains(spreadOf, metric) {
 				metrics[address] = Spread{Metric: address, Unit: m.Unit, Resolves: map[int]*float64{}}
 			}
 		}
@@ -85,7 +86,8 @@ func AAOf(p *plans.Plan, records iter.Seq2[int, *ledger.Record], session []*ledg
 	slices.SortFunc(out.Metrics, func(a, b Spread) int {
 		cellA, metricA := measure.SplitAddress(a.Metric)
 		cellB, metricB := measure.SplitAddress(b.Metric)
-		return cmp.Or(cmp.Compare(cellA, cellB), slices.Index(spreadOf, metricA)-slices.Index(spreadOf, metricB), cmp.Compare(metricA, metricB))
+		return cmp.Or(cmp.Compare(cellA, cellB), slices.Index(spreadOf, metricA)-slices.Index(spreadOf, metricB),
+			cmp.Compare(metricA, metricB))
 	})
 	return out
 }
@@ -113,7 +115,8 @@ func (s *Spread) measure(d *plans.Decision, session, before []*ledger.Launch, bo
 	arms := byArm(session)
 	within, between, _ := stats.Nested(arms)
 	s.Mean, _ = stats.Mean(slices.Concat(arms...))
-	s.Requests, s.Launches, s.Arms = share(math.Sqrt(squares/free)), share(math.Expm1(within)), share(math.Expm1(between))
+	s.Requests, s.Launches, s.Arms = share(math.Sqrt(squares/free)), share(math.Expm1(within)),
+		share(math.Expm1(between))
 	var byBoot [][]float64
 	for _, boot := range slices.Sorted(maps.Keys(boots)) {
 		byBoot = append(byBoot, slices.Concat(byArm(boots[boot])...))
@@ -122,7 +125,8 @@ func (s *Spread) measure(d *plans.Decision, session, before []*ledger.Launch, bo
 	s.Boots = share(math.Expm1(between))
 
 	n := Noise(before, []string{s.Metric}, nil)[s.Metric]
-	design, err := stats.DesignFor(d.FalsePass, d.FalseFail, stats.TwoLaunches, max(d.Max, slices.Max(ResolvedAt)), stats.TwoLaunches)
+	design, err := stats.DesignFor(d.FalsePass, d.FalseFail, stats.TwoLaunches, max(d.Max, slices.Max(ResolvedAt)),
+		stats.TwoLaunches)
 	for _, launches := range ResolvedAt {
 		effect := math.NaN()
 		if err == nil && (launches > stats.TwoLaunches || n.DF >= gates.LeastFreedom && n.SD > 0) {

@@ -24,7 +24,8 @@ func Targets(p *plans.Plan) (all []ledger.Target) {
 					Name: t.Name, Tool: t.Tool, Path: strings.Join([]string{"target", t.Name, workload, metric}, "."),
 					Value: t.Metrics[workload][metric],
 				}
-				all = append(all, declared(p, one, workload, metric, t.Measured[workload+"."+metric], compared[one.Path])...)
+				all = append(all,
+					declared(p, one, workload, metric, t.Measured[workload+"."+metric], compared[one.Path])...)
 			}
 		}
 	}
@@ -50,7 +51,9 @@ func Targets(p *plans.Plan) (all []ledger.Target) {
 
 // declared is a number of a target block: for the only cell that it can be of, or for
 // those that rules compare it with.
-func declared(p *plans.Plan, one ledger.Target, of, metric string, measured []string, compared []comparedTarget) []ledger.Target {
+func declared(p *plans.Plan, one ledger.Target, of, metric string, measured []string,
+	compared []comparedTarget,
+) []ledger.Target {
 	switch {
 	case len(compared) == 0 && measure.OfCommand(of) && p.Baseline != nil:
 		return []ledger.Target{ofCommand(p.Engine(p.Baseline.Engine), one, of+"."+metric)}
@@ -76,7 +79,8 @@ func ofCommand(e *plans.Engine, one ledger.Target, address string) ledger.Target
 	one.Why = verdict.Say("target.not_printed", "the baseline's engine is not a command that prints it")
 	for _, p := range e.CommandMetrics() {
 		if p.Address() == address {
-			one.Unit, one.Better, one.Address, one.Stat, one.Why = p.Unit, string(p.Better), address, "median", verdict.Reason{}
+			one.Unit, one.Better, one.Address, one.Stat, one.Why = p.Unit, string(p.Better), address, "median",
+				verdict.Reason{}
 		}
 	}
 	return one
@@ -131,7 +135,8 @@ func comparedTargets(p *plans.Plan) map[string][]comparedTarget {
 			if c.target.Kind != plans.InputTarget {
 				c = comparedTarget{c.metric, c.target}
 			}
-			if c.target.Kind == plans.InputTarget && c.metric.Kind == plans.InputMetric && c.metric.Relation == plans.Own {
+			if c.target.Kind == plans.InputTarget && c.metric.Kind == plans.InputMetric &&
+				c.metric.Relation == plans.Own {
 				all[c.target.Path] = append(all[c.target.Path], c)
 			}
 		}

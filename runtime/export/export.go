@@ -57,7 +57,8 @@ func Launches(st *store.Store) ([]Launch, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("no valid launch is recorded here, so there is nothing to export: %w", store.ErrApplyFirst)
+		return nil,
+			fmt.Errorf("no valid launch is recorded here, so there is nothing to export: %w", store.ErrApplyFirst)
 	}
 	raw := make([]*ledger.Launch, len(all))
 	for i, l := range all {
@@ -96,7 +97,8 @@ func writeCSV(w io.Writer, launches []Launch) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{head}
 	for _, l := range launches {
-		row := append(make([]string, 0, len(head)), l.Started.UTC().Format(time.RFC3339Nano), l.Plan, l.Run, l.Session, l.ID, l.Variant, l.Block)
+		row := append(make([]string, 0, len(head)), l.Started.UTC().Format(time.RFC3339Nano), l.Plan, l.Run, l.Session,
+			l.ID, l.Variant, l.Block)
 		row = append(row, make([]string, len(head)-len(row))...)
 		for _, v := range l.Values {
 			row[columns[v.Name()]] = digits(v.Value)

@@ -30,7 +30,9 @@ func (d *Decision) Changed(p *Decision) verdict.Reason {
 	}
 	evidence := d.MeasureKey != p.MeasureKey || d.Session != p.Session || !slices.Equal(d.Launches, p.Launches)
 	rules := !same(reflect.ValueOf(d.Statistics), reflect.ValueOf(p.Statistics)) ||
-		!slices.EqualFunc(d.Rules, p.Rules, func(a, b verdict.Rule) bool { return a.Name == b.Name && a.Expr == b.Expr && a.Decides == b.Decides })
+		!slices.EqualFunc(d.Rules, p.Rules, func(a, b verdict.Rule) bool {
+			return a.Name == b.Name && a.Expr == b.Expr && a.Decides == b.Decides
+		})
 	switch {
 	case evidence && rules:
 		return verdict.Say("rules_and_evidence_changed", "rules and evidence changed")
@@ -60,7 +62,8 @@ func same(a, b reflect.Value) bool {
 		return a.Elem().Type() == b.Elem().Type() && same(a.Elem(), b.Elem())
 	case reflect.Struct:
 		for i := range a.NumField() {
-			if f := a.Type().Field(i); f.IsExported() && f.Name != "Seconds" && f.Name != "Source" && !same(a.Field(i), b.Field(i)) {
+			if f := a.Type().Field(i); f.IsExported() && f.Name != "Seconds" && f.Name != "Source" &&
+				!same(a.Field(i), b.Field(i)) {
 				return false
 			}
 		}

@@ -16,14 +16,22 @@ func (r *Record) check() error {
 	for _, p := range []struct {
 		name string
 		set  bool
-	}{{"run", r.RunStart != nil}, {"start", r.Start != nil}, {"launch", r.Launch != nil}, {"decision", r.Decision != nil}, {"end", r.End != nil}, {"waiver", r.Waiver != nil}} {
+	}{
+		{"run", r.RunStart != nil},
+		{"start", r.Start != nil},
+		{"launch", r.Launch != nil},
+		{"decision", r.Decision != nil},
+		{"end", r.End != nil},
+		{"waiver", r.Waiver != nil},
+	} {
 		if p.set {
 			set = append(set, p.name)
 		}
 	}
 	switch {
 	case len(set) != 1:
-		return fmt.Errorf("must have exactly one of run_start, start, launch, decision, waiver and end, but has %d", len(set))
+		return fmt.Errorf("must have exactly one of run_start, start, launch, decision, waiver and end, but has %d",
+			len(set))
 	case r.Type != set[0]:
 		return fmt.Errorf("has type %q but contains a %s", r.Type, set[0])
 	case r.Run == "":

@@ -47,7 +47,8 @@ func readCheckpoint(path string) (*checkpoint, error) {
 		cp.size, _ = strconv.ParseInt(lines[1], 10, 64)
 		cp.root, _ = tlog.ParseHash(lines[2])
 		if cp.size < 1 || !strings.HasPrefix(string(text), formatCheckpoint(cp.size, cp.root)) {
-			err = fmt.Errorf("has %q as number of leaves and %q as tree hash, which mxflow did not write", lines[1], lines[2])
+			err = fmt.Errorf("has %q as number of leaves and %q as tree hash, which mxflow did not write",
+				lines[1], lines[2])
 		}
 	}
 	if err != nil {
@@ -74,10 +75,14 @@ func (c *checkpoint) signed() bool {
 func (l *Ledger) resume(cp *checkpoint, s *scanned) (good int64, err error) {
 	switch {
 	case cp.signed() && l.signer == nil:
-		return 0, fmt.Errorf("ledger %s is signed, and without a key nothing can be added to it: use the key that signed it, or another state directory (--state)", l.path)
+		return 0,
+			fmt.Errorf("ledger %s is signed, and without a key nothing can be added to it: use the key that signed "+
+				"it, or another state directory (--state)", l.path)
 	case cp.signed():
 		if _, err := l.signer.Verify(cp.text); err != nil {
-			return 0, fmt.Errorf("ledger %s: its checkpoint has %w, so nothing is added to it. Find its signer: use that key, restore both from a copy, or use another state directory (--state)", l.path, err)
+			return 0,
+				fmt.Errorf("ledger %s: its checkpoint has %w, so nothing is added to it. Find its signer: use that "+
+					"key, restore both from a copy, or use another state directory (--state)", l.path, err)
 		}
 		return s.ends[cp.size-1], s.checkTail(l.path, cp)
 	case l.signer != nil && len(s.Records) > 0:
@@ -86,7 +91,9 @@ func (l *Ledger) resume(cp *checkpoint, s *scanned) (good int64, err error) {
 			missing = "there was no " + checkpointPath(l.path)
 		}
 		l.signer = nil
-		l.notices = append(l.notices, fmt.Sprintf("ledger %s: %s, so records may be missing at the end, and nothing more is signed. Restore both from a copy, or start a new state directory (--state)", l.path, missing))
+		l.notices = append(l.notices,
+			fmt.Sprintf("ledger %s: %s, so records may be missing at the end, and nothing more is signed. Restore "+
+				"both from a copy, or start a new state directory (--state)", l.path, missing))
 	}
 	return s.good, nil
 }
@@ -115,8 +122,10 @@ func (s *scanned) checkTail(path string, cp *checkpoint) error {
 			}
 			return &DamageError{
 				Path: path, Line: int(cp.size) + 1 + i, Offset: s.ends[int(cp.size)-1+i],
-				Problem: fmt.Sprintf("%s of run %s was added without the key: it is behind the last signed line, %d, and no run was active that could have left it", what, r.Run, cp.size),
-				Hint:    fmt.Sprintf("Nothing was changed. Find out who wrote it; then keep a copy, and cut the file off behind the signed lines (truncate -s %d) or restore it", s.ends[cp.size-1]),
+				Problem: fmt.Sprintf("%s of run %s was added without the key: it is behind the last signed line, %d, "+
+					"and no run was active that could have left it", what, r.Run, cp.size),
+				Hint: fmt.Sprintf("Nothing was changed. Find out who wrote it; then keep a copy, and cut the file "+
+					"off behind the signed lines (truncate -s %d) or restore it", s.ends[cp.size-1]),
 			}
 		}
 	}
@@ -135,7 +144,8 @@ func (c *checkpoint) compare(path string, s *scanned) error {
 	} else if root, err := tlog.TreeHash(c.size, &s.tree); err != nil {
 		return err
 	} else if root != c.root {
-		problem = fmt.Sprintf("history was rewritten: its tree hash after %s is %s, but its checkpoint has %s", count(c.size), root, c.root)
+		problem = fmt.Sprintf("history was rewritten: its tree hash after %s is %s, but its checkpoint has %s",
+			count(c.size), root, c.root)
 	}
 	if problem == "" {
 		return nil

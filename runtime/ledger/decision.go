@@ -161,7 +161,8 @@ type Confirmation struct {
 func (d *Decision) Marks() (said []verdict.Reason) {
 	for _, r := range d.Why() {
 		switch r.Kind {
-		case code.Withheld.Kind, code.Tried.Kind, code.TriesSpent.Kind, code.TunePinned.Kind, code.Unchecked.Kind, code.Declared.Kind:
+		case code.Withheld.Kind, code.Tried.Kind, code.TriesSpent.Kind, code.TunePinned.Kind, code.Unchecked.Kind,
+			code.Declared.Kind:
 			said = append(said, r)
 		}
 	}
@@ -170,5 +171,7 @@ func (d *Decision) Marks() (said []verdict.Reason) {
 
 // Tries are the reasons that say which try a decision is, if it is not the first.
 func (d *Decision) Tries() []verdict.Reason {
-	return slices.DeleteFunc(d.Why(), func(r verdict.Reason) bool { return r.Kind != code.Tried.Kind && r.Kind != code.TriesSpent.Kind })
+	return slices.DeleteFunc(d.Why(), func(r verdict.Reason) bool {
+		return r.Kind != code.Tried.Kind && r.Kind != code.TriesSpent.Kind
+	})
 }

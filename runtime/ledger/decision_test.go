@@ -21,12 +21,27 @@ func TestChoicesAreChecked(t *testing.T) {
 		d    Decision
 		want string
 	}{
-		"one winner":        {Decision{Alternatives: []Alternative{{Name: "a", Verdict: "pass", Chosen: true}, {Name: "b", Verdict: "fail"}}}, ""},
-		"none":              {Decision{Alternatives: []Alternative{{Name: "a", Verdict: "invalid"}}, Confirmations: []Confirmation{{Engine: "vllm.big"}}}, ""},
-		"two winners":       {Decision{Alternatives: []Alternative{{Name: "a", Verdict: "pass", Chosen: true}, {Name: "b", Verdict: "pass", Chosen: true}}}, "both a and b"},
-		"a word":            {Decision{Alternatives: []Alternative{{Name: "a", Verdict: "great"}}}, "unknown verdict of alternative a"},
-		"no word":           {Decision{Alternatives: []Alternative{{Name: "a"}}}, "unknown verdict of alternative a"},
-		"a word of another": {Decision{Confirmations: []Confirmation{{Engine: "vllm.big", Verdict: "great"}}}, "unknown verdict on engine.vllm.big"},
+		"one winner": {Decision{Alternatives: []Alternative{
+			{Name: "a", Verdict: "pass", Chosen: true},
+			{Name: "b", Verdict: "fail"},
+		}}, ""},
+		"none": {Decision{
+			Alternatives:  []Alternative{{Name: "a", Verdict: "invalid"}},
+			Confirmations: []Confirmation{{Engine: "vllm.big"}},
+		}, ""},
+		"two winners": {Decision{Alternatives: []Alternative{
+			{Name: "a", Verdict: "pass", Chosen: true},
+			{Name: "b", Verdict: "pass", Chosen: true},
+		}}, "both a and b"},
+		"a word": {
+			Decision{Alternatives: []Alternative{{Name: "a", Verdict: "great"}}},
+			"unknown verdict of alternative a",
+		},
+		"no word": {Decision{Alternatives: []Alternative{{Name: "a"}}}, "unknown verdict of alternative a"},
+		"a word of another": {
+			Decision{Confirmations: []Confirmation{{Engine: "vllm.big", Verdict: "great"}}},
+			"unknown verdict on engine.vllm.big",
+		},
 	} {
 		c.d.Node, c.d.Kind, c.d.Verdict, c.d.Attempt = "feature.x", "feature", "pass", 1
 		err := (&Record{Type: "decision", Run: "r", Time: time.Now().UTC(), Decision: &c.d}).check()
@@ -44,10 +59,17 @@ func TestChoicesAreChecked(t *testing.T) {
 func TestChanged(t *testing.T) {
 	decided := func() *Decision {
 		return &Decision{
-			Node: "feature.x", Kind: KindFeature, MeasureKey: "m", Verdict: verdict.Pass, Launches: []string{"s-1.x.1"}, Attempt: 2,
+			Node: "feature.x", Kind: KindFeature, MeasureKey: "m", Verdict: verdict.Pass, Launches: []string{"s-1.x.1"},
+			Attempt:    2,
 			Statistics: &gates.Settings{FalsePass: 0.05}, Hypothesis: &Hypothesis{Metric: "chat.tg", Expect: "+10%"},
-			Rules:   []verdict.Rule{{Name: "decode", Expr: "chat.tg.gain >= 0.1", Verdict: verdict.Pass, Inputs: []verdict.Input{{Value: new(float64)}}}},
-			Reasons: []verdict.Reason{verdict.Say("kept", "kept as {n}", verdict.Int("n", 1))}, Evidence: []gates.Feature{{Name: "x", Max: 4, Candidate: gates.Arm{Launches: []gates.Launch{{ID: "s-1.x.1", Round: 1}}}}},
+			Rules: []verdict.Rule{{
+				Name: "decode", Expr: "chat.tg.gain >= 0.1", Verdict: verdict.Pass,
+				Inputs: []verdict.Input{{Value: new(float64)}},
+			}},
+			Reasons: []verdict.Reason{verdict.Say("kept", "kept as {n}", verdict.Int("n", 1))},
+			Evidence: []gates.Feature{
+				{Name: "x", Max: 4, Candidate: gates.Arm{Launches: []gates.Launch{{ID: "s-1.x.1", Round: 1}}}},
+			},
 		}
 	}
 	line := must.Get(json.Marshal(decided()))(t)
@@ -55,18 +77,24 @@ func TestChanged(t *testing.T) {
 		change func(*Decision)
 		want   code.Kind
 	}{
-		"nothing":             {func(*Decision) {}, ""},
-		"what it is recorded": {func(d *Decision) { d.Attempt, d.Seconds, d.Because = 3, 1, verdict.Say("first", "first") }, ""},
-		"other words":         {func(d *Decision) { d.Reasons[0] = verdict.Say("kept", "it stays: {n}", verdict.Int("n", 1)) }, ""},
-		"an empty list":       {func(d *Decision) { d.Levels, d.Variant = []Level{}, map[string]string{} }, ""},
-		"the hypothesis":      {func(d *Decision) { d.Hypothesis.Expect = "+20%" }, "hypothesis_changed"},
-		"a rule":              {func(d *Decision) { d.Rules[0].Expr = "chat.tg.gain >= 0.2" }, "rules_changed"},
-		"the settings":        {func(d *Decision) { d.Statistics.FalsePass = 0.01 }, "rules_changed"},
-		"the launches":        {func(d *Decision) { d.Launches = append(d.Launches, "s-1.x.2") }, "evidence_changed"},
-		"what it rests on":    {func(d *Decision) { d.MeasureKey = "n" }, "evidence_changed"},
-		"both":                {func(d *Decision) { d.MeasureKey, d.Rules[0].Expr = "n", "true" }, "rules_and_evidence_changed"},
-		"a number":            {func(d *Decision) { *d.Rules[0].Inputs[0].Value = math.NaN() }, "rules_changed"},
-		"another reason":      {func(d *Decision) { d.Reasons[0].Kind = "gone" }, "rules_changed"},
+		"nothing": {func(*Decision) {}, ""},
+		"what it is recorded": {func(d *Decision) {
+			d.Attempt, d.Seconds, d.Because = 3, 1, verdict.Say("first", "first")
+		}, ""},
+		"other words": {func(d *Decision) {
+			d.Reasons[0] = verdict.Say("kept", "it stays: {n}", verdict.Int("n", 1))
+		}, ""},
+		"an empty list":    {func(d *Decision) { d.Levels, d.Variant = []Level{}, map[string]string{} }, ""},
+		"the hypothesis":   {func(d *Decision) { d.Hypothesis.Expect = "+20%" }, "hypothesis_changed"},
+		"a rule":           {func(d *Decision) { d.Rules[0].Expr = "chat.tg.gain >= 0.2" }, "rules_changed"},
+		"the settings":     {func(d *Decision) { d.Statistics.FalsePass = 0.01 }, "rules_changed"},
+		"the launches":     {func(d *Decision) { d.Launches = append(d.Launches, "s-1.x.2") }, "evidence_changed"},
+		"what it rests on": {func(d *Decision) { d.MeasureKey = "n" }, "evidence_changed"},
+		"both": {func(d *Decision) {
+			d.MeasureKey, d.Rules[0].Expr = "n", "true"
+		}, "rules_and_evidence_changed"},
+		"a number":       {func(d *Decision) { *d.Rules[0].Inputs[0].Value = math.NaN() }, "rules_changed"},
+		"another reason": {func(d *Decision) { d.Reasons[0].Kind = "gone" }, "rules_changed"},
 	} {
 		recorded, now := &Decision{}, decided()
 		must.Do(t, json.Unmarshal(line, recorded))
@@ -134,9 +162,21 @@ func TestNumbers(t *testing.T) {
 		want     string
 	}{
 		{nil, "map[]"},
-		{[]*Launch{launch("a1", "a", 1, 1), launch("b1", "b", 1, 2), launch("b2", "b", 2, 3), launch("a2", "a", 2, 4)}, "map[a1:1 a2:4 b1:2 b2:3]"},
-		{[]*Launch{launch("a1", "a", 1, 1), launch("b1", "b", 1, 2), launch("b1r1", "b", 1, 3), launch("b1r2", "b", 1, 4), launch("b2", "b", 2, 5)}, "map[a1:1 b1:2 b1r1:2 b1r2:2 b2:3]"},
-		{[]*Launch{launch("b1r1", "b", 1, 4), launch("c1", "c", 1, 3), launch("b1", "b", 1, 2), launch("a1", "a", 1, 1)}, "map[a1:1 b1:2 b1r1:2 c1:3]"},
+		{
+			[]*Launch{
+				launch("a1", "a", 1, 1), launch("b1", "b", 1, 2), launch("b2", "b", 2, 3),
+				launch("a2", "a", 2, 4),
+			},
+			"map[a1:1 a2:4 b1:2 b2:3]",
+		},
+		{[]*Launch{
+			launch("a1", "a", 1, 1), launch("b1", "b", 1, 2), launch("b1r1", "b", 1, 3),
+			launch("b1r2", "b", 1, 4), launch("b2", "b", 2, 5),
+		}, "map[a1:1 b1:2 b1r1:2 b1r2:2 b2:3]"},
+		{[]*Launch{
+			launch("b1r1", "b", 1, 4), launch("c1", "c", 1, 3), launch("b1", "b", 1, 2),
+			launch("a1", "a", 1, 1),
+		}, "map[a1:1 b1:2 b1r1:2 c1:3]"},
 	} {
 		if got := fmt.Sprint(Numbers(c.launches)); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
@@ -147,7 +187,8 @@ func TestNumbers(t *testing.T) {
 // gate is a decision about a gate that did not pass.
 func gate(attempt int) *Record {
 	return &Record{Type: "decision", Time: noon, Run: "r1", Decision: &Decision{
-		Node: "phase.a", Kind: "gate", Phase: "a", MeasureKey: "m", DecisionKey: "d", Attempt: attempt, Verdict: verdict.Fail,
+		Node: "phase.a", Kind: "gate", Phase: "a", MeasureKey: "m", DecisionKey: "d", Attempt: attempt,
+		Verdict: verdict.Fail,
 	}}
 }
 
@@ -173,12 +214,14 @@ func TestWaiverCovers(t *testing.T) {
 		covers bool
 		bears  code.Kind
 	}{
-		"as it was given":  {nil, noon, true, "waiver.covers"},
-		"to its end":       {nil, w.Expires.Add(-1), true, "waiver.covers"},
-		"at its end":       {nil, w.Expires, false, "waiver.expired"},
-		"revoked":          {func(w *Waiver, _ *Decision) { w.Revoked = true }, noon, false, "waiver.revoked"},
-		"another attempt":  {func(_ *Waiver, d *Decision) { d.Attempt = 3 }, noon, false, "waiver.of_earlier"},
-		"another verdict":  {func(_ *Waiver, d *Decision) { d.Verdict = verdict.Invalid }, noon, false, "waiver.of_earlier"},
+		"as it was given": {nil, noon, true, "waiver.covers"},
+		"to its end":      {nil, w.Expires.Add(-1), true, "waiver.covers"},
+		"at its end":      {nil, w.Expires, false, "waiver.expired"},
+		"revoked":         {func(w *Waiver, _ *Decision) { w.Revoked = true }, noon, false, "waiver.revoked"},
+		"another attempt": {func(_ *Waiver, d *Decision) { d.Attempt = 3 }, noon, false, "waiver.of_earlier"},
+		"another verdict": {func(_ *Waiver, d *Decision) {
+			d.Verdict = verdict.Invalid
+		}, noon, false, "waiver.of_earlier"},
 		"another gate":     {func(_ *Waiver, d *Decision) { d.Node = "phase.b" }, noon, false, ""},
 		"it passed since":  {func(_ *Waiver, d *Decision) { d.Attempt, d.Verdict = 3, verdict.Pass }, noon, false, ""},
 		"revoked long ago": {func(w *Waiver, d *Decision) { w.Revoked, d.Attempt = true, 3 }, noon, false, ""},
@@ -196,8 +239,10 @@ func TestWaiverCovers(t *testing.T) {
 			"waiver.covers": "kim known 2026-01-02 13:00 UTC ", "waiver.expired": "kim known 2026-01-02 13:00 UTC ",
 			"waiver.revoked": "kim known  ", "waiver.of_earlier": "kim   fail",
 		}
-		said := got.Values["by"].Text + " " + got.Values["reason"].Text + " " + got.Values["until"].Text + " " + string(got.Verdict)
-		if want, ok := args[got.Kind]; ok && (said != want || got.Kind == "waiver.of_earlier" && *got.Values["attempt"].Number != float64(w.Attempt)) {
+		said := got.Values["by"].Text + " " + got.Values["reason"].Text + " " + got.Values["until"].Text + " " +
+			string(got.Verdict)
+		if want, ok := args[got.Kind]; ok &&
+			(said != want || got.Kind == "waiver.of_earlier" && *got.Values["attempt"].Number != float64(w.Attempt)) {
 			t.Errorf("%s: it bears %+v", name, got)
 		}
 	}
@@ -223,12 +268,15 @@ func TestOverruledRecords(t *testing.T) {
 		record  *Record
 		problem string
 	}{
-		"no reason":       {w(func(w *Waiver) { w.Reason = " " }), "without a reason"},
-		"nobody":          {w(func(w *Waiver) { w.By = "" }), "without a person"},
-		"for ever":        {w(func(w *Waiver) { w.Expires = time.Time{} }), "must expire"},
-		"expired":         {w(func(w *Waiver) { w.Expires = noon }), "but was recorded later"},
-		"unknown gate":    {w(func(w *Waiver) { w.Node = "phase.b" }), "has no decision"},
-		"a feature":       {w(func(w *Waiver) { w.Node = "feature.a"; w.Verdict = verdict.Fail }), "which is a feature"},
+		"no reason":    {w(func(w *Waiver) { w.Reason = " " }), "without a reason"},
+		"nobody":       {w(func(w *Waiver) { w.By = "" }), "without a person"},
+		"for ever":     {w(func(w *Waiver) { w.Expires = time.Time{} }), "must expire"},
+		"expired":      {w(func(w *Waiver) { w.Expires = noon }), "but was recorded later"},
+		"unknown gate": {w(func(w *Waiver) { w.Node = "phase.b" }), "has no decision"},
+		"a feature": {
+			w(func(w *Waiver) { w.Node = "feature.a"; w.Verdict = verdict.Fail }),
+			"which is a feature",
+		},
 		"a pass":          {w(func(w *Waiver) { w.Verdict = verdict.Pass }), "only fail, inconclusive and invalid"},
 		"an error":        {w(func(w *Waiver) { w.Verdict = verdict.Error }), "only fail, inconclusive and invalid"},
 		"another attempt": {w(func(w *Waiver) { w.Attempt = 2 }), "newest decision is attempt 1"},

@@ -16,14 +16,21 @@ import (
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 123456789, time.UTC)
 
 func runStart(run string) *Record {
-	return &Record{Type: "run", Time: noon, Run: run, RunStart: &RunStart{Plan: "p", PlanFile: "p.hcl", Tool: "test", Environment: map[string]string{"os": "linux", "arch": "arm64"}}}
+	return &Record{Type: "run", Time: noon, Run: run, RunStart: &RunStart{
+		Plan: "p", PlanFile: "p.hcl", Tool: "test",
+		Environment: map[string]string{"os": "linux", "arch": "arm64"},
+	}}
 }
 
 func launch(run, id string) *Record {
 	return &Record{Type: "launch", Time: noon, Run: run, Launch: &Launch{
-		ID: id, Session: "s1", Purpose: "benchmark", Node: "baseline", Variant: "baseline", VariantKey: "vk", Ordinal: 1, Order: 1,
+		ID: id, Session: "s1", Purpose: "benchmark", Node: "baseline", Variant: "baseline", VariantKey: "vk",
+		Ordinal: 1, Order: 1,
 		Started: noon, Seconds: 1.25, OK: true,
-		Metrics: map[string]measure.Summary{"chat.tg": {Unit: "tok/s", Better: "higher", N: 10, Stats: map[string]float64{"mean": 57.85, "median": 57.9}}},
+		Metrics: map[string]measure.Summary{"chat.tg": {
+			Unit: "tok/s", Better: "higher", N: 10,
+			Stats: map[string]float64{"mean": 57.85, "median": 57.9},
+		}},
 	}}
 }
 
@@ -33,13 +40,20 @@ func decision(run, node string, attempt int) *Record {
 		Node: node, Kind: "feature", MeasureKey: "m", DecisionKey: "d", Attempt: attempt, Verdict: verdict.Pass,
 		Reasons: []verdict.Reason{verdict.Say("broken", "{error}",
 			verdict.Text("error", "chat.tg.gain 12% >= 10% <script> &"))},
-		Rules:    []verdict.Rule{{Name: "decode", Role: "criterion", Expr: "chat.tg.gain >= 0.10", Source: "p.hcl:3:5", Verdict: verdict.Pass, Decides: true, Inputs: []verdict.Input{{Path: "chat.tg.gain", Value: &v, N: 5, BaseN: 5, Low: &low, High: &high}}}},
+		Rules: []verdict.Rule{{
+			Name: "decode", Role: "criterion", Expr: "chat.tg.gain >= 0.10", Source: "p.hcl:3:5",
+			Verdict: verdict.Pass, Decides: true,
+			Inputs: []verdict.Input{{Path: "chat.tg.gain", Value: &v, N: 5, BaseN: 5, Low: &low, High: &high}},
+		}},
 		Launches: []string{"l1"},
 	}}
 }
 
 func end(run string) *Record {
-	return &Record{Type: "end", Time: noon, Run: run, End: &End{Verdict: verdict.Pass, Reason: verdict.New(code.Finished)}}
+	return &Record{
+		Type: "end", Time: noon, Run: run,
+		End: &End{Verdict: verdict.Pass, Reason: verdict.New(code.Finished)},
+	}
 }
 
 // small is a ledger of one run with one record of each type.

@@ -104,7 +104,8 @@ func (x *Index) add(r *Record) error {
 	case r.Decision != nil:
 		d, last := r.Decision, x.Newest(r.Decision.Node)
 		if last != nil && d.Attempt <= last.Attempt {
-			return fmt.Errorf("is attempt %d of %s after attempt %d: attempts must increase", d.Attempt, d.Node, last.Attempt)
+			return fmt.Errorf("is attempt %d of %s after attempt %d: attempts must increase", d.Attempt,
+				d.Node, last.Attempt)
 		}
 	}
 	if run == nil {

@@ -161,7 +161,8 @@ func (l *Ledger) put(b []byte) error {
 		return err
 	}
 	if info.Size() != l.size {
-		l.broken = fmt.Errorf("the file has %d bytes, expected %d: another process writes to it; only one apply at a time may, under the lock of its state directory", info.Size(), l.size)
+		l.broken = fmt.Errorf("the file has %d bytes, expected %d: another process writes to it; only one apply at a "+
+			"time may, under the lock of its state directory", info.Size(), l.size)
 		return l.broken
 	}
 	// The next checkpoint is a file of its own: renamed, it takes effect at once.
@@ -187,13 +188,15 @@ func (l *Ledger) put(b []byte) error {
 	}
 	if err != nil {
 		if back := errors.Join(l.file.Truncate(l.size), l.file.Sync()); back != nil {
-			l.broken = fmt.Errorf("a write failed (%w) and could not be undone (%w); repair the disk and open the ledger again", err, back)
+			l.broken = fmt.Errorf("a write failed (%w) and could not be undone (%w); repair the disk and open the "+
+				"ledger again", err, back)
 			return l.broken
 		}
 		return fmt.Errorf("%w; the ledger is unchanged", err)
 	}
 	if err := SyncDir(filepath.Dir(l.path)); err != nil {
-		l.broken = fmt.Errorf("the written records may not be durable (%w); repair the disk and open the ledger again", err)
+		l.broken = fmt.Errorf("the written records may not be durable (%w); repair the disk and open the ledger again",
+			err)
 		return l.broken
 	}
 	l.size += int64(len(b))

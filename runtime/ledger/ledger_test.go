@@ -73,7 +73,12 @@ func TestAppendRefuses(t *testing.T) {
 	nan.Decision.Seconds = math.NaN()
 	big := decision("r1", "n", 1)
 	big.Decision.LogTail = []string{strings.Repeat("x", maxLine)}
-	for _, bad := range []*Record{nil, {}, decision("r1", "feature.a", 1), nan, big, launch("r1", "l1"), runStart("r1")} {
+	for _, bad := range []*Record{
+		nil,
+		{},
+		decision("r1", "feature.a", 1), nan, big, launch("r1", "l1"),
+		runStart("r1"),
+	} {
 		// A good one before it must not stay either.
 		must.Refuse(t, bad, l.Append(decision("r1", "fine", 1), bad), "record 2 of 2")
 	}
@@ -124,7 +129,8 @@ func TestReadWhileWriting(t *testing.T) {
 		}
 	})
 	for i := 0; i < 150; i += 3 {
-		if err := l.Append(decision("r", fmt.Sprintf("n%d", i), 1), decision("r", fmt.Sprintf("n%d", i+1), 1), decision("r", fmt.Sprintf("n%d", i+2), 1)); err != nil {
+		if err := l.Append(decision("r", fmt.Sprintf("n%d", i), 1), decision("r", fmt.Sprintf("n%d", i+1), 1),
+			decision("r", fmt.Sprintf("n%d", i+2), 1)); err != nil {
 			t.Error(err)
 		}
 	}

@@ -39,7 +39,8 @@ func (f otherFormat) Error() string {
 // hint is the remedy for a problem: the usual one, unless the format is another.
 func hint(problem error, usual string) string {
 	if _, other := errors.AsType[otherFormat](problem); other {
-		return "Nothing was changed. Read it with the mxflow that wrote it, and keep a new record in another folder, with --state"
+		return "Nothing was changed. Read it with the mxflow that wrote it, and keep a new record in another folder, " +
+			"with --state"
 	}
 	return usual
 }
@@ -84,7 +85,9 @@ func encode(r *Record) ([]byte, *Record, error) {
 		return nil, nil, err
 	}
 	if len(leaf) > maxLine-64 {
-		return nil, nil, fmt.Errorf("has %d bytes, more than the limit of %d per ledger line: store large data as an artifact and record its digest", len(leaf), maxLine)
+		return nil, nil,
+			fmt.Errorf("has %d bytes, more than the limit of %d per ledger line: store large data as an artifact and "+
+				"record its digest", len(leaf), maxLine)
 	}
 	return leaf, seen, nil
 }
@@ -110,7 +113,9 @@ func decode(leaf []byte) (*Record, error) {
 		for at < len(leaf) && at < len(again) && leaf[at] == again[at] {
 			at++
 		}
-		return nil, fmt.Errorf("is not JSON as mxflow writes it, from byte %d of the line on (a duplicate, misspelt, misplaced or empty key, a space, another notation)", at+1)
+		return nil,
+			fmt.Errorf("is not JSON as mxflow writes it, from byte %d of the line on (a duplicate, misspelt, "+
+				"misplaced or empty key, a space, another notation)", at+1)
 	}
 	return r, nil
 }

@@ -41,7 +41,8 @@ func (w *Waiver) Effect(d *Decision, now time.Time) verdict.Reason {
 	if w == nil || d == nil || d.Verdict.Unlocks() {
 		return verdict.Reason{}
 	}
-	by, why, until := verdict.Text("by", w.By), verdict.Text("reason", w.Reason), verdict.Text("until", Minute(w.Expires))
+	by, why, until := verdict.Text("by", w.By), verdict.Text("reason", w.Reason),
+		verdict.Text("until", Minute(w.Expires))
 	switch {
 	case w.Covers(d, now):
 		return verdict.Say("waiver.covers", "waived by {by} until {until}: {reason}", by, why, until)
@@ -75,7 +76,8 @@ func (w *Waiver) check(at time.Time) error {
 	case !w.Verdict.Known():
 		return unknown("verdict", string(w.Verdict))
 	case !Overridable(w.Verdict):
-		return fmt.Errorf("waives %s, whose verdict is %s: only fail, inconclusive and invalid can be waived", w.Node, w.Verdict)
+		return fmt.Errorf("waives %s, whose verdict is %s: only fail, inconclusive and invalid can be waived",
+			w.Node, w.Verdict)
 	case w.Expires.IsZero():
 		return fmt.Errorf("waives %s without an expiry: a waiver must expire", w.Node)
 	case w.Expires.Location() != time.UTC:
@@ -103,7 +105,8 @@ func (w *Waiver) follows(x *Index) error {
 	case last.Kind != KindGate && last.Kind != KindPhase:
 		return fmt.Errorf("waives %s, which is a %s: only a gate or phase can be waived", w.Node, last.Kind)
 	case !w.About(last):
-		return fmt.Errorf("waives attempt %d of %s (%s), but the newest decision is attempt %d (%s)", w.Attempt, w.Node, w.Verdict, last.Attempt, last.Verdict)
+		return fmt.Errorf("waives attempt %d of %s (%s), but the newest decision is attempt %d (%s)", w.Attempt, w.Node,
+			w.Verdict, last.Attempt, last.Verdict)
 	}
 	return nil
 }

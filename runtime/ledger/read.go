@@ -216,7 +216,10 @@ func Verify(path string) (Report, error) {
 		return rep, err
 	}
 	if s.torn {
-		return rep, &DamageError{Path: path, Line: int(s.tree.n) + 1, Offset: s.good, Problem: "is not complete", Hint: hintTorn}
+		return rep, &DamageError{
+			Path: path, Line: int(s.tree.n) + 1, Offset: s.good,
+			Problem: "is not complete", Hint: hintTorn,
+		}
 	}
 	if s.tree.n == 0 {
 		return rep, &DamageError{Path: path, Problem: "is empty: not even a header", Hint: hintTorn}
@@ -236,7 +239,9 @@ func Verify(path string) (Report, error) {
 			rep.Decisions++
 			for _, id := range r.Decision.Launches {
 				if !launches[id] {
-					rep.Notices = append(rep.Notices, fmt.Sprintf("line %d: the decision about %s is based on launch %s, which no earlier line has", i+2, r.Decision.Node, id))
+					rep.Notices = append(rep.Notices,
+						fmt.Sprintf("line %d: the decision about %s is based on launch %s, which no earlier line has",
+							i+2, r.Decision.Node, id))
 				}
 			}
 		}
@@ -248,7 +253,8 @@ func Verify(path string) (Report, error) {
 func HadRoot(path, root string) error {
 	text, err := os.ReadFile(path)
 	if err == nil && !bytes.Contains(text, []byte("\t"+root+"\n")) {
-		err = fmt.Errorf("the ledger never had tree hash %s: history was rewritten or truncated, or the hash belongs to another ledger", root)
+		err = fmt.Errorf("the ledger never had tree hash %s: history was rewritten or truncated, or the hash belongs "+
+			"to another ledger", root)
 	}
 	return err
 }
@@ -291,7 +297,10 @@ func (e *DamageError) Error() string {
 const (
 	hintCheckpoint = "Without it, removed records go unnoticed; if you know that the ledger is complete, " +
 		"remove the checkpoint file, and the next append rewrites it"
-	hintDamaged = "Nothing was changed. Lines above it are intact; restore the file from a copy, or keep it and start a new state directory"
-	hintTorn    = "Caused by a crash during a write; the next apply sets it aside. If an apply is running, try again when it has finished"
-	hintRemoved = "Nothing was changed. Restore the ledger from a copy; if you reverted it to an older state on purpose, remove the checkpoint file"
+	hintDamaged = "Nothing was changed. Lines above it are intact; restore the file from a copy, or keep it and " +
+		"start a new state directory"
+	hintTorn = "Caused by a crash during a write; the next apply sets it aside. If an apply is running, try again " +
+		"when it has finished"
+	hintRemoved = "Nothing was changed. Restore the ledger from a copy; if you reverted it to an older state on " +
+		"purpose, remove the checkpoint file"
 )

@@ -20,7 +20,8 @@ func setAside(f *os.File, path string, good int64) (notice string, err error) {
 		}
 	}
 	fail := func(err error) (string, error) {
-		return "", fmt.Errorf("ledger %s: cannot set its torn tail aside: %w", path, errors.Join(err, aside.Close(), os.Remove(aside.Name())))
+		return "", fmt.Errorf("ledger %s: cannot set its torn tail aside: %w", path,
+			errors.Join(err, aside.Close(), os.Remove(aside.Name())))
 	}
 	info, err := f.Stat()
 	if err != nil {
@@ -36,7 +37,8 @@ func setAside(f *os.File, path string, good int64) (notice string, err error) {
 	if err := errors.Join(aside.Close(), f.Truncate(good), f.Sync()); err != nil {
 		return "", fmt.Errorf("ledger %s: cannot cut off its torn tail: %w", path, err)
 	}
-	return fmt.Sprintf("ledger %s: the last %d bytes are from a write that crashed before it was acknowledged; they were moved to %s", path, n, aside.Name()), nil
+	return fmt.Sprintf("ledger %s: the last %d bytes are from a write that crashed before it was acknowledged; they "+
+		"were moved to %s", path, n, aside.Name()), nil
 }
 
 // SyncDir makes the names in a directory durable.

@@ -17,7 +17,8 @@ import (
 func TestVerify(t *testing.T) {
 	path, data, _ := create(t, small()...)
 	rep := must.Get(Verify(path))(t)
-	if rep.Records != 4 || rep.Runs != 1 || rep.Launches != 1 || rep.Decisions != 1 || rep.Size != 5 || rep.Checkpoint != 5 || rep.Bytes != int64(len(data)) || len(rep.Notices) != 0 {
+	if rep.Records != 4 || rep.Runs != 1 || rep.Launches != 1 || rep.Decisions != 1 || rep.Size != 5 ||
+		rep.Checkpoint != 5 || rep.Bytes != int64(len(data)) || len(rep.Notices) != 0 {
 		t.Errorf("unexpected report %+v", rep)
 	}
 	if !bytes.Contains(data, []byte("chat.tg.gain >= 0.10")) {
@@ -108,8 +109,11 @@ func TestForgedRecords(t *testing.T) {
 		"run twice":         {[]string{run, run}, "starts run r1 a second time"},
 		"end twice":         {[]string{leaf(end("r1")), leaf(end("r1"))}, "ends run r1 a second time"},
 		"launch twice":      {[]string{leaf(launch("r1", "l1")), leaf(launch("r1", "l1"))}, "launch ID l1"},
-		"attempt again":     {[]string{leaf(decision("r1", "n", 2)), leaf(decision("r1", "n", 2))}, "attempt 2 of n after attempt 2"},
-		"attempt zero":      {[]string{leaf(decision("r1", "n", 0))}, "count from 1"},
+		"attempt again": {
+			[]string{leaf(decision("r1", "n", 2)), leaf(decision("r1", "n", 2))},
+			"attempt 2 of n after attempt 2",
+		},
+		"attempt zero": {[]string{leaf(decision("r1", "n", 0))}, "count from 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := t.TempDir() + "/ledger"
@@ -131,7 +135,10 @@ func TestForgedRecords(t *testing.T) {
 
 func TestOtherFiles(t *testing.T) {
 	for name, c := range map[string]struct{ data, want string }{
-		"older":     {string(forge("mxflow-ledger/4")), `has format "mxflow-ledger/4", but this mxflow reads only "mxflow-ledger/5". Nothing was changed. Read it with`},
+		"older": {
+			string(forge("mxflow-ledger/4")),
+			`has format "mxflow-ledger/4", but this mxflow reads only "mxflow-ledger/5". Nothing was changed. Read it with`,
+		},
 		"newer":     {string(forge("mxflow-ledger/9")), "Read it with the mxflow that wrote it"},
 		"text":      {"dear diary", "not a ledger"},
 		"text line": {"dear\tdiary\n", "not a ledger"},
@@ -234,7 +241,10 @@ func FuzzDecode(f *testing.F) {
 // whole, or refused; with the checkpoint in place it is refused.
 func TestCutAtEveryByte(t *testing.T) {
 	// Small, since each cut costs some fsyncs.
-	recs := []*Record{runStart("r"), {Type: "decision", Time: noon, Run: "r", Decision: &Decision{Node: "n", Kind: "gate", Attempt: 1, Verdict: "fail"}}, end("r")}
+	recs := []*Record{runStart("r"), {
+		Type: "decision", Time: noon, Run: "r",
+		Decision: &Decision{Node: "n", Kind: "gate", Attempt: 1, Verdict: "fail"},
+	}, end("r")}
 	path, data, sizes := create(t, recs...)
 	text := ofCheckpoint(t, path)
 	for cut := range data {
@@ -361,7 +371,10 @@ func TestCheckpoint(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	// A checkpoint that is no checkpoint.
-	for _, bad := range []string{"x", header + "\n", header + "\n-1\nx\n", header + "\n07\nx\n", strings.Replace(string(behind), "\n2\n", "\n+2\n", 1)} {
+	for _, bad := range []string{
+		"x", header + "\n", header + "\n-1\nx\n", header + "\n07\nx\n",
+		strings.Replace(string(behind), "\n2\n", "\n+2\n", 1),
+	} {
 		write(t, checkpointPath(path), []byte(bad))
 		if _, err := Open(path, nil); err == nil || !strings.Contains(err.Error(), "checkpoint") {
 			t.Errorf("%q: got %v", bad, err)
@@ -455,7 +468,8 @@ func TestCheckpointFails(t *testing.T) {
 	l := opened(t, path)
 	for _, inTheWay := range []string{checkpointPath(path) + ".new", checkpointPath(path)} {
 		must.Do(t, errors.Join(os.RemoveAll(inTheWay), os.MkdirAll(inTheWay+"/x", 0o755)))
-		if err := l.Append(decision("r1", "n", 1)); err == nil || !strings.Contains(err.Error(), "1 record not recorded") {
+		if err := l.Append(decision("r1", "n", 1)); err == nil ||
+			!strings.Contains(err.Error(), "1 record not recorded") {
 			t.Errorf("got %v", err)
 		}
 		if now, _ := os.ReadFile(path); l.Len() != 4 || string(now) != string(data) {

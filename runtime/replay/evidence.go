@@ -134,8 +134,12 @@ const wallClock = time.Minute
 // zero of their clock is its start.
 func mistimedSamples(l *ledger.Launch, samples []measure.Sample) []measure.Difference {
 	for _, s := range samples {
-		if zero := s.Sent.Add(-s.Start); !s.Sent.IsZero() && (zero.Sub(l.Started) > wallClock || l.Started.Sub(zero) > wallClock) {
-			return []measure.Difference{{Address: "launch", What: "started", Stored: l.Started.Format(time.RFC3339), Again: zero.UTC().Format(time.RFC3339)}}
+		if zero := s.Sent.Add(-s.Start); !s.Sent.IsZero() &&
+			(zero.Sub(l.Started) > wallClock || l.Started.Sub(zero) > wallClock) {
+			return []measure.Difference{{
+				Address: "launch", What: "started", Stored: l.Started.Format(time.RFC3339),
+				Again: zero.UTC().Format(time.RFC3339),
+			}}
 		}
 	}
 	return nil
@@ -169,7 +173,8 @@ func readError(of string, err error) error {
 // fromSamples reports whether a launch has metrics that samples are needed for.
 func fromSamples(l *ledger.Launch) bool {
 	for address := range l.Metrics {
-		if !strings.HasPrefix(address, "engine.") && !strings.HasPrefix(address, "command.") && !strings.HasPrefix(address, plans.FoundRoot) {
+		if !strings.HasPrefix(address, "engine.") && !strings.HasPrefix(address, "command.") &&
+			!strings.HasPrefix(address, plans.FoundRoot) {
 			return true
 		}
 	}
@@ -198,7 +203,8 @@ func (r *Replay) checkNoise(out *Replayed, d ledger.Decided, rules replayRules) 
 			}
 			out.Numbers += 3
 			if was.SD != now.SD || was.DF != now.DF || was.Gap != now.Gap {
-				out.differ("noise", fmt.Sprintf("%s before session %s", address, ev.Session), noiseText(was), noiseText(now))
+				out.differ("noise", fmt.Sprintf("%s before session %s", address, ev.Session),
+					noiseText(was), noiseText(now))
 			}
 		}
 	}
@@ -220,7 +226,8 @@ func (r *Replay) checkTries(out *Replayed, d ledger.Decided) {
 			continue // reported with the evidence
 		}
 		out.Numbers++
-		if replayed := r.triesBefore(ev.Candidate.Name, candidate.VariantKey, parent.VariantKey, ev.Session, candidate.Work); replayed != ev.Try {
+		if replayed := r.triesBefore(ev.Candidate.Name, candidate.VariantKey, parent.VariantKey, ev.Session,
+			candidate.Work); replayed != ev.Try {
 			out.differ("decision", "try of "+ev.Name, fmt.Sprint(max(1, ev.Try)), fmt.Sprint(max(1, replayed)))
 		}
 	}

@@ -22,7 +22,8 @@ type Judge interface {
 	Blocks(p *plans.Plan, protocol *plans.Protocol, l *ledger.Launch) []*plans.Block
 	// Level is the verdict on a level, with the numbers that it finds, by address. A
 	// *verdict.Fault of code.LevelUnreplayed means that too little is kept of it.
-	Level(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []*ledger.Launch) (verdict.Verdict, map[string]measure.Summary, error)
+	Level(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []*ledger.Launch) (verdict.Verdict,
+		map[string]measure.Summary, error)
 	Sessions
 }
 
@@ -104,7 +105,9 @@ func protocolOf(p *plans.Plan, d *ledger.Decision) *plans.Protocol {
 }
 
 // level decides one level again. One that cannot be keeps its verdict, and is named.
-func (r *Replay) level(out *Replayed, p *plans.Plan, protocol *plans.Protocol, l ledger.Level) (verdict.Verdict, error) {
+func (r *Replay) level(out *Replayed, p *plans.Plan, protocol *plans.Protocol, l ledger.Level) (verdict.Verdict,
+	error,
+) {
 	if l.Launch == "" && l.Verdict != verdict.Pass {
 		return r.unreplayed(out, l) // there was nothing to compare it with, so it was not launched
 	}
@@ -199,8 +202,12 @@ func (r *Replay) compareLevelSets(out *Replayed, p *plans.Plan, protocol *plans.
 			continue
 		}
 		for _, b := range r.Judge.Blocks(p, protocol, launch) {
-			if !slices.ContainsFunc(levels, func(l ledger.Level) bool { _, name := rowOf(l); return name == b.Level() && l.Launch == launch.ID }) {
-				out.differ("level "+strings.TrimPrefix(row+"/"+b.Level(), "/"), "verdict", "absent", "required by protocol "+protocol.Name)
+			if !slices.ContainsFunc(levels, func(l ledger.Level) bool {
+				_, name := rowOf(l)
+				return name == b.Level() && l.Launch == launch.ID
+			}) {
+				out.differ("level "+strings.TrimPrefix(row+"/"+b.Level(), "/"), "verdict", "absent",
+					"required by protocol "+protocol.Name)
 			}
 		}
 		if row == "" && d.Kind == ledger.KindQualify && !maps.Equal(launch.Knobs, d.Variant) {

@@ -180,14 +180,18 @@ func (r *Replay) unpack(start *ledger.RunStart, dir string) (string, error) {
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		text, err := r.store.Get(sources[name])
 		if errors.Is(err, fs.ErrNotExist) {
-			return "", &verdict.Fault{Reason: verdict.Say("replay.plan_file_gone", "plan file {subject} was not kept").On(name)}
+			return "",
+				&verdict.Fault{
+					Reason: verdict.Say("replay.plan_file_gone", "plan file {subject} was not kept").On(name),
+				}
 		}
 		if err != nil {
 			return "", &verdict.Fault{Reason: verdict.Say("replay.plan_file_unread", "plan file {subject}: {error}",
 				verdict.Err(err)).On(name)}
 		}
 		to := filepath.Join(under, filepath.FromSlash(name))
-		if !strings.HasPrefix(to, dir+string(filepath.Separator)) || filepath.IsAbs(name) != filepath.IsAbs(start.PlanFile) {
+		if !strings.HasPrefix(to, dir+string(filepath.Separator)) ||
+			filepath.IsAbs(name) != filepath.IsAbs(start.PlanFile) {
 			return "", &verdict.Fault{Reason: verdict.Say("replay.plan_file_elsewhere",
 				"plan file {subject} has no path relative to the plan").On(name)}
 		}

@@ -107,8 +107,10 @@ type Difference struct {
 func New(st *store.Store, registry *plans.Registry, inputs []load.Given) *Replay {
 	r := &Replay{
 		store: st, registry: registry, inputs: inputs,
-		runs: map[string]*ledger.RunStart{}, arch: map[string]string{}, recorded: map[string]int{}, locked: map[string]map[string]verdict.Reason{},
-		plans: map[string]*recordedPlan{}, launches: map[string]*replayedLaunch{}, noise: map[string]map[string]verdict.Noise{}, tries: map[[5]string]int{},
+		runs: map[string]*ledger.RunStart{}, arch: map[string]string{}, recorded: map[string]int{},
+		locked: map[string]map[string]verdict.Reason{},
+		plans:  map[string]*recordedPlan{}, launches: map[string]*replayedLaunch{},
+		noise: map[string]map[string]verdict.Noise{}, tries: map[[5]string]int{},
 	}
 	if key, err := store.KnownSecretKey(st.Dir()); err == nil {
 		r.key = key
@@ -178,7 +180,8 @@ func (r *Replay) Decide(d ledger.Decided) Replayed {
 		out.Outcome, out.Why = Unruled, verdict.New(code.NoRule).From(first(d.Why())...)
 		return out
 	case d.Statistics == nil || len(d.Evidence) == 0:
-		out.Outcome, out.Why = Broken, verdict.Say("replay.kept_not_what", "its record lacks the evidence that decided it")
+		out.Outcome, out.Why = Broken,
+			verdict.Say("replay.kept_not_what", "its record lacks the evidence that decided it")
 		return out
 	}
 	ev, err := r.evidence(&out, d.Evidence)
@@ -202,7 +205,9 @@ func (r *Replay) Decide(d ledger.Decided) Replayed {
 }
 
 func hasRules(d *ledger.Decision) bool {
-	return len(d.Rules) > 0 || slices.ContainsFunc(d.Alternatives, func(alt ledger.Alternative) bool { return len(alt.Rules) > 0 })
+	return len(d.Rules) > 0 || slices.ContainsFunc(d.Alternatives, func(alt ledger.Alternative) bool {
+		return len(alt.Rules) > 0
+	})
 }
 
 // first returns the first of several reasons, if any.
@@ -225,7 +230,9 @@ func (r *Replay) decideRules(out *Replayed, d ledger.Decided, rules replayRules)
 	var decided [][]verdict.Rule
 	for _, part := range rules.parts {
 		gate := runtime.Kind(d.Kind) == runtime.KindGate
-		replayed := decide.Rules(part.rules, func(i int) bool { return part.recorded[i].Decides || gate }, part.evidence, settings)
+		replayed := decide.Rules(part.rules, func(i int) bool {
+			return part.recorded[i].Decides || gate
+		}, part.evidence, settings)
 		for i, rec := range part.recorded {
 			replayed[i].Decides = rec.Decides
 		}
@@ -269,7 +276,9 @@ func (r *Replay) decideRules(out *Replayed, d ledger.Decided, rules replayRules)
 // shownPart is the part that the rest of a decision is about: the alternative that was
 // chosen, or is shown if none was.
 func (rules replayRules) shownPart(d ledger.Decided) int {
-	return max(0, slices.IndexFunc(rules.parts, func(p rulePart) bool { return p.alternative != nil && reflect.DeepEqual(p.alternative.Rules, d.Rules) }))
+	return max(0, slices.IndexFunc(rules.parts, func(p rulePart) bool {
+		return p.alternative != nil && reflect.DeepEqual(p.alternative.Rules, d.Rules)
+	}))
 }
 
 // findings compares the facts beside a verdict: which metrics, in which order, and why.
@@ -292,7 +301,8 @@ func (r *Replay) withholdRelaxed(out *Replayed, d ledger.Decided, part rulePart,
 	if start == nil || start.Goals == nil || v != verdict.Pass {
 		return v
 	}
-	if plan := r.planOf(d.Run); plan.exact && runtime.Digest(decide.Goals(plan.res.Plan)) != runtime.Digest(start.Goals) {
+	if plan := r.planOf(d.Run); plan.exact &&
+		runtime.Digest(decide.Goals(plan.res.Plan)) != runtime.Digest(start.Goals) {
 		out.differ("run "+d.Run, "goals", "as recorded", "another")
 	}
 	node, evidence := d.Node, d.Evidence
@@ -319,16 +329,22 @@ func (r *Replay) withholdRelaxed(out *Replayed, d ledger.Decided, part rulePart,
 
 // choose chooses among alternatives again. Which is best can only be told if the
 // plan is available, which names the metric.
-func (r *Replay) choose(out *Replayed, d ledger.Decided, rules replayRules, verdicts []verdict.Verdict) verdict.Verdict {
+func (r *Replay) choose(out *Replayed, d ledger.Decided, rules replayRules,
+	verdicts []verdict.Verdict,
+) verdict.Verdict {
 	var all []*decide.Alternative
 	for i, part := range rules.parts {
-		all = append(all, &decide.Alternative{Feature: &plans.Feature{Name: part.alternative.Name}, Decision: &ledger.Decision{Verdict: verdicts[i]}})
+		all = append(all, &decide.Alternative{
+			Feature:  &plans.Feature{Name: part.alternative.Name},
+			Decision: &ledger.Decision{Verdict: verdicts[i]},
+		})
 	}
 	total := decide.VerdictOf(all)
 	plan := r.planOf(d.Run)
 	f := plan.res.Plan.Feature(d.Feature)
 	if !plan.exact || f == nil || f.Choose == nil || f.Choose.Probe == nil {
-		out.note(verdict.Say("replay.best_unknown", "The best alternative of {subject} was not recomputed.").On(d.Feature))
+		out.note(verdict.Say("replay.best_unknown", "The best alternative of {subject} was not recomputed.").
+			On(d.Feature))
 		return total
 	}
 	for i, part := range rules.parts {
@@ -360,7 +376,8 @@ func (r *Replay) hypothesis(out *Replayed, d ledger.Decided, rules replayRules) 
 	if h == nil || h.Test == nil || f == nil || f.Hypothesis == nil || f.Hypothesis.Probe == nil {
 		return
 	}
-	outcome, rule := gates.DecideHypothesis(f.Hypothesis.Probe, decide.Decisive(f), rules.parts[rules.shownPart(d)].evidence, *d.Statistics)
+	outcome, rule := gates.DecideHypothesis(f.Hypothesis.Probe, decide.Decisive(f),
+		rules.parts[rules.shownPart(d)].evidence, *d.Statistics)
 	if outcome != h.Outcome {
 		out.differ("hypothesis", "outcome", h.Outcome, outcome)
 	}

@@ -19,9 +19,11 @@ import (
 type Sessions interface {
 	// Counts returns a launch with what its samples show about whether it counts, and the
 	// reasons not to that only the ledger shows; false if too little is kept of it.
-	Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) (replayed *ledger.Launch, alone []verdict.Reason, known bool)
+	Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) (replayed *ledger.Launch,
+		alone []verdict.Reason, known bool)
 	// Benchmark is the outcome of a session's launches for a feature.
-	Benchmark(p *plans.Plan, f *plans.Feature, session string, all []*ledger.Launch, scope *runtime.Scope) (*ledger.Decision, error)
+	Benchmark(p *plans.Plan, f *plans.Feature, session string, all []*ledger.Launch,
+		scope *runtime.Scope) (*ledger.Decision, error)
 	// Rows is the outcome of a session's launches for the rows of a step; nothing was launched for unknown ones.
 	Rows(
 		p *plans.Plan, b *plans.Block, d *ledger.Decision, all []*ledger.Launch, scope *runtime.Scope,
@@ -42,10 +44,11 @@ const (
 
 // stepReplayable reports whether any part of a step can be decided again.
 func (r *Replay) stepReplayable(d *ledger.Decision) bool {
-	return d.Kind == ledger.KindStep && (len(d.Rows) > 0 || len(d.Levels) > 0 || slices.ContainsFunc(d.Launches, func(id string) bool {
-		l, ok := r.store.LaunchByID(id)
-		return ok && l.Purpose == ledger.ForStep && l.Output != ""
-	}))
+	return d.Kind == ledger.KindStep &&
+		(len(d.Rows) > 0 || len(d.Levels) > 0 || slices.ContainsFunc(d.Launches, func(id string) bool {
+			l, ok := r.store.LaunchByID(id)
+			return ok && l.Purpose == ledger.ForStep && l.Output != ""
+		}))
 }
 
 // ledgerOnly notes what else the decision rests on.
@@ -65,7 +68,8 @@ func (out *Replayed) conclude() {
 // fail sets the outcome if something could not be decided again.
 func (out *Replayed) fail(err error) {
 	out.Outcome, out.Why = Unreplayed, verdict.OfError(err)
-	if fault, ok := errors.AsType[*verdict.Fault](err); errors.Is(err, fs.ErrNotExist) || ok && fault.Reason.Kind == code.NoRawData.Kind {
+	if fault, ok := errors.AsType[*verdict.Fault](err); errors.Is(err, fs.ErrNotExist) ||
+		ok && fault.Reason.Kind == code.NoRawData.Kind {
 		out.Outcome = Broken
 	}
 }
@@ -89,7 +93,8 @@ func (r *Replay) scopeAt(d ledger.Decided) *runtime.Scope {
 // decideSession decides again what came of a session: which launches count, and what follows for a feature, or
 // for the rows of a step. It reports whether it could.
 func (r *Replay) decideSession(
-	out *Replayed, p *plans.Plan, d ledger.Decided, judge func(all []*ledger.Launch) (*ledger.Decision, []string, error),
+	out *Replayed, p *plans.Plan, d ledger.Decided,
+	judge func(all []*ledger.Launch) (*ledger.Decision, []string, error),
 ) bool {
 	var all []*ledger.Launch
 	asked := store.LaunchFilter{Session: d.Session + "." + ledger.ForAgreement}

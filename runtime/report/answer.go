@@ -177,7 +177,9 @@ func gainOf(st *store.Store) string {
 		return verdict.Capital(MetricWord(word)) + " " + strings.Join(steps, ", ")
 	}
 	what, edge, bound := verdict.Capital(MetricWord(c.Metric)), c.Low, verdict.AtLeast
-	if slices.ContainsFunc(ends.Pair.Metrics, func(o Comparison) bool { return o.Metric == c.Metric && o.Cell != c.Cell }) {
+	if slices.ContainsFunc(ends.Pair.Metrics, func(o Comparison) bool {
+		return o.Metric == c.Metric && o.Cell != c.Cell
+	}) {
 		what += " (" + Sent(ends.Pair.New.Launches, c.Cell) + ")"
 	}
 	if c.Better == measure.Lower {
@@ -287,7 +289,8 @@ func Short(r Row) string {
 		return "failed level " + failed[0]
 	}
 	if c := unconfirmed(d); c != nil {
-		return words(fmt.Sprintf("%s on %s", verdict.Did(c.Verdict), c.Engine) + verdict.Behind(": ", verdict.Root(c.Reason)))
+		return words(fmt.Sprintf("%s on %s", verdict.Did(c.Verdict), c.Engine) +
+			verdict.Behind(": ", verdict.Root(c.Reason)))
 	}
 	if r := Deciding(d); r != nil {
 		brief := r.Brief()
@@ -305,7 +308,9 @@ func Short(r Row) string {
 
 // unconfirmed is the first engine on which a feature did not pass; nil without one.
 func unconfirmed(d *ledger.Decision) *ledger.Confirmation {
-	i := slices.IndexFunc(d.Confirmations, func(c ledger.Confirmation) bool { return c.Verdict != "" && !c.Verdict.Unlocks() })
+	i := slices.IndexFunc(d.Confirmations, func(c ledger.Confirmation) bool {
+		return c.Verdict != "" && !c.Verdict.Unlocks()
+	})
 	if i < 0 {
 		return nil
 	}
@@ -331,9 +336,10 @@ func words(text string) string {
 
 // garbage reports whether a decision follows from answers that are not text.
 func garbage(why []verdict.Reason) bool {
-	return slices.ContainsFunc([]code.Fact{code.AnswerGarbage, code.AnswersGarbage, code.AnswersWorse}, func(f code.Fact) bool {
-		return verdict.Holds(why, f.Kind)
-	})
+	return slices.ContainsFunc([]code.Fact{code.AnswerGarbage, code.AnswersGarbage, code.AnswersWorse},
+		func(f code.Fact) bool {
+			return verdict.Holds(why, f.Kind)
+		})
 }
 
 // failedLevels are the levels of a qualification that failed.

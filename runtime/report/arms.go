@@ -54,7 +54,8 @@ func ArmsOf(st *store.Store, decisions ...*ledger.Decision) (arms []*Arm) {
 			for _, r := range d.Rows {
 				if r.Reference == reference && r.Verdict == verdict.Pass {
 					add(r.Name, d.Launches, func(l *ledger.Launch) bool {
-						return l.Purpose == ledger.ForBenchmark && l.OK && len(l.Invalid) == 0 && (l.Variant == r.Name || l.Block == r.Name)
+						return l.Purpose == ledger.ForBenchmark && l.OK && len(l.Invalid) == 0 &&
+							(l.Variant == r.Name || l.Block == r.Name)
 					})
 				}
 			}
@@ -224,10 +225,14 @@ func Limits(arms ...*Arm) (shares []verdict.Reason) {
 				continue
 			}
 			tg, _ := a.Of(cell+".tg", "median")
-			args := []verdict.Arg{verdict.Text("variant", a.Variant), verdict.Num("tg", tg.Mean, "tok/s"), verdict.Num("share", share.Mean, "share")}
+			args := []verdict.Arg{
+				verdict.Text("variant", a.Variant), verdict.Num("tg", tg.Mean, "tok/s"),
+				verdict.Num("share", share.Mean, "share"),
+			}
 			for _, c := range a.Launches[0].Cells {
 				if c.Cell == cell && c.Limit != nil {
-					args = append(args, verdict.Num("bandwidth", c.Limit.BandwidthGBs, "GB/s"), verdict.Num("rate", c.Limit.TFLOPs, "TFLOP/s"))
+					args = append(args, verdict.Num("bandwidth", c.Limit.BandwidthGBs, "GB/s"),
+						verdict.Num("rate", c.Limit.TFLOPs, "TFLOP/s"))
 				}
 			}
 			pp, measured := a.Of(cell+".pp", "median")
@@ -235,7 +240,8 @@ func Limits(arms ...*Arm) (shares []verdict.Reason) {
 				args = append(args, verdict.Num("pp", pp.Mean, "tok/s"), verdict.Num("pp_share", share.Mean, "share"))
 			}
 			shares = append(shares, verdict.Say("work.of_limit",
-				"{subject}, {variant}: tg {tg:3}, {share:2} of what {bandwidth:4} allows{pp?; pp {pp:3}, {pp_share:2} of "+
+				"{subject}, {variant}: tg {tg:3}, {share:2} of what {bandwidth:4} allows{pp?; pp {pp:3}, "+
+					"{pp_share:2} of "+
 					"what {rate:4} allows}", args...).On(cell))
 		}
 	}

@@ -32,7 +32,10 @@ func TestOf(t *testing.T) {
 	} {
 		a := &Arm{}
 		for _, v := range c.values {
-			a.Launches = append(a.Launches, &ledger.Launch{Metrics: map[string]measure.Summary{"chat.x": {Unit: c.unit, Better: measure.Higher, Stats: map[string]float64{"median": v}}}})
+			a.Launches = append(a.Launches,
+				&ledger.Launch{Metrics: map[string]measure.Summary{
+					"chat.x": {Unit: c.unit, Better: measure.Higher, Stats: map[string]float64{"median": v}},
+				}})
 		}
 		v, ok := a.Of("chat.x", "median")
 		if !ok || math.Abs(v.Mean-c.mean) > 1e-3 || math.Abs(v.SD-c.std) > 1e-3 {
@@ -54,17 +57,27 @@ func TestArmsStand(t *testing.T) {
 	base := s.launches("s-1", "baseline", set(), 20, 20.4, 19.8, 20.1)
 	short := s.launches("s-1", "draft[short]", set("cache=on"), 40, 40.4, 39.8, 282018)
 	garbage := s.launches("s-2", "draft[long]", set("cache=long"), 9000, 9000)
-	must.Contain(t, "before a decision reads them", markdown(t, s), "No measurement stands: 10 launches on record count for no decision.")
+	must.Contain(t, "before a decision reads them", markdown(t, s),
+		"No measurement stands: 10 launches on record count for no decision.")
 	s.feature("draft", true, set("cache=on"), "baseline", base[:3], short[:3], 1, 0.9, func(d *ledger.Decision) {
 		d.Session, d.Launches = "s-1", slices.Concat(base, short, garbage)
-		d.Alternatives = []ledger.Alternative{{Name: "draft[short]", Set: map[string]string{"cache": "on"}, Verdict: verdict.Pass, Chosen: true}, {Name: "draft[long]", Verdict: verdict.Invalid}}
+		d.Alternatives = []ledger.Alternative{{
+			Name: "draft[short]", Set: map[string]string{"cache": "on"},
+			Verdict: verdict.Pass, Chosen: true,
+		}, {Name: "draft[long]", Verdict: verdict.Invalid}}
 		d.Evidence[0].Candidate.Name = "draft[short]"
-		d.Evidence = append(d.Evidence, gates.Feature{Name: "draft[long]", Candidate: gates.Arm{Name: "draft[long]"}, Parent: gates.Arm{Name: "baseline"}})
+		d.Evidence = append(d.Evidence, gates.Feature{
+			Name: "draft[long]", Candidate: gates.Arm{Name: "draft[long]"},
+			Parent: gates.Arm{Name: "baseline"},
+		})
 	})
 	gone := s.launches("s-1", "gone", set("moe=routed"), 77, 78)
-	s.feature("gone", true, set("moe=routed"), "baseline", base[:2], gone, 3, 2, func(d *ledger.Decision) { d.Session = "s-1" })
+	s.feature("gone", true, set("moe=routed"), "baseline", base[:2], gone, 3, 2, func(d *ledger.Decision) {
+		d.Session = "s-1"
+	})
 	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{
-		Node: "feature.gone", Kind: "feature", Phase: "p", Feature: "gone", Attempt: 2, Verdict: verdict.Invalid, Supersedes: true, Session: "s-1",
+		Node: "feature.gone", Kind: "feature", Phase: "p", Feature: "gone", Attempt: 2, Verdict: verdict.Invalid,
+		Supersedes: true, Session: "s-1",
 	}})
 	var got []string
 	for _, a := range Arms(s.st) {
@@ -75,7 +88,8 @@ func TestArmsStand(t *testing.T) {
 		t.Errorf("%s, want %s", strings.Join(got, "|"), want)
 	}
 	page := markdown(t, s)
-	if !strings.Contains(page, "| chat.tg | 20.07 ± 0.3 tok/s | 40.07 ± 0.31 tok/s | +100% (+93% to +106%) better |") || !strings.Contains(page, "| draft[long] | 2 | ❌ 9000 |") || strings.Contains(page, "282018") {
+	if !strings.Contains(page, "| chat.tg | 20.07 ± 0.3 tok/s | 40.07 ± 0.31 tok/s | +100% (+93% to +106%) better |") ||
+		!strings.Contains(page, "| draft[long] | 2 | ❌ 9000 |") || strings.Contains(page, "282018") {
 		t.Errorf("a launch that does not count is averaged:\n%s", page)
 	}
 }
@@ -86,13 +100,20 @@ func TestChangeIsOfWhatDecided(t *testing.T) {
 	at := func(x float64) *float64 { return &x }
 	launches := func(variant string, values ...float64) (out []*ledger.Launch) {
 		for i, v := range values {
-			out = append(out, &ledger.Launch{ID: fmt.Sprint(variant, i), Ordinal: i + 1, Metrics: map[string]measure.Summary{"chat.ttft": {Unit: "ms", Better: measure.Lower, Stats: map[string]float64{"median": v}}}})
+			out = append(out,
+				&ledger.Launch{
+					ID: fmt.Sprint(variant, i), Ordinal: i + 1,
+					Metrics: map[string]measure.Summary{
+						"chat.ttft": {Unit: "ms", Better: measure.Lower, Stats: map[string]float64{"median": v}},
+					},
+				})
 		}
 		return out
 	}
 	base, own := &Arm{Launches: launches("base", 10, 10, 10, 12)}, &Arm{Launches: launches("own", 9, 9, 9, 10)}
 	test := &verdict.Test{
-		Form: verdict.Ratio, Relation: "gain", Saved: true, Metric: "chat.ttft", Stat: "median", Launches: []string{"own0", "own1"}, BaseLaunches: []string{"base0", "base1"},
+		Form: verdict.Ratio, Relation: "gain", Saved: true, Metric: "chat.ttft", Stat: "median",
+		Launches: []string{"own0", "own1"}, BaseLaunches: []string{"base0", "base1"},
 		Estimate: at(0.1), Low: at(0.05), High: at(0.15), Looks: []stats.Look{{N: 2}},
 	}
 	for _, c := range []struct {
@@ -103,7 +124,14 @@ func TestChangeIsOfWhatDecided(t *testing.T) {
 	}{
 		{[]*verdict.Test{nil, test}, 0.05, "-10.0% [-15.0%, -5.0%] better, by the first 2", "10 → 9 ms -10% better"},
 		{[]*verdict.Test{test}, -0.02, "~ -10.0% [-15.0%, +2.0%], by the first 2", "10 → 9 ms ~ -10%"},
-		{[]*verdict.Test{{Relation: "gain", Metric: "chat.ttft", Stat: "p99", Estimate: at(1), Low: at(1), High: at(1), Launches: test.Launches, BaseLaunches: test.BaseLaunches}}, 0, "~ -11.7% (95% CI -23.0% to +1.2%)", "10.5 → 9.24 ms ~ -12%"},
+		{
+			[]*verdict.Test{{
+				Relation: "gain", Metric: "chat.ttft", Stat: "p99", Estimate: at(1), Low: at(1),
+				High: at(1), Launches: test.Launches, BaseLaunches: test.BaseLaunches,
+			}},
+			0,
+			"~ -11.7% (95% CI -23.0% to +1.2%)", "10.5 → 9.24 ms ~ -12%",
+		},
 		{nil, 0, "~ -11.7% (95% CI -23.0% to +1.2%)", "10.5 → 9.24 ms ~ -12%"},
 	} {
 		test.Low = &c.low
@@ -123,7 +151,8 @@ func TestChangeIsOfWhatDecided(t *testing.T) {
 func tgLaunches(values ...float64) (launches []*ledger.Launch) {
 	for _, v := range values {
 		l := tgLaunch(v)
-		l.OK, l.Cells = true, []measure.CellRun{{Cell: "chat", Dimensions: measure.Dimensions{Prompt: 32, Output: 8, Concurrency: 1}}}
+		l.OK, l.Cells = true,
+			[]measure.CellRun{{Cell: "chat", Dimensions: measure.Dimensions{Prompt: 32, Output: 8, Concurrency: 1}}}
 		s := l.Metrics["chat.tg"]
 		s.Better = measure.Higher
 		l.Metrics["chat.tg"] = s
@@ -164,7 +193,9 @@ func TestComparisons(t *testing.T) {
 	}{
 		"other work": {func(l []*ledger.Launch) { l[0].Cells[0].Prompt = 64 }, "compare.sent"},
 		"lacking":    {func(l []*ledger.Launch) { delete(l[3].Metrics, "chat.tg") }, "compare.lacking"},
-		"measured":   {func(l []*ledger.Launch) { l[0].Cells[0].ExactOutput = !l[0].Cells[0].ExactOutput }, code.MeasuredApart.Kind},
+		"measured": {func(l []*ledger.Launch) {
+			l[0].Cells[0].ExactOutput = !l[0].Cells[0].ExactOutput
+		}, code.MeasuredApart.Kind},
 	} {
 		other := tgLaunches(21, 20.2, 20.9, 20.7)
 		c.change(other)
@@ -179,7 +210,8 @@ func TestComparisons(t *testing.T) {
 func TestPairs(t *testing.T) {
 	s := stacked(t)
 	pairs, err := PairsOf(s.st, "baseline", "cache")
-	if err != nil || len(pairs) != 1 || pairs[0].Old.Session != "s-1" || pairs[0].New.Session != "s-1" || len(pairs[0].Notes) != 0 {
+	if err != nil || len(pairs) != 1 || pairs[0].Old.Session != "s-1" || pairs[0].New.Session != "s-1" ||
+		len(pairs[0].Notes) != 0 {
 		t.Fatalf("%+v, %v", pairs, err)
 	}
 	pairs, err = PairsOf(s.st, "cache", "head")
@@ -223,11 +255,15 @@ func armOf(session, variant string, metrics map[string][]float64) *Arm {
 		for i, v := range values {
 			if i == len(a.Launches) {
 				a.Launches = append(a.Launches, &ledger.Launch{
-					ID: fmt.Sprintf("%s.%s.%d", session, variant, i), Session: session, Variant: variant, Ordinal: i + 1, OK: true,
+					ID: fmt.Sprintf("%s.%s.%d", session, variant, i), Session: session, Variant: variant,
+					Ordinal: i + 1, OK: true,
 					Metrics: map[string]measure.Summary{}, Knobs: map[string]string{"moe": variant},
 				})
 			}
-			a.Launches[i].Metrics[address] = measure.Summary{Unit: unit, Better: better, N: 1, Stats: map[string]float64{"median": v}}
+			a.Launches[i].Metrics[address] = measure.Summary{
+				Unit: unit, Better: better, N: 1,
+				Stats: map[string]float64{"median": v},
+			}
 		}
 	}
 	return a
@@ -237,11 +273,13 @@ func armOf(session, variant string, metrics map[string][]float64) *Arm {
 // the same for a feature and, as times better, for a row of a comparison.
 func TestValues(t *testing.T) {
 	base := armOf("s", "slow", map[string][]float64{"chat.tg": {10, 10.2, 9.8}, "chat.ttft": {8, 8.2, 7.8}})
-	own := armOf("s", "fast", map[string][]float64{"chat.tg": {40, 40.8, 39.2}, "chat.ttft": {2, 2.05, 1.95}, "chat.pp": {5}})
+	own := armOf("s", "fast",
+		map[string][]float64{"chat.tg": {40, 40.8, 39.2}, "chat.ttft": {2, 2.05, 1.95}, "chat.pp": {5}})
 	r := row{own: own, base: base}
 	marked := r
 	marked.uncounted = true
-	tg, ttft := plans.Input{Cell: "chat", Metric: "tg", Unit: "tok/s"}, plans.Input{Cell: "chat", Metric: "ttft", Unit: "ms", Better: "lower"}
+	tg, ttft := plans.Input{Cell: "chat", Metric: "tg", Unit: "tok/s"},
+		plans.Input{Cell: "chat", Metric: "ttft", Unit: "ms", Better: "lower"}
 	with := func(in plans.Input, to plans.Relation) plans.Input { in.Relation = to; return in }
 	for _, c := range []struct {
 		column      *plans.Column
@@ -253,14 +291,24 @@ func TestValues(t *testing.T) {
 		{columnOf("chat.tg.base", with(tg, plans.Base)), r, "9.999 ± 0.2", "9.999 ± 0.2"},
 		{columnOf("chat.tg.gain", with(tg, plans.Gain)), r, "4.0× (3.82× to 4.2×) better", "4× (3.82× to 4.19×)"},
 		{columnOf("chat.ttft.gain", with(ttft, plans.Gain)), r, "+75% (+74% to +76%) better", "4× (3.78× to 4.23×)"},
-		{columnOf("chat.ttft.change", with(ttft, plans.Change)), r, "-75% (-76% to -74%) better", "4× (3.78× to 4.23×)"},
-		{columnOf("chat.tg.delta", with(tg, plans.Delta)), r, "+30 tok/s (+28.2 tok/s to +31.8 tok/s) better", "+30 tok/s (+28.2 tok/s to +31.8 tok/s) better"},
+		{
+			columnOf("chat.ttft.change", with(ttft, plans.Change)), r, "-75% (-76% to -74%) better",
+			"4× (3.78× to 4.23×)",
+		},
+		{
+			columnOf("chat.tg.delta", with(tg, plans.Delta)), r, "+30 tok/s (+28.2 tok/s to +31.8 tok/s) better",
+			"+30 tok/s (+28.2 tok/s to +31.8 tok/s) better",
+		},
 		{columnOf("chat.tg", tg), marked, "❌ 39.99 ± 0.8", "❌ 39.99 ± 0.8"},
 		{columnOf("chat.tg", tg), row{own: own}, "39.99 ± 0.8", "39.99 ± 0.8"},
 		{columnOf("chat.tg", tg), row{}, "–", "–"},
 		{columnOf("chat.pp", plans.Input{Cell: "chat", Metric: "pp"}), r, "–", "–"}, // one of three launches has it
 		{columnOf("knob.moe", plans.Input{}), r, "fast", "fast"},
-		{columnOf("chat.tg", tg), row{numbers: map[Column]ledger.Target{{"chat", "tg", "median", ""}: {Value: 57.85, Unit: "tok/s"}}}, "57.85", "57.85"},
+		{
+			columnOf("chat.tg", tg),
+			row{numbers: map[Column]ledger.Target{{"chat", "tg", "median", ""}: {Value: 57.85, Unit: "tok/s"}}},
+			"57.85", "57.85",
+		},
 	} {
 		if c.column.Path == "knob.moe" {
 			c.column.Input.Kind, c.column.Input.Type, c.column.Input.Name = plans.InputKnob, plans.WordInput, "moe"
@@ -278,10 +326,14 @@ func TestValues(t *testing.T) {
 func TestSheet(t *testing.T) {
 	s := begun(t)
 	base := s.launches("s-1", "baseline", set(), 20, 20.4, 19.8, 20.1)
-	s.feature("cache", true, set("cache=on"), "baseline", base, s.launches("s-1", "cache", set("cache=on"), 40, 40.8, 39.6, 40.2), 1, 0.9)
-	tg, power := columnOf("chat.tg", plans.Input{Cell: "chat", Metric: "tg", Unit: "tok/s"}), columnOf("gpu.power_w", plans.Input{Cell: "gpu", Metric: "power_w", Unit: "W"})
+	s.feature("cache", true, set("cache=on"), "baseline", base,
+		s.launches("s-1", "cache", set("cache=on"), 40, 40.8, 39.6, 40.2), 1, 0.9)
+	tg, power := columnOf("chat.tg", plans.Input{Cell: "chat", Metric: "tg", Unit: "tok/s"}),
+		columnOf("gpu.power_w", plans.Input{Cell: "gpu", Metric: "power_w", Unit: "W"})
 	tg.Heading = "Decode"
-	p := &plans.Plan{Phases: []*plans.Phase{{Name: "p", Features: []*plans.Feature{{Name: "cache"}, {Name: "later", BlockedBy: []string{"a driver"}}}}}}
+	p := &plans.Plan{Phases: []*plans.Phase{
+		{Name: "p", Features: []*plans.Feature{{Name: "cache"}, {Name: "later", BlockedBy: []string{"a driver"}}}},
+	}}
 	p.Tables = []*plans.Table{{Name: "power", Columns: []*plans.Column{power}}, {Columns: []*plans.Column{power, tg}}}
 	grids := SheetOf(s.st, p).Results()
 	if len(grids) != 2 || !slices.Equal(grids[0].Missing, []string{"gpu.power_w"}) || len(grids[0].Columns) != 0 {
@@ -294,10 +346,12 @@ func TestSheet(t *testing.T) {
 	for _, r := range grids[1].Rows {
 		names = append(names, r.Name+": "+r.Status)
 	}
-	if got := strings.Join(names, ", "); got != "baseline: reference, cache: pass, accepted, later: blocked by a driver" {
+	if got := strings.Join(names,
+		", "); got != "baseline: reference, cache: pass, accepted, later: blocked by a driver" {
 		t.Error(got)
 	}
-	if grids = SheetOf(s.st, nil).Results(); len(grids) != 1 || grids[0].Columns[0].Path != "chat.tg" || grids[0].Missing != nil {
+	if grids = SheetOf(s.st, nil).Results(); len(grids) != 1 || grids[0].Columns[0].Path != "chat.tg" ||
+		grids[0].Missing != nil {
 		t.Errorf("%+v", grids)
 	}
 	if _, is := FeatureNode("feature.cache@qwen"); is {
@@ -319,10 +373,15 @@ func TestGroups(t *testing.T) {
 			{Cell: "drawn", Dimensions: measure.Dimensions{Output: 8, Rate: 2.5}},
 		},
 		Metrics: map[string]measure.Summary{
-			"users.c1.ttft": one("ms", 9), "users.c1.tg": one("tok/s", 100), "users.c16.tg": one("tok/s", 50), "users.c16.tg_total": one("tok/s", 700),
-			"users.c16.itl": {Unit: "ms", N: 8, Stats: map[string]float64{"median": 3}}, "users.c1.queue": one("ms", 0),
-			"drawn.tg": one("tok/s", 90), "drawn.queue": one("ms", 4), "drawn.prompt_tokens": one("tokens", 27.4), "drawn.errors": one("count", 0),
-			"engine.startup_s": one("s", 2), "engine.crashes": one("count", 0), "host.memory_gb": one("GB", 3), "gpu.power_w": one("W", 300),
+			"users.c1.ttft": one("ms", 9), "users.c1.tg": one("tok/s", 100), "users.c16.tg": one("tok/s", 50),
+			"users.c16.tg_total": one("tok/s", 700),
+			"users.c16.itl":      {Unit: "ms", N: 8, Stats: map[string]float64{"median": 3}},
+			"users.c1.queue":     one("ms", 0),
+			"drawn.tg":           one("tok/s", 90), "drawn.queue": one("ms", 4),
+			"drawn.prompt_tokens": one("tokens", 27.4),
+			"drawn.errors":        one("count", 0),
+			"engine.startup_s":    one("s", 2), "engine.crashes": one("count", 0), "host.memory_gb": one("GB", 3),
+			"gpu.power_w": one("W", 300),
 		},
 	}
 	var got []string
@@ -343,7 +402,8 @@ func TestGroups(t *testing.T) {
 		t.Errorf("groups are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	for cell, want := range map[string]string{
-		"users.c16": "pp512 tg32 @ d4096, c16", "users.c1": "pp512 tg32 @ d4096", "drawn": "pp~27 tg8, 2.5 req/s", "elsewhere": "–",
+		"users.c16": "pp512 tg32 @ d4096, c16", "users.c1": "pp512 tg32 @ d4096", "drawn": "pp~27 tg8, 2.5 req/s",
+		"elsewhere": "–",
 	} {
 		must.Equal(t, cell, Sent([]*ledger.Launch{l}, cell), want)
 	}
@@ -352,10 +412,12 @@ func TestGroups(t *testing.T) {
 // A launch of a command holds no cells, and is shown by what it measured.
 func TestGroupsWithoutCells(t *testing.T) {
 	l := &ledger.Launch{OK: true, Metrics: map[string]measure.Summary{
-		"chat.tg": one("tok/s", 1), "chat.prompt_tokens": one("tokens", 64), "chat.output_tokens": one("tokens", 32), "command.speed": one("m/s", 2),
+		"chat.tg": one("tok/s", 1), "chat.prompt_tokens": one("tokens", 64), "chat.output_tokens": one("tokens", 32),
+		"command.speed": one("m/s", 2),
 	}}
 	groups := Groups([]*ledger.Launch{l})
-	if len(groups) != 2 || groups[0].Name != "chat" || groups[1].Name != "command" || groups[1].Columns[0].Head != "speed (m/s)" {
+	if len(groups) != 2 || groups[0].Name != "chat" || groups[1].Name != "command" ||
+		groups[1].Columns[0].Head != "speed (m/s)" {
 		t.Errorf("groups are %+v", groups)
 	}
 }

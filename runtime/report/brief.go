@@ -53,7 +53,8 @@ func Caveats(d *ledger.Decision) (lines []string) {
 		why = slices.Concat(why, l.Reasons)
 	}
 	for _, m := range why {
-		if m.AnyOf(code.TunePinned, code.Unchecked, code.Declared, code.Unlooked, code.BitEqual) && !slices.Contains(lines, m.String()) {
+		if m.AnyOf(code.TunePinned, code.Unchecked, code.Declared, code.Unlooked, code.BitEqual) &&
+			!slices.Contains(lines, m.String()) {
 			lines = append(lines, m.String())
 		}
 	}
@@ -83,7 +84,9 @@ func byRules(d *ledger.Decision) string {
 	case d.Kind == ledger.KindPhase && d.Verdict == verdict.Pass: // its features and steps passed
 		return ""
 	case deciding == nil:
-		return firstLine(slices.DeleteFunc(d.Why(), func(r verdict.Reason) bool { return d.Verdict != verdict.Pass && r.Verdict == verdict.Pass }))
+		return firstLine(slices.DeleteFunc(d.Why(), func(r verdict.Reason) bool {
+			return d.Verdict != verdict.Pass && r.Verdict == verdict.Pass
+		}))
 	case d.Kind == ledger.KindGate && d.Verdict == verdict.Pass:
 		return verdict.Count(len(rules), "rule")
 	}

@@ -59,9 +59,13 @@ var headline = []struct {
 
 // headlineOfLaunch are those that a launch has once.
 var headlineOfLaunch = map[string][]string{
-	"engine": {"engine.startup_s", "engine.first_request_s", "engine.memory_gb", "engine.crashes", "host.cpu_share", "host.memory_gb"},
+	"engine": {
+		"engine.startup_s", "engine.first_request_s", "engine.memory_gb", "engine.crashes", "host.cpu_share",
+		"host.memory_gb",
+	},
 	"gpu": {
-		"gpu.idle_power_w", "gpu.power_w", "gpu.peak_power_w", "gpu.energy_j", "gpu.memory_in_use_gb", "gpu.clock_mhz", "gpu.temperature_c",
+		"gpu.idle_power_w", "gpu.power_w", "gpu.peak_power_w", "gpu.energy_j", "gpu.memory_in_use_gb", "gpu.clock_mhz",
+		"gpu.temperature_c",
 		"gpu.throttled_share", "gpu.power_capped_share",
 	},
 }
@@ -81,7 +85,8 @@ func Groups(launches []*ledger.Launch) (groups []Group) {
 		for _, h := range headline {
 			for _, cell := range g.Cells {
 				if unit, there := unitOf(launches, cell+"."+h.metric, !h.always); there {
-					groups[i].Columns = append(groups[i].Columns, Column{Metric: h.metric, Stat: h.stat, Head: head(h.title, unit)})
+					groups[i].Columns = append(groups[i].Columns,
+						Column{Metric: h.metric, Stat: h.stat, Head: head(h.title, unit)})
 					break
 				}
 			}
@@ -99,7 +104,8 @@ func Groups(launches []*ledger.Launch) (groups []Group) {
 		}
 		unit, _ := unitOf(launches, address, false)
 		if !slices.ContainsFunc(labelled.Columns, func(c Column) bool { return c.Metric == metric }) {
-			labelled.Columns = append(labelled.Columns, Column{Metric: metric, Stat: "median", Head: head(metric, unit)})
+			labelled.Columns = append(labelled.Columns,
+				Column{Metric: metric, Stat: "median", Head: head(metric, unit)})
 		}
 	}
 	slices.SortFunc(labelled.Cells, byNumbers)
@@ -110,13 +116,19 @@ func Groups(launches []*ledger.Launch) (groups []Group) {
 	for _, name := range []string{"command", "engine", "gpu"} {
 		addresses := headlineOfLaunch[name]
 		if name == "command" {
-			addresses = slices.DeleteFunc(addressesBelow(launches, name), func(a string) bool { cell, _ := measure.SplitAddress(a); return cell != name })
+			addresses = slices.DeleteFunc(addressesBelow(launches, name), func(a string) bool {
+				cell, _ := measure.SplitAddress(a)
+				return cell != name
+			})
 		}
 		g := Group{Name: name, Cells: []string{name}}
 		for _, address := range addresses {
 			if unit, there := unitOf(launches, address, address == "engine.crashes"); there {
 				cell, metric := measure.SplitAddress(address)
-				g.Columns = append(g.Columns, Column{Cell: cell, Metric: metric, Stat: "median", Head: head(strings.TrimPrefix(address, name+"."), unit)})
+				g.Columns = append(g.Columns, Column{
+					Cell: cell, Metric: metric, Stat: "median",
+					Head: head(strings.TrimPrefix(address, name+"."), unit),
+				})
 			}
 		}
 		if len(g.Columns) > 0 {
@@ -161,7 +173,8 @@ func unitOf(launches []*ledger.Launch, address string, nonzero bool) (unit strin
 
 // head is a column's title with the unit, unless the name says it.
 func head(title, unit string) string {
-	if unit == "" || unit == "count" || slices.Contains([]string{"s", "gb", "w", "j", "mhz", "c", "tokens"}, title[1+strings.LastIndexByte(title, '_'):]) {
+	if unit == "" || unit == "count" || slices.Contains([]string{"s", "gb", "w", "j", "mhz", "c", "tokens"},
+		title[1+strings.LastIndexByte(title, '_'):]) {
 		return title
 	}
 	return fmt.Sprintf("%s (%s)", title, unit)
@@ -230,7 +243,8 @@ func Sent(launches []*ledger.Launch, cell string) string {
 			if c.Cell != cell {
 				continue
 			}
-			text := length("pp", c.Prompt, l, cell+".prompt_tokens") + " " + length("tg", c.Output, l, cell+".output_tokens")
+			text := length("pp", c.Prompt, l, cell+".prompt_tokens") + " " +
+				length("tg", c.Output, l, cell+".output_tokens")
 			if c.Depth > 0 {
 				text += fmt.Sprintf(" @ d%d", c.Depth)
 			}
@@ -253,7 +267,8 @@ func Workload(l *ledger.Launch, c measure.CellRun) string {
 		return text // it was recorded before the rest was
 	}
 	s := c.Sampling
-	text += fmt.Sprintf(", %s after %s, temperature %g", verdict.Count(c.Requests, "request"), verdict.Count(c.Warmup, "warm-up"), s.Temperature)
+	text += fmt.Sprintf(", %s after %s, temperature %g", verdict.Count(c.Requests, "request"),
+		verdict.Count(c.Warmup, "warm-up"), s.Temperature)
 	for _, p := range []struct {
 		name  string
 		value float64

@@ -145,7 +145,8 @@ func (ts Tests) add(t *verdict.Test) {
 func (ts Tests) decided(old, new []*ledger.Launch, address, stat string) *verdict.Test {
 	for _, l := range new {
 		for _, t := range ts[l.ID] {
-			if t.Metric == address && t.Stat == stat && slices.ContainsFunc(old, func(l *ledger.Launch) bool { return l.ID == t.BaseLaunches[0] }) {
+			if t.Metric == address && t.Stat == stat &&
+				slices.ContainsFunc(old, func(l *ledger.Launch) bool { return l.ID == t.BaseLaunches[0] }) {
 				return t
 			}
 		}
@@ -159,7 +160,9 @@ func Deciding(d *ledger.Decision) (of *verdict.Rule) {
 	for i, r := range d.Rules {
 		switch {
 		case !r.Decides && d.Kind != ledger.KindGate || r.Verdict != d.Verdict:
-		case slices.ContainsFunc(r.Comparisons, func(c verdict.Comparison) bool { return c.Test != nil && c.Test.Form != verdict.Exact }):
+		case slices.ContainsFunc(r.Comparisons, func(c verdict.Comparison) bool {
+			return c.Test != nil && c.Test.Form != verdict.Exact
+		}):
 			return &d.Rules[i]
 		case of == nil:
 			of = &d.Rules[i]
@@ -270,7 +273,11 @@ func ComparisonNotes(all []Comparison) (notes []string) {
 		}
 	}
 	if tested > 0 {
-		notes = append(notes, fmt.Sprintf("Welch's t-test on launches (logs), two-sided, each of the %d metrics by itself: one in 20 unchanged metrics has p ≤ 0.05. ± is the standard deviation over launches (of logs, times the mean). ~ marks changes that are not significant. No verdict is based on this table.", tested))
+		notes = append(notes,
+			fmt.Sprintf(
+				"Welch's t-test on launches (logs), two-sided, each of the %d metrics by itself: one in 20 unchanged "+
+					"metrics has p ≤ 0.05. ± is the standard deviation over launches (of logs, times the mean). ~ "+
+					"marks changes that are not significant. No verdict is based on this table.", tested))
 	}
 	return notes
 }
@@ -285,7 +292,8 @@ func Decided(d *ledger.Decision, all []gates.Movement) []gates.Movement {
 	decided := tests(d)[e.Candidate.Launches[0].ID]
 	for i, m := range all {
 		for _, t := range decided {
-			if t.Against == e.Parent.Name && (t.Metric == m.Metric && t.Stat == "median" || t.Metric+"."+t.Stat == m.Metric) {
+			if t.Against == e.Parent.Name &&
+				(t.Metric == m.Metric && t.Stat == "median" || t.Metric+"."+t.Stat == m.Metric) {
 				all[i].Change, all[i].Low, all[i].High = t.Change()
 				all[i].Decided = true
 				break

@@ -138,5 +138,6 @@ func (e Ends) Total(st *store.Store) string {
 	if _, unit, found := strings.Cut(is, " "); found {
 		was = strings.TrimSuffix(was, " "+unit)
 	}
-	return fmt.Sprintf("Stack (%s): %s %s → %s, %s%s", verdict.Count(len(AcceptedStack(st).Features), "port"), MetricWord(c.Metric), was, is, verdict.Faster(*c.Change), bounds)
+	return fmt.Sprintf("Stack (%s): %s %s → %s, %s%s", verdict.Count(len(AcceptedStack(st).Features), "port"),
+		MetricWord(c.Metric), was, is, verdict.Faster(*c.Change), bounds)
 }

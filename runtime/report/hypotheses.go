@@ -52,7 +52,8 @@ func ClaimOf(d *ledger.Decision) (c Claim, has bool) {
 		arm = " per arm"
 	}
 	low, high := verdict.FormatDistinct(*t.Low, *t.High, t.OwnUnit())
-	c.Tested = fmt.Sprintf("%s (bounds %s to %s, %s%s)", verdict.Number(*t.Estimate, t.OwnUnit()), low, high, verdict.Launches(t.N()), arm)
+	c.Tested = fmt.Sprintf("%s (bounds %s to %s, %s%s)", verdict.Number(*t.Estimate, t.OwnUnit()), low, high,
+		verdict.Launches(t.N()), arm)
 	return c, true
 }
 

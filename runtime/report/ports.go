@@ -33,7 +33,10 @@ type Port struct {
 
 // PortsOf are those of a state directory.
 func PortsOf(st *store.Store) *Ports {
-	ps := &Ports{all: map[string]*Port{}, tests: TestsOf(st), launches: len(st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark, OK: true}))}
+	ps := &Ports{
+		all: map[string]*Port{}, tests: TestsOf(st),
+		launches: len(st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark, OK: true})),
+	}
 	parents := map[[2]string]string{} // by session and candidate
 	for _, d := range compared(st) {
 		for _, e := range d.Evidence {
@@ -179,7 +182,8 @@ func (p *Port) fromBaseline(c Column, steps int) (change float64, ok bool) {
 	}
 	for _, name := range p.ports.names {
 		o := p.ports.all[name]
-		if o != p && o.Block == p.Block && o.Variant != beside.Variant && maps.Equal(o.Launches[0].Knobs, beside.Launches[0].Knobs) {
+		if o != p && o.Block == p.Block && o.Variant != beside.Variant &&
+			maps.Equal(o.Launches[0].Knobs, beside.Launches[0].Knobs) {
 			below, ok := o.fromBaseline(c, steps-1)
 			return (1+below)*(1+*d.Change) - 1, ok
 		}

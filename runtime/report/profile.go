@@ -96,7 +96,8 @@ func PartTitle(p *trace.Part) string {
 		title += ": " + verdict.Count(p.Steps, "step")
 	}
 	if name, per := unitOfPart(p); p.Wall > 0 {
-		title += fmt.Sprintf(", %s %s: GPU busy %.0f%%, waiting %.0f%%", Tenths(per(p.Wall)), name, 100*p.Busy/p.Wall, 100*(1-p.Busy/p.Wall))
+		title += fmt.Sprintf(", %s %s: GPU busy %.0f%%, waiting %.0f%%", Tenths(per(p.Wall)), name, 100*p.Busy/p.Wall,
+			100*(1-p.Busy/p.Wall))
 	}
 	return title
 }

@@ -69,8 +69,10 @@ func (p *Writer) Answer() {
 }
 
 // Legend explains the numbers of a feature's table.
-const Legend = "Numbers are means over launches. A rule's bound is the largest threshold that would also have passed (for a fail, the " +
-	"smallest that would also have failed). Better and worse: the bounds exclude no change; ~: they do not. ≈ multiplies the " +
+const Legend = "Numbers are means over launches. A rule's bound is the largest threshold that would also have passed " +
+	"(for a fail, the " +
+	"smallest that would also have failed). Better and worse: the bounds exclude no change; ~: they do not. ≈ " +
+	"multiplies the " +
 	"steps from the baseline, each measured in its own session."
 
 // feature is one port: its rules by the numbers that decided them, and one table.
@@ -151,7 +153,8 @@ func (p *Writer) criteria(d *ledger.Decision) Table {
 		case !cause.IsZero() && told[cause.Key()]:
 			row[3] = "not tested, as above"
 		case !cause.IsZero():
-			row[3], told[cause.Key()] = "not tested: "+strings.Join(ReasonLines(&p.told, d, []verdict.Reason{cause}), "; "), true
+			row[3], told[cause.Key()] = "not tested: "+
+				strings.Join(ReasonLines(&p.told, d, []verdict.Reason{cause}), "; "), true
 		case r.Deciding() != nil:
 			t := r.Deciding().Test
 			row[3] = fmt.Sprintf("%s (%s)", is, bound)

@@ -24,14 +24,21 @@ func TestReportInPlanOrder(t *testing.T) {
 	s.begin("r1")
 	s.add(baselineOf(set()))
 	for _, phase := range []string{"last", "first"} {
-		s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{Node: "phase." + phase, Kind: ledger.KindPhase, Phase: phase, Attempt: 1, Verdict: verdict.Pass}})
+		s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{
+			Node: "phase." + phase,
+			Kind: ledger.KindPhase, Phase: phase, Attempt: 1, Verdict: verdict.Pass,
+		}})
 	}
 	s.add(&ledger.Record{Type: "end", Run: "r1", End: &ledger.End{
-		Verdict: verdict.Pass, Reason: verdict.New(code.Finished), Locked: map[string]verdict.Reason{"phase.mid": verdict.New(code.Outcome).On("phase.none").Is(verdict.Fail)},
+		Verdict: verdict.Pass, Reason: verdict.New(code.Finished),
+		Locked: map[string]verdict.Reason{"phase.mid": verdict.New(code.Outcome).On("phase.none").Is(verdict.Fail)},
 	}})
 	page := markdown(t, s)
 	at := -1
-	for _, row := range []string{"| first | **pass** |", "| mid | locked | phase.none failed |", "| last | **pass** |"} {
+	for _, row := range []string{
+		"| first | **pass** |", "| mid | locked | phase.none failed |",
+		"| last | **pass** |",
+	} {
 		next := strings.Index(page, row)
 		if next <= at {
 			t.Fatalf("%s is not at its place:\n%s", row, page)
@@ -52,17 +59,33 @@ func TestReportSaysOnce(t *testing.T) {
 	s.add(baselineOf(set()))
 	s.feature("cache", false, set("cache=on"), "baseline", nil, nil, 0, 0, func(d *ledger.Decision) {
 		d.Verdict = verdict.Invalid
-		d.Levels = []ledger.Level{{Name: "accepted/smoke", Verdict: verdict.Pass}, {Name: "smoke", Verdict: verdict.Pass}, {Name: "benchmark", Verdict: verdict.Invalid}}
+		d.Levels = []ledger.Level{
+			{Name: "accepted/smoke", Verdict: verdict.Pass},
+			{Name: "smoke", Verdict: verdict.Pass},
+			{Name: "benchmark", Verdict: verdict.Invalid},
+		}
 		d.Rules = []verdict.Rule{
 			{Name: "decode", Verdict: verdict.Invalid, Reasons: []verdict.Reason{missing("chat.tg.gain")}},
 			{Name: "prefill", Verdict: verdict.Invalid, Reasons: []verdict.Reason{missing("chat.pp.gain")}},
 		}
 	})
-	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{Node: "phase.p", Kind: ledger.KindGate, Phase: "p", Attempt: 1, Verdict: verdict.Invalid, Reasons: []verdict.Reason{verdict.New(code.Rule).On("twice").Is(verdict.Invalid).From(missing("chat.tg.gain"))}}})
+	s.add(&ledger.Record{
+		Type: "decision", Run: "r1",
+		Decision: &ledger.Decision{
+			Node: "phase.p", Kind: ledger.KindGate, Phase: "p", Attempt: 1,
+			Verdict: verdict.Invalid,
+			Reasons: []verdict.Reason{
+				verdict.New(code.Rule).On("twice").Is(verdict.Invalid).From(missing("chat.tg.gain")),
+			},
+		},
+	})
 	s.end("r1")
 	page := markdown(t, s)
 	must.Equal(t, page, strings.Count(page, "162 ms late"), 1)
-	for _, want := range []string{"| decode | – | `` | not tested: level benchmark is invalid, see above | invalid (recorded only) |", "| prefill | – | `` | not tested, as above |", "Levels: accepted/smoke, smoke passed; benchmark invalid."} {
+	for _, want := range []string{
+		"| decode | – | `` | not tested: level benchmark is invalid, see above | invalid (recorded only) |",
+		"| prefill | – | `` | not tested, as above |", "Levels: accepted/smoke, smoke passed; benchmark invalid.",
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
 		}
@@ -73,9 +96,11 @@ func TestReportSaysOnce(t *testing.T) {
 func TestGarbageIsQuotedOnce(t *testing.T) {
 	var quotes []verdict.Reason
 	for i := range 5 {
-		quotes = append(quotes, verdict.New(code.AnswerGarbage, verdict.Int("request", i), verdict.Text("excerpt", "GARBAGE")))
+		quotes = append(quotes,
+			verdict.New(code.AnswerGarbage, verdict.Int("request", i), verdict.Text("excerpt", "GARBAGE")))
 	}
-	why := verdict.New(code.Level).On("benchmark").Is(verdict.Invalid).From(verdict.New(code.AnswersWorse).On("wip").From(quotes...))
+	why := verdict.New(code.Level).On("benchmark").Is(verdict.Invalid).
+		From(verdict.New(code.AnswersWorse).On("wip").From(quotes...))
 	text := strings.Join(ReasonLines(&verdict.Page{}, &ledger.Decision{}, []verdict.Reason{why}), "\n")
 	if strings.Count(text, "GARBAGE") != 1 || !strings.Contains(text, "(and 4 more)") {
 		t.Error(text)
@@ -97,7 +122,8 @@ func TestReportHeadline(t *testing.T) {
 		head, _, _ := strings.Cut(markdown(t, s), "\n## ")
 		must.Contain(t, "text", head, wants...)
 	}
-	head("**2 of 3 ports accepted; head is inconclusive.**", "were not measured together: no session launched both. This does:",
+	head("**2 of 3 ports accepted; head is inconclusive.**",
+		"were not measured together: no session launched both. This does:",
 		" plan.hcl # after a criterion of moe on chat.tg.root.gain\n")
 	// A third port, whose rules read the baseline too, is rejected.
 	root := s.launches("s-9", "baseline", set(), 20, 20.4, 19.8, 20.1)
@@ -105,9 +131,10 @@ func TestReportHeadline(t *testing.T) {
 	own := s.launches("s-9", "wide", set("cache=on", "moe=routed", "head=wide"), 61, 61.6, 60.7, 61.1)
 	s.nodes = append(s.nodes, "feature.wide")
 	s.begin("r2")
-	s.feature("wide", false, set("cache=on", "moe=routed", "head=wide"), "accepted", both[:4], own, 0, -0.02, func(d *ledger.Decision) {
-		d.Session, d.Evidence[0].Root = "s-9", gates.ArmOf("baseline", root...)
-	})
+	s.feature("wide", false, set("cache=on", "moe=routed", "head=wide"), "accepted", both[:4], own, 0, -0.02,
+		func(d *ledger.Decision) {
+			d.Session, d.Evidence[0].Root = "s-9", gates.ArmOf("baseline", root...)
+		})
 	s.stand("s-9", "accepted", both) // another one, that wanted more rounds
 	head("**Decode +204% against the baseline (at least +198%): 2 of 4 ports accepted;")
 }
@@ -120,7 +147,8 @@ func TestPortFromTheBaseline(t *testing.T) {
 	cache := s.launches("s-1", "cache", set("cache=on"), 40, 40.8, 39.6, 40.2)
 	s.feature("cache", true, set("cache=on"), "baseline", base, cache, 1, 0.9)
 	parent := s.launches("s-2", "accepted", set("cache=on"), 50, 51, 49, 50)
-	s.feature("moe", true, set("cache=on", "moe=routed"), "accepted", parent, s.launches("s-2", "moe", set("cache=on", "moe=routed"), 75, 76.5, 73.5, 75), 0.5, 0.4)
+	s.feature("moe", true, set("cache=on", "moe=routed"), "accepted", parent,
+		s.launches("s-2", "moe", set("cache=on", "moe=routed"), 75, 76.5, 73.5, 75), 0.5, 0.4)
 	for variant, want := range map[string]string{"cache": "", "moe": "≈ +200%"} {
 		m, has := PortsOf(s.st).Of(variant).Row(Column{Cell: "chat", Metric: "tg", Stat: "median"})
 		if !has || m.Root != want {
@@ -168,7 +196,10 @@ func TestAnswer(t *testing.T) {
 		t.Errorf("%q, wanted %q", got, want)
 	}
 	s = newStory(t)
-	s.nodes = []string{"baseline", "feature.cache", "feature.wip", "feature.draft", "phase.p", "feature.sinks", "phase.q"}
+	s.nodes = []string{
+		"baseline", "feature.cache", "feature.wip", "feature.draft", "phase.p",
+		"feature.sinks", "phase.q",
+	}
 	s.begin("r1")
 	s.add(baselineOf(set()))
 	base := s.launches("s-1", "baseline", set(), 20, 20.4, 19.8, 20.1)
@@ -177,13 +208,26 @@ func TestAnswer(t *testing.T) {
 	s.feature("cache", true, set("cache=on"), "baseline", base, cache, 20.95, 20.01)
 	s.feature("wip", false, set("moe=routed"), "baseline", base, wip, 29, 28, func(d *ledger.Decision) {
 		d.Verdict, d.Launches, d.Rules = verdict.Invalid, append(base, wip...), nil
-		d.Reasons = []verdict.Reason{verdict.New(code.Level).On("benchmark").Is(verdict.Invalid).From(verdict.New(code.AnswersGarbage).On("wip"))}
+		d.Reasons = []verdict.Reason{verdict.New(code.Level).On("benchmark").Is(verdict.Invalid).
+			From(verdict.New(code.AnswersGarbage).On("wip"))}
 	})
-	s.feature("draft", false, set("head=mxfp4"), "baseline", base, base, -0.2, -0.3, func(d *ledger.Decision) { d.Verdict = verdict.Fail })
-	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{Node: "phase.p", Kind: ledger.KindGate, Phase: "p", Attempt: 1, Verdict: verdict.Fail}})
+	s.feature("draft", false, set("head=mxfp4"), "baseline", base, base, -0.2, -0.3, func(d *ledger.Decision) {
+		d.Verdict = verdict.Fail
+	})
+	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{
+		Node: "phase.p", Kind: ledger.KindGate,
+		Phase: "p", Attempt: 1, Verdict: verdict.Fail,
+	}})
 	cause := verdict.New(code.Outcome).On("phase.p").Is(verdict.Fail)
-	s.add(&ledger.Record{Type: "end", Run: "r1", End: &ledger.End{Verdict: verdict.Fail, Reason: verdict.New(code.Finished), Locked: map[string]verdict.Reason{"feature.sinks": cause, "phase.q": cause}}})
-	want := "Decode 22× the baseline (at least 21×): 1 of 4 ports accepted; p failed and locks sinks; wip is fast but answers garbage"
+	s.add(&ledger.Record{
+		Type: "end", Run: "r1",
+		End: &ledger.End{
+			Verdict: verdict.Fail, Reason: verdict.New(code.Finished),
+			Locked: map[string]verdict.Reason{"feature.sinks": cause, "phase.q": cause},
+		},
+	})
+	want := "Decode 22× the baseline (at least 21×): 1 of 4 ports accepted; p failed and locks sinks; wip is fast " +
+		"but answers garbage"
 	if got := AnswerOf(s.st, time.Now()).String(); got != want {
 		t.Errorf("%q, wanted %q", got, want)
 	}
@@ -191,7 +235,8 @@ func TestAnswer(t *testing.T) {
 	for _, r := range Rows(s.st) {
 		short[r.Node] = Short(r)
 	}
-	if short["feature.cache"] != "" || short["feature.wip"] != "answers garbage" || short["feature.sinks"] != "locked by p" {
+	if short["feature.cache"] != "" || short["feature.wip"] != "answers garbage" ||
+		short["feature.sinks"] != "locked by p" {
 		t.Errorf("%q", short)
 	}
 }
@@ -208,26 +253,65 @@ func TestBrief(t *testing.T) {
 	}
 	kernels := level("kernels", verdict.Fail, because("312 of 400 are wrong")...)
 	unread := rule("decode", verdict.Invalid, verdict.New(code.Missing).On("chat.tg").From(kernels.Reason()))
-	decode, memory := rule("decode", verdict.Pass, because("enough")...), rule("memory", verdict.Fail, because("2 GB")...)
+	decode, memory := rule("decode", verdict.Pass, because("enough")...),
+		rule("memory", verdict.Fail, because("2 GB")...)
 	died := verdict.New(code.EngineDied)
 	alternatives := []ledger.Alternative{{Name: "spec[short]"}, {Name: "spec[long]", Chosen: true}}
 	not := verdict.New(code.NotConfirmed).On("vllm.prod").Is(verdict.Invalid).From(kernels.Reason())
 	for want, d := range map[string]ledger.Decision{
 		"decode: enough": {Kind: ledger.KindFeature, Verdict: verdict.Pass, Rules: []verdict.Rule{decode}},
 		// What decided comes first, whatever the order in the plan.
-		"memory: 2 GB, +1 more":                  {Kind: ledger.KindFeature, Verdict: verdict.Fail, Rules: []verdict.Rule{decode, memory}},
-		"2 rules":                                {Kind: ledger.KindGate, Verdict: verdict.Pass, Rules: []verdict.Rule{decode, decode}},
-		"spec[long] wins: decode: enough":        {Kind: ledger.KindFeature, Verdict: verdict.Pass, Rules: []verdict.Rule{decode}, Alternatives: alternatives},
-		"decode: enough, confirmed on vllm.prod": {Kind: ledger.KindFeature, Verdict: verdict.Pass, Rules: []verdict.Rule{decode}, Confirmations: []ledger.Confirmation{{Engine: "vllm.prod", Verdict: verdict.Pass}}},
-		not.String():                             {Kind: ledger.KindFeature, Verdict: verdict.Invalid, Rules: []verdict.Rule{decode}, Confirmations: []ledger.Confirmation{{Engine: "vllm.prod", Verdict: verdict.Invalid, Reason: not}}},
-		"memory: 2 GB":                           {Kind: ledger.KindFeature, Verdict: verdict.Fail, Rules: []verdict.Rule{memory}, Confirmations: []ledger.Confirmation{{Engine: "vllm.prod"}}},
+		"memory: 2 GB, +1 more": {
+			Kind: ledger.KindFeature, Verdict: verdict.Fail,
+			Rules: []verdict.Rule{decode, memory},
+		},
+		"2 rules": {
+			Kind: ledger.KindGate, Verdict: verdict.Pass,
+			Rules: []verdict.Rule{decode, decode},
+		},
+		"spec[long] wins: decode: enough": {
+			Kind: ledger.KindFeature, Verdict: verdict.Pass,
+			Rules: []verdict.Rule{decode}, Alternatives: alternatives,
+		},
+		"decode: enough, confirmed on vllm.prod": {
+			Kind: ledger.KindFeature, Verdict: verdict.Pass,
+			Rules:         []verdict.Rule{decode},
+			Confirmations: []ledger.Confirmation{{Engine: "vllm.prod", Verdict: verdict.Pass}},
+		},
+		not.String(): {
+			Kind: ledger.KindFeature, Verdict: verdict.Invalid,
+			Rules:         []verdict.Rule{decode},
+			Confirmations: []ledger.Confirmation{{Engine: "vllm.prod", Verdict: verdict.Invalid, Reason: not}},
+		},
+		"memory: 2 GB": {
+			Kind: ledger.KindFeature, Verdict: verdict.Fail,
+			Rules: []verdict.Rule{memory}, Confirmations: []ledger.Confirmation{{Engine: "vllm.prod"}},
+		},
 		// The feature has the cause, and its gate the level.
-		"level kernels failed: 312 of 400 are wrong": {Kind: ledger.KindFeature, Verdict: verdict.Invalid, Levels: []ledger.Level{level("smoke", verdict.Pass), kernels}, Rules: []verdict.Rule{unread}},
-		"decode: level kernels failed":               {Kind: ledger.KindGate, Verdict: verdict.Invalid, Rules: []verdict.Rule{unread}},
-		"smoke, kernels":                             {Kind: ledger.KindQualify, Verdict: verdict.Pass, Levels: []ledger.Level{level("smoke", verdict.Pass), level("kernels", verdict.Pass)}},
-		died.String():                                {Kind: ledger.KindFeature, Verdict: verdict.Error, Reasons: []verdict.Reason{verdict.New(code.Level).On("smoke").From(died)}},
-		"nothing came":                               {Kind: ledger.KindStep, Verdict: verdict.Fail, Reasons: because("nothing came")},
-		"":                                           {Kind: ledger.KindPhase, Verdict: verdict.Pass, Reasons: because("step exec make: pass")},
+		"level kernels failed: 312 of 400 are wrong": {
+			Kind: ledger.KindFeature, Verdict: verdict.Invalid,
+			Levels: []ledger.Level{level("smoke", verdict.Pass), kernels}, Rules: []verdict.Rule{unread},
+		},
+		"decode: level kernels failed": {
+			Kind: ledger.KindGate, Verdict: verdict.Invalid,
+			Rules: []verdict.Rule{unread},
+		},
+		"smoke, kernels": {
+			Kind: ledger.KindQualify, Verdict: verdict.Pass,
+			Levels: []ledger.Level{level("smoke", verdict.Pass), level("kernels", verdict.Pass)},
+		},
+		died.String(): {
+			Kind: ledger.KindFeature, Verdict: verdict.Error,
+			Reasons: []verdict.Reason{verdict.New(code.Level).On("smoke").From(died)},
+		},
+		"nothing came": {
+			Kind: ledger.KindStep, Verdict: verdict.Fail,
+			Reasons: because("nothing came"),
+		},
+		"": {
+			Kind: ledger.KindPhase, Verdict: verdict.Pass,
+			Reasons: because("step exec make: pass"),
+		},
 	} {
 		if got := Brief(&d); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -255,7 +339,10 @@ func TestWorkOn(t *testing.T) {
 	}
 	begin := func(run string) {
 		t.Helper()
-		record(&ledger.Record{Type: "run", Run: run, RunStart: &ledger.RunStart{Plan: "p", PlanFile: "p.hcl", Tool: "mxflow test"}})
+		record(&ledger.Record{
+			Type: "run", Run: run,
+			RunStart: &ledger.RunStart{Plan: "p", PlanFile: "p.hcl", Tool: "mxflow test"},
+		})
 	}
 	sign := func(text string) {
 		t.Helper()
@@ -284,7 +371,10 @@ func TestWorkOn(t *testing.T) {
 	begin("r-2")
 	must.Do(t, l.Begin("r-2"))
 	want(UnderWay, true)
-	record(&ledger.Record{Type: "end", Run: "r-2", End: &ledger.End{Verdict: verdict.Pass, Reason: verdict.New(code.Finished)}})
+	record(&ledger.Record{
+		Type: "end", Run: "r-2",
+		End: &ledger.End{Verdict: verdict.Pass, Reason: verdict.New(code.Finished)},
+	})
 	want(Ended, true)
 	must.Do(t, l.Unlock())
 	want(Ended, false)
@@ -295,19 +385,26 @@ var failed = verdict.New(code.Outcome).On("baseline").Is(verdict.Fail)
 // TestLocked: what is locked stands in the plan's order, each under its phase, the features too, which do not name it.
 func TestLocked(t *testing.T) {
 	s := newStory(t)
-	s.nodes = []string{"baseline", "phase.z.step.exec.build", "feature.kv.qualify", "feature.kv", "feature.b", "phase.z", "feature.a", "phase.y"}
+	s.nodes = []string{
+		"baseline", "phase.z.step.exec.build", "feature.kv.qualify", "feature.kv", "feature.b",
+		"phase.z", "feature.a", "phase.y",
+	}
 	s.begin("r1")
 	s.add(&ledger.Record{Type: "end", Run: "r1", End: &ledger.End{
 		Verdict: verdict.Fail, Reason: verdict.New(code.Finished),
 		Locked: map[string]verdict.Reason{
-			"feature.a": failed, "feature.b": failed, "feature.kv": failed, "phase.y": failed, "phase.z": failed, "phase.z.step.exec.build": failed,
+			"feature.a": failed, "feature.b": failed, "feature.kv": failed, "phase.y": failed, "phase.z": failed,
+			"phase.z.step.exec.build": failed,
 		},
 	}})
 	var got []string
 	for _, l := range Locked(s.st) {
 		got = append(got, l.Phase+":"+l.Node)
 	}
-	want := []string{"z:phase.z.step.exec.build", "z:feature.kv", "z:feature.b", "z:phase.z", "y:feature.a", "y:phase.y"}
+	want := []string{
+		"z:phase.z.step.exec.build", "z:feature.kv", "z:feature.b", "z:phase.z",
+		"y:feature.a", "y:phase.y",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -318,7 +415,10 @@ func TestLocked(t *testing.T) {
 func TestRows(t *testing.T) {
 	s := newStory(t)
 	decide := func(node string, attempt int) {
-		s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{Node: node, Kind: ledger.KindGate, Attempt: attempt, Verdict: verdict.Pass}})
+		s.add(&ledger.Record{
+			Type: "decision", Run: "r1",
+			Decision: &ledger.Decision{Node: node, Kind: ledger.KindGate, Attempt: attempt, Verdict: verdict.Pass},
+		})
 	}
 	rows := func(want ...string) {
 		t.Helper()
@@ -340,7 +440,10 @@ func TestRows(t *testing.T) {
 		}
 	}
 	start := func(run string, nodes ...string) {
-		s.add(&ledger.Record{Type: "run", Run: run, RunStart: &ledger.RunStart{Plan: "p", PlanFile: "p.hcl", Tool: "test", Nodes: nodes}})
+		s.add(&ledger.Record{
+			Type: "run", Run: run,
+			RunStart: &ledger.RunStart{Plan: "p", PlanFile: "p.hcl", Tool: "test", Nodes: nodes},
+		})
 	}
 	start("r1", "phase.a", "phase.b", "phase.c", "phase.d", "phase.e", "phase.old")
 	decide("phase.b", 1)
@@ -349,7 +452,10 @@ func TestRows(t *testing.T) {
 	rows("phase.a", "phase.b", "phase.c open", "phase.d open", "phase.e open", "phase.old")
 	s.add(&ledger.Record{Type: "end", Run: "r1", End: &ledger.End{
 		Verdict: verdict.Fail, Reason: verdict.New(code.Finished),
-		Locked: map[string]verdict.Reason{"phase.c": failed, "phase.d": failed, "phase.e": verdict.New(code.NotTargeted)},
+		Locked: map[string]verdict.Reason{
+			"phase.c": failed, "phase.d": failed,
+			"phase.e": verdict.New(code.NotTargeted),
+		},
 	}})
 	rows("phase.a", "phase.b", "phase.c locked", "phase.d locked", "phase.e locked", "phase.old")
 	start("r2", "phase.a", "phase.b", "phase.c", "phase.d", "phase.e", "phase.old")
@@ -375,12 +481,16 @@ func TestOverruled(t *testing.T) {
 	now, s := time.Now().UTC(), newStory(t)
 	s.at = now.Add(-time.Hour)
 	waive := func(node string, until time.Time) {
-		s.add(&ledger.Record{Type: "waiver", Run: "r1", Waiver: &ledger.Waiver{Node: node, Attempt: 1, Verdict: verdict.Fail, Reason: "known", By: "kim", Expires: until}})
+		s.add(&ledger.Record{Type: "waiver", Run: "r1", Waiver: &ledger.Waiver{
+			Node: node, Attempt: 1,
+			Verdict: verdict.Fail, Reason: "known", By: "kim", Expires: until,
+		}})
 	}
 	s.begin("r1")
 	for _, node := range []string{"phase.holds", "phase.ended", "phase.plain"} {
 		s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{
-			Node: node, Kind: "gate", Phase: strings.TrimPrefix(node, "phase."), MeasureKey: "m", DecisionKey: "d", Attempt: 1, Verdict: verdict.Fail,
+			Node: node, Kind: "gate", Phase: strings.TrimPrefix(node, "phase."), MeasureKey: "m", DecisionKey: "d",
+			Attempt: 1, Verdict: verdict.Fail,
 			Reasons: []verdict.Reason{verdict.Say("broken", "{error}", verdict.Text("error", "decode: slower"))},
 		}})
 	}

@@ -144,7 +144,8 @@ func (d decidedIn) proved(st *store.Store) (gain float64, variant string) {
 	for _, r := range d.Rules {
 		for _, c := range r.Comparisons {
 			t := c.Test
-			if !r.Decides || c.Verdict != verdict.Pass || t == nil || !t.Relative() || t.Arm != ev.Candidate.Name || t.Against != ev.Parent.Name {
+			if !r.Decides || c.Verdict != verdict.Pass || t == nil || !t.Relative() || t.Arm != ev.Candidate.Name ||
+				t.Against != ev.Parent.Name {
 				continue
 			}
 			bound := t.Bound()

@@ -41,14 +41,21 @@ func TestReward(t *testing.T) {
 	decide := func(s *story, name string, change func(*ledger.Decision)) {
 		knobs := set("moe=routed")
 		base := s.launches("s-"+name, ledger.Baseline, set(), 100, 100)
-		s.feature(name, true, knobs, ledger.Baseline, base, s.launches("s-"+name, name, knobs, 130, 130), 0.3, 0.25, change)
+		s.feature(name, true, knobs, ledger.Baseline, base, s.launches("s-"+name, name, knobs, 130, 130),
+			0.3, 0.25, change)
 	}
 	begin := func(s *story, run, rules, seal string) {
-		s.add(&ledger.Record{Type: "run", Run: run, RunStart: &ledger.RunStart{Plan: "tiny", Rules: rules, Seal: seal, Nodes: []string{"feature.a", "feature.b"}}})
+		s.add(&ledger.Record{Type: "run", Run: run, RunStart: &ledger.RunStart{
+			Plan: "tiny", Rules: rules, Seal: seal,
+			Nodes: []string{"feature.a", "feature.b"},
+		}})
 	}
 	leave := func(s *story, run string) {
 		locked := map[string]verdict.Reason{"feature.a": verdict.New(code.NotTargeted)}
-		s.add(&ledger.Record{Type: "end", Run: run, End: &ledger.End{Reason: verdict.New(code.Finished), Locked: locked}})
+		s.add(&ledger.Record{
+			Type: "end", Run: run,
+			End: &ledger.End{Reason: verdict.New(code.Finished), Locked: locked},
+		})
 	}
 	killed := func(s *story) {
 		begin(s, "r1", "x", "")
@@ -109,7 +116,8 @@ func TestReward(t *testing.T) {
 		"a pass that was replaced": {func(s *story) {
 			killed(s)
 			s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{
-				Node: "feature.a", Kind: "feature", Phase: "p", Feature: "a", Attempt: 2, Verdict: verdict.Invalid, Supersedes: true,
+				Node: "feature.a", Kind: "feature", Phase: "p", Feature: "a", Attempt: 2, Verdict: verdict.Invalid,
+				Supersedes: true,
 			}})
 			s.end("r1")
 		}, "r1", 0, 0, false},
@@ -140,7 +148,8 @@ func TestReward(t *testing.T) {
 				t.Errorf("it pays %v of %v, want %v of %v", a.Pays, a.Paid, c.pays, c.paid)
 			}
 			must.Get(json.Marshal(got))(t)
-			if launches := got.Spent.Launches + got.Before.Launches; launches == 0 || len(got.Spent.Decided)+len(got.Before.Decided) == 0 {
+			if launches := got.Spent.Launches + got.Before.Launches; launches == 0 ||
+				len(got.Spent.Decided)+len(got.Before.Decided) == 0 {
 				t.Errorf("%+v, %+v", got.Spent, got.Before)
 			}
 		})

@@ -79,7 +79,8 @@ func Effects(effects []verdict.Effect) (t Table) {
 		if e.Significant() && e.With != "" {
 			what += " together than apart"
 		}
-		t.Rows = append(t.Rows, []string{e.Address, e.Knob + "=" + e.Value, with, verdict.CI(*e.Change, e.Low, e.High, "ratio"), what})
+		t.Rows = append(t.Rows,
+			[]string{e.Address, e.Knob + "=" + e.Value, with, verdict.CI(*e.Change, e.Low, e.High, "ratio"), what})
 	}
 	return t
 }
@@ -91,7 +92,8 @@ func Best(rows []verdict.Row) (lines []string) {
 		name := ""
 		for _, r := range rows {
 			own := cellOf(r.Cells, c.Address)
-			if r.Verdict == verdict.Pass && own != nil && own.Speedup != nil && (best == nil || *own.Speedup > *best.Speedup) {
+			if r.Verdict == verdict.Pass && own != nil && own.Speedup != nil &&
+				(best == nil || *own.Speedup > *best.Speedup) {
 				best, name = own, r.Name
 			}
 		}
@@ -100,7 +102,8 @@ func Best(rows []verdict.Row) (lines []string) {
 		case *best.Speedup <= 1:
 			lines = append(lines, fmt.Sprintf("%s: no cell is better than the baseline", columnName(c)))
 		default:
-			lines = append(lines, fmt.Sprintf("%s: %s, %s", columnName(c), name, verdict.CI(*best.Speedup, best.SpeedupLow, best.SpeedupHigh, "times")))
+			lines = append(lines, fmt.Sprintf("%s: %s, %s", columnName(c), name,
+				verdict.CI(*best.Speedup, best.SpeedupLow, best.SpeedupHigh, "times")))
 		}
 	}
 	return lines
@@ -108,7 +111,8 @@ func Best(rows []verdict.Row) (lines []string) {
 
 const (
 	// EffectsLegend explains how to read the effects.
-	EffectsLegend = "Changes with simultaneous 95% intervals over all effects on a metric; a pair of values is their interaction, beyond the effect of each alone."
+	EffectsLegend = "Changes with simultaneous 95% intervals over all effects on a metric; a pair of values is their " +
+		"interaction, beyond the effect of each alone."
 	// BestLegend explains how reliable the best is.
 	BestLegend = "The best of several is optimistic on average: confirm it as a feature, on fresh launches."
 )

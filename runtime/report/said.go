@@ -31,11 +31,15 @@ func SaidBy(st *store.Store, d *ledger.Decision) *Said {
 		if read(st, base, answers, &theirs) && read(st, own, answers, &ours) {
 			var same *Said
 			for c := range min(len(theirs.Prompts), len(ours.Prompts), len(theirs.Answers), len(ours.Answers)) {
-				for i := range min(len(theirs.Prompts[c]), len(ours.Prompts[c]), len(theirs.Answers[c]), len(ours.Answers[c])) {
+				for i := range min(len(theirs.Prompts[c]), len(ours.Prompts[c]), len(theirs.Answers[c]),
+					len(ours.Answers[c])) {
 					if theirs.Prompts[c][i] != ours.Prompts[c][i] {
 						continue
 					}
-					s := &Said{"correctness", ours.Prompts[c][i].Text, theirs.Answers[c][i].Text, ours.Answers[c][i].Text}
+					s := &Said{
+						"correctness", ours.Prompts[c][i].Text, theirs.Answers[c][i].Text,
+						ours.Answers[c][i].Text,
+					}
 					if s.Parent != s.Own {
 						return s
 					}
@@ -49,7 +53,8 @@ func SaidBy(st *store.Store, d *ledger.Decision) *Said {
 			}
 		}
 		var before, after struct{ Answer string }
-		if read(st, base, "smoke/artifact.json", &before) && read(st, own, "smoke/artifact.json", &after) && before.Answer != "" {
+		if read(st, base, "smoke/artifact.json", &before) && read(st, own, "smoke/artifact.json", &after) &&
+			before.Answer != "" {
 			return &Said{Level: "smoke", Parent: before.Answer, Own: after.Answer}
 		}
 	}

@@ -139,12 +139,15 @@ func (g Grid) Lacking() string {
 
 // GridLegend explains the values.
 const GridLegend = "Means over launches ± their standard deviation, and below them the change from the parent: with " +
-	"the bounds by which a rule decided in [ ], or else its 95% interval in ( ). Better and worse: the bounds exclude no " +
-	"change; ~: they do not. ≈ multiplies the steps from the baseline, each measured in its own session. ❌ does not count."
+	"the bounds by which a rule decided in [ ], or else its 95% interval in ( ). Better and worse: the bounds " +
+	"exclude no " +
+	"change; ~: they do not. ≈ multiplies the steps from the baseline, each measured in its own session. ❌ does not " +
+	"count."
 
 // RowLegend explains those of a comparison.
 const RowLegend = "Means over launches ± their standard deviation; × is the improvement over the reference, with the " +
-	"bounds by which a rule decided in [ ], or else its 95% interval in ( ): for every metric, more than 1 is better. ❌ " +
+	"bounds by which a rule decided in [ ], or else its 95% interval in ( ): for every metric, more than 1 is " +
+	"better. ❌ " +
 	"does not count. Tokens are counted by each engine's own tokenizer."
 
 // shownOf is a column of the plan.
@@ -447,7 +450,8 @@ func (s *Sheet) stackRow() *row {
 		return &r
 	}
 	for _, name := range s.names { // the feature that was measured with all others below it
-		if p := s.all[name]; p.Block == arms[0].Block && maps.Equal(p.Launches[0].Knobs, stack.Knobs) && p.Parent != nil {
+		if p := s.all[name]; p.Block == arms[0].Block && maps.Equal(p.Launches[0].Knobs, stack.Knobs) &&
+			p.Parent != nil {
 			r.port = p
 		}
 	}
@@ -497,7 +501,10 @@ func (s *Sheet) Rows(d *ledger.Decision) []Grid {
 		if r.Reference && r.Name == ledger.Baseline {
 			what = "Cell"
 		}
-		line := row{name: r.Name, own: arms[r.Name], cells: r.Cells, rounds: len(r.Places) > 0, words: map[string]string{}}
+		line := row{
+			name: r.Name, own: arms[r.Name], cells: r.Cells, rounds: len(r.Places) > 0,
+			words: map[string]string{},
+		}
 		if r.Verdict != verdict.Pass {
 			line.own, line.uncounted, line.status = s.launched(d, r.Name), true, string(r.Verdict)
 		}

@@ -73,13 +73,16 @@ func PairsOf(st *store.Store, a, b string) (pairs []Pair, err error) {
 		}
 		p := pairOfArms(st, before, after, nil)
 		if p.Old.Launches[0].ID == p.New.Launches[0].ID {
-			return nil, fmt.Errorf("%s and %s are the same launches (%s of session %s)", a, b, p.Old.Variant, p.Old.Session)
+			return nil,
+				fmt.Errorf("%s and %s are the same launches (%s of session %s)", a, b, p.Old.Variant, p.Old.Session)
 		}
 		p.Old.Asked, p.New.Asked = a, b
 		pairs = append(pairs, p)
 	}
 	if len(pairs) == 0 {
-		return nil, fmt.Errorf("%s has launches of %s, %s of %s: no variant is in both. Give one of each, such as %s@RUN", a, strings.Join(names[0], ", "), b, strings.Join(names[1], ", "), names[0][0])
+		return nil,
+			fmt.Errorf("%s has launches of %s, %s of %s: no variant is in both. Give one of each, such as %s@RUN", a,
+				strings.Join(names[0], ", "), b, strings.Join(names[1], ", "), names[0][0])
 	}
 	return pairs, nil
 }
@@ -91,7 +94,9 @@ func sideOf(st *store.Store, asked string) (map[string][]*Arm, error) {
 	of, ran := byVariant(all, asked), byVersion(all, asked)
 	switch {
 	case len(of) > 0 && len(ran) > 0 && !slices.Equal(names(of), names(ran)):
-		return nil, fmt.Errorf("%q is a variant, and what %s ran: name the variant as %[1]s@RUN, or a commit by its SHA", asked, strings.Join(names(ran), ", "))
+		return nil,
+			fmt.Errorf("%q is a variant, and what %s ran: name the variant as %[1]s@RUN, or a commit by its SHA", asked,
+				strings.Join(names(ran), ", "))
 	case len(of) > 0:
 		return of, nil
 	case len(ran) > 0:
@@ -108,14 +113,19 @@ func sideOf(st *store.Store, asked string) (map[string][]*Arm, error) {
 			return nil, err
 		}
 		versions := ""
-		if ran := Distinct(launchesOf(all), func(l *ledger.Launch) string { return strings.Join(versionsOf(l), ", ") }); ran != "" {
+		if ran := Distinct(launchesOf(all), func(l *ledger.Launch) string {
+			return strings.Join(versionsOf(l), ", ")
+		}); ran != "" {
 			versions = fmt.Sprintf(", a commit or image (%s)", ran)
 		}
-		return nil, fmt.Errorf("no record is named %q: use a variant (%s)%s, a run (the newest is %s), or VARIANT@RUN (%w)", asked, strings.Join(names(byVariant(all, "")), ", "), versions, runs[len(runs)-1].ID, err)
+		return nil,
+			fmt.Errorf("no record is named %q: use a variant (%s)%s, a run (the newest is %s), or VARIANT@RUN (%w)",
+				asked, strings.Join(names(byVariant(all, "")), ", "), versions, runs[len(runs)-1].ID, err)
 	}
 	made := Parts(all, view.Launches)
 	if of = byVariant(made, variant); len(of) == 0 {
-		return nil, fmt.Errorf("run %s did not measure %s: it measured %s, and may have reused earlier results", view.ID, cmp.Or(variant, "anything"), cmp.Or(strings.Join(names(byVariant(made, "")), ", "), "nothing"))
+		return nil, fmt.Errorf("run %s did not measure %s: it measured %s, and may have reused earlier results",
+			view.ID, cmp.Or(variant, "anything"), cmp.Or(strings.Join(names(byVariant(made, "")), ", "), "nothing"))
 	}
 	return of, nil
 }
@@ -163,7 +173,9 @@ func versionsOf(l *ledger.Launch) (names []string) {
 func Parts(arms []*Arm, among []*ledger.Launch) (out []*Arm) {
 	for _, a := range arms {
 		part := *a
-		part.Launches = slices.DeleteFunc(slices.Clone(a.Launches), func(l *ledger.Launch) bool { return !slices.Contains(among, l) })
+		part.Launches = slices.DeleteFunc(slices.Clone(a.Launches), func(l *ledger.Launch) bool {
+			return !slices.Contains(among, l)
+		})
 		if len(part.Launches) > 0 {
 			out = append(out, &part)
 		}
@@ -174,7 +186,10 @@ func Parts(arms []*Arm, among []*ledger.Launch) (out []*Arm) {
 // pairOfArms compares two arms: of one session by the launches that ran side by side. by
 // are the tests of rules that may have decided a change.
 func pairOfArms(st *store.Store, old, new *Arm, by Tests) Pair {
-	p := Pair{Old: PairSide{old.Variant, old.Variant, old.Session, old.Launches}, New: PairSide{new.Variant, new.Variant, new.Session, new.Launches}}
+	p := Pair{
+		Old: PairSide{old.Variant, old.Variant, old.Session, old.Launches},
+		New: PairSide{new.Variant, new.Variant, new.Session, new.Launches},
+	}
 	if old.Session == new.Session && old.Variant != new.Variant {
 		p.New.Launches, p.Old.Launches = PairedLaunches(new, old)
 	}

@@ -58,7 +58,8 @@ func AcceptedStack(st *store.Store) Stack {
 			continue
 		}
 		a := Accepted{
-			Feature: d.Feature, Phase: d.Phase, Gains: gainsOf(d.Decision), Verdict: d.Verdict, Time: d.Time, Run: d.Run, Record: d.Record,
+			Feature: d.Feature, Phase: d.Phase, Gains: gainsOf(d.Decision), Verdict: d.Verdict, Time: d.Time,
+			Run: d.Run, Record: d.Record,
 		}
 		deciding := Deciding(d.Decision)
 		for i, r := range d.Rules {
@@ -112,11 +113,15 @@ func gainsOf(d *ledger.Decision) []Gain {
 	gains := []Gain{}
 	for _, r := range d.Rules {
 		for _, in := range r.Inputs {
-			if !r.Decides || in.Value == nil || in.N == 0 || strings.HasSuffix(in.Path, ".n") || strings.HasSuffix(in.Path, ".n_requests") {
+			if !r.Decides || in.Value == nil || in.N == 0 || strings.HasSuffix(in.Path, ".n") ||
+				strings.HasSuffix(in.Path, ".n_requests") {
 				continue
 			}
 			e := r.Estimate(in)
-			g := Gain{Criterion: r.Name, What: in.Path, Value: *e.Value, Unit: in.Unit, Ratio: verdict.RelativePath(in.Path), Launches: e.N, Against: e.BaseN}
+			g := Gain{
+				Criterion: r.Name, What: in.Path, Value: *e.Value, Unit: in.Unit,
+				Ratio: verdict.RelativePath(in.Path), Launches: e.N, Against: e.BaseN,
+			}
 			if e.Decided {
 				g.Low, g.High = e.Low, e.High
 			}
@@ -217,7 +222,8 @@ func (p *Writer) Stack() {
 				}
 			}
 		}
-		p.Line("%d. %s, %s on %s: %s", i+1, f.Time.UTC().Format(time.DateOnly), f.Name(), cmp.Or(f.On, "an earlier stack"), by)
+		p.Line("%d. %s, %s on %s: %s", i+1, f.Time.UTC().Format(time.DateOnly), f.Name(),
+			cmp.Or(f.On, "an earlier stack"), by)
 	}
 	p.Line("\nKnobs: %s.\n", verdict.Pairs(s.Knobs, " = ", ", "))
 }

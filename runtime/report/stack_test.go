@@ -33,10 +33,12 @@ func shown(g Gain) string {
 func TestStackIsInThePlansOrder(t *testing.T) {
 	st := stacked(t).st
 	s := AcceptedStack(st)
-	if s.Sum() != "baseline + cache + moe" || verdict.Pairs(s.Knobs, " = ", ", ") != "cache = on, head = f32, moe = routed" {
+	if s.Sum() != "baseline + cache + moe" ||
+		verdict.Pairs(s.Knobs, " = ", ", ") != "cache = on, head = f32, moe = routed" {
 		t.Fatal(s.Sum(), s.Knobs)
 	}
-	if f := s.Features[1]; verdict.Pairs(f.Set, " = ", ", ") != "moe = routed" || f.On != "baseline" || len(f.Gains) != 1 || shown(f.Gains[0]) != "chat.tg.gain 0.4963 from 0.4621" {
+	if f := s.Features[1]; verdict.Pairs(f.Set, " = ", ", ") != "moe = routed" || f.On != "baseline" ||
+		len(f.Gains) != 1 || shown(f.Gains[0]) != "chat.tg.gain 0.4963 from 0.4621" {
 		t.Errorf("%+v, %v", f, f.Gains)
 	}
 }
@@ -50,7 +52,8 @@ func TestSetIsWhatDiffersFromTheParent(t *testing.T) {
 	back := s.launches("s-3", "back", set("cache=on"), 44, 45)
 	s.feature("back", true, set("cache=on"), "accepted", []string{both.ID, "s-2.accepted.2"}, back, 0.1, 0.05)
 	got := AcceptedStack(s.st)
-	if got.Sum() != "baseline + cache + moe + back" || verdict.Pairs(got.Knobs, " = ", ", ") != "cache = on, head = f32, moe = all" || verdict.Pairs(got.Features[2].Set, " = ", ", ") != "moe = all" {
+	if got.Sum() != "baseline + cache + moe + back" || verdict.Pairs(got.Knobs, " = ",
+		", ") != "cache = on, head = f32, moe = all" || verdict.Pairs(got.Features[2].Set, " = ", ", ") != "moe = all" {
 		t.Error(got.Sum(), got.Knobs, got.Features[2].Set)
 	}
 }
@@ -58,7 +61,8 @@ func TestSetIsWhatDiffersFromTheParent(t *testing.T) {
 func TestReplacedIsNotInTheStack(t *testing.T) {
 	s := stacked(t)
 	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{
-		Node: "feature.cache", Kind: "feature", Phase: "p", Feature: "cache", Attempt: 2, Verdict: verdict.Invalid, Supersedes: true,
+		Node: "feature.cache", Kind: "feature", Phase: "p", Feature: "cache", Attempt: 2, Verdict: verdict.Invalid,
+		Supersedes: true,
 	}})
 	if got := AcceptedStack(s.st); got.Sum() != "baseline + moe" {
 		t.Error(got.Sum())
@@ -100,14 +104,17 @@ func TestStackInSentences(t *testing.T) {
 	again.Rules = slices.Clone(d.Rules)
 	e := d.Evidence[0]
 	again.Rules[0].Comparisons = []verdict.Comparison{{Verdict: verdict.Pass, Test: &verdict.Test{
-		Form: verdict.Ratio, Relation: "gain", Metric: "chat.tg", Stat: "median", Against: "baseline", More: true, Threshold: 0.1,
-		Estimate: &gain, Low: &low, High: &high, Looks: []stats.Look{{N: 4}}, Launches: e.Candidate.IDs(), BaseLaunches: e.Parent.IDs(),
+		Form: verdict.Ratio, Relation: "gain", Metric: "chat.tg", Stat: "median", Against: "baseline",
+		More: true, Threshold: 0.1,
+		Estimate: &gain, Low: &low, High: &high, Looks: []stats.Look{{N: 4}}, Launches: e.Candidate.IDs(),
+		BaseLaunches: e.Parent.IDs(),
 	}}}
 	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &again})
 	p := NewWriter(s.st, nil)
 	p.Stack()
 	must.Contain(t, "the text", p.String(),
-		"1. 2026-01-02, cache on baseline: decode +119% (20.1 → 44.1 tok/s)\n", "2. 2026-01-02, moe on baseline: decode +49.6% (≥ +10%)",
+		"1. 2026-01-02, cache on baseline: decode +119% (20.1 → 44.1 tok/s)\n",
+		"2. 2026-01-02, moe on baseline: decode +49.6% (≥ +10%)",
 		"Knobs: cache = on, head = f32, moe = routed.",
 	)
 }
@@ -135,11 +142,18 @@ func TestBoundsAreOfTheSameRelation(t *testing.T) {
 	gain, change, low, high := 0.5, -0.5, 0.4, -0.4
 	values, base := []float64{5, 5}, []float64{10, 10}
 	r := verdict.Rule{Decides: true, Comparisons: []verdict.Comparison{
-		{Text: "chat.ttft.gain >= 0.1", Test: &verdict.Test{Form: verdict.Ratio, Values: values, Base: base, Low: &low}},
-		{Text: "chat.ttft.change <= -0.1", Test: &verdict.Test{Form: verdict.Ratio, Values: values, Base: base, High: &high}},
+		{
+			Text: "chat.ttft.gain >= 0.1",
+			Test: &verdict.Test{Form: verdict.Ratio, Values: values, Base: base, Low: &low},
+		},
+		{
+			Text: "chat.ttft.change <= -0.1",
+			Test: &verdict.Test{Form: verdict.Ratio, Values: values, Base: base, High: &high},
+		},
 	}}
 	for path, value := range map[string]*float64{"chat.ttft.gain": &gain, "chat.ttft.change": &change} {
-		r.Inputs = append(r.Inputs, verdict.Input{Path: path, Value: value, N: 2, BaseN: 2, PerLaunch: values, BasePerLaunch: base})
+		r.Inputs = append(r.Inputs,
+			verdict.Input{Path: path, Value: value, N: 2, BaseN: 2, PerLaunch: values, BasePerLaunch: base})
 	}
 	var got []string
 	for _, g := range gainsOf(&ledger.Decision{Rules: []verdict.Rule{r}}) {
@@ -157,20 +171,33 @@ func TestBoundsAreOfTheSameUnit(t *testing.T) {
 	delta, ratio, level, low := -0.4, -0.0066, 59.6, -0.012
 	values, base := []float64{59.5, 59.7}, []float64{60, 60}
 	for want, test := range map[string]*verdict.Test{
-		"chat.tg.delta -0.4 of a ratio":             {Form: verdict.Ratio, Values: values, Base: base, Low: &low, Estimate: &ratio, Looks: []stats.Look{{N: 2}}},
-		"chat.tg.delta -0.4 of a range":             {Form: verdict.Range, Values: values, Base: base, Low: &low, Relation: "change"},
-		"chat.tg.delta -0.4 of a level":             {Form: verdict.LogLevel, Values: values, Low: &low, Estimate: &level, Looks: []stats.Look{{N: 2}}},
+		"chat.tg.delta -0.4 of a ratio": {
+			Form: verdict.Ratio, Values: values, Base: base, Low: &low,
+			Estimate: &ratio, Looks: []stats.Look{{N: 2}},
+		},
+		"chat.tg.delta -0.4 of a range": {
+			Form: verdict.Range, Values: values, Base: base, Low: &low,
+			Relation: "change",
+		},
+		"chat.tg.delta -0.4 of a level": {
+			Form: verdict.LogLevel, Values: values, Low: &low,
+			Estimate: &level, Looks: []stats.Look{{N: 2}},
+		},
 		"chat.tg.delta -0.4 from -0.012 of its own": {Form: verdict.Difference, Values: values, Base: base, Low: &low},
 	} {
 		r := verdict.Rule{
 			Decides: true, Comparisons: []verdict.Comparison{{Text: "chat.tg >= 0.97 * chat.tg.base", Test: test}},
-			Inputs: []verdict.Input{{Path: "chat.tg.delta", Unit: "tok/s", Value: &delta, N: 2, BaseN: 2, PerLaunch: values, BasePerLaunch: base}},
+			Inputs: []verdict.Input{{
+				Path: "chat.tg.delta", Unit: "tok/s", Value: &delta, N: 2, BaseN: 2,
+				PerLaunch: values, BasePerLaunch: base,
+			}},
 		}
 		if test.Form == verdict.Difference {
 			r.Comparisons[0].Text = "chat.tg.delta >= -3"
 		}
 		g := gainsOf(&ledger.Decision{Rules: []verdict.Rule{r}})[0]
-		if got, _, _ := strings.Cut(want, " of "); shown(g) != got || g.Unit != "tok/s" || g.Launches != 2 || g.Against != 2 {
+		if got, _, _ := strings.Cut(want, " of "); shown(g) != got || g.Unit != "tok/s" || g.Launches != 2 ||
+			g.Against != 2 {
 			t.Errorf("%s: %+v", want, g)
 		}
 	}
@@ -186,15 +213,18 @@ func TestOnSaysWhatWasAccepted(t *testing.T) {
 	s.nodes = append(s.nodes, "feature.late", "feature.last")
 	s.begin("r2")
 	both := []string{"s-2.accepted.1", "s-2.accepted.2"}
-	s.feature("head", true, set("cache=on", "moe=routed", "head=mxfp4"), "accepted", both, []string{"s-2.head.1", "s-2.head.2"}, 0.1, 0.05)
+	s.feature("head", true, set("cache=on", "moe=routed", "head=mxfp4"), "accepted", both,
+		[]string{"s-2.head.1", "s-2.head.2"}, 0.1, 0.05)
 	must.Equal(t, "on", on(s), "cache + moe")
 	// Measured before there was a stack.
 	empty := s.launches("s-5", "accepted", set(), 20, 21)
-	s.feature("late", true, set("head=mxfp4"), "accepted", empty, s.launches("s-5", "late", set("head=mxfp4"), 30, 31), 0.1, 0.05)
+	s.feature("late", true, set("head=mxfp4"), "accepted", empty, s.launches("s-5", "late", set("head=mxfp4"), 30, 31),
+		0.1, 0.05)
 	must.Equal(t, "on", on(s), "baseline")
 	// On what nothing of the stack explains.
 	gone := s.launches("s-6", "accepted", set("cache=on", "moe=dense"), 20, 21)
-	s.feature("last", true, set("head=mxfp4"), "accepted", gone, s.launches("s-6", "last", set("head=f16"), 30, 31), 0.1, 0.05)
+	s.feature("last", true, set("head=mxfp4"), "accepted", gone, s.launches("s-6", "last", set("head=f16"), 30, 31),
+		0.1, 0.05)
 	must.Equal(t, "on", on(s), "accepted")
 }
 
@@ -206,7 +236,8 @@ func TestClaimShowsItsTest(t *testing.T) {
 		Metric: "chat.tg", Expect: "+9%", Measured: verdict.Say("broken", "{error}",
 			verdict.Text("error", "+10.0%, n = 8 against 8 launches")), Outcome: "open",
 		Test: &verdict.Rule{Comparisons: []verdict.Comparison{{Test: &verdict.Test{
-			Form: verdict.Ratio, Against: "baseline", Estimate: &estimate, Low: &low, High: &high, Looks: []stats.Look{{N: 3}},
+			Form: verdict.Ratio, Against: "baseline", Estimate: &estimate, Low: &low, High: &high,
+			Looks: []stats.Look{{N: 3}},
 		}}}},
 	}
 	c, _ := ClaimOf(&ledger.Decision{Hypothesis: h})
@@ -222,7 +253,10 @@ func TestClaimShowsItsTest(t *testing.T) {
 // TestContests: who is beaten, by the interval and never by the mean alone.
 func TestContests(t *testing.T) {
 	lower := func(v float64) ledger.Target {
-		return ledger.Target{Name: "x", Path: "target.x.chat.tg", Address: "chat.tg", Stat: "median", Value: v, Unit: "tok/s", Better: "lower"}
+		return ledger.Target{
+			Name: "x", Path: "target.x.chat.tg", Address: "chat.tg", Stat: "median", Value: v,
+			Unit: "tok/s", Better: "lower",
+		}
 	}
 	other := func(change func(*ledger.Target)) ledger.Target {
 		o := target
@@ -241,15 +275,29 @@ func TestContests(t *testing.T) {
 		"one launch":       {target, []float64{99}, Open + ": no interval: 1 launch"},
 		"no spread":        {target, []float64{99, 99, 99}, Open + ": no interval: all 3 launches have the same value"},
 		"lower is better":  {lower(70), []float64{60, 61, 60.5, 60.7}, Beaten},
-		"other unit":       {other(func(o *ledger.Target) { o.Unit = "ms" }), []float64{99, 98}, Open + ": launch s-9.baseline.1 has chat.tg in tok/s, the target is in ms"},
-		"not measured":     {other(func(o *ledger.Target) { o.Address = "chat.pp" }), []float64{99, 98}, Open + ": launch s-9.baseline.1 has no chat.pp median"},
-		"too few for it":   {other(func(o *ledger.Target) { o.Stat = "p99" }), []float64{99, 98}, Open + ": launch s-9.baseline.1 has no chat.tg p99"},
-		"target of zero":   {other(func(o *ledger.Target) { o.Value = 0 }), []float64{99, 98}, Open + ": no ratio"},
-		"no direction":     {other(func(o *ledger.Target) { o.Better = "" }), []float64{99, 98}, Open + ": no ratio"},
+		"other unit": {
+			other(func(o *ledger.Target) { o.Unit = "ms" }),
+			[]float64{99, 98},
+			Open + ": launch s-9.baseline.1 has chat.tg in tok/s, the target is in ms",
+		},
+		"not measured": {
+			other(func(o *ledger.Target) { o.Address = "chat.pp" }),
+			[]float64{99, 98},
+			Open + ": launch s-9.baseline.1 has no chat.pp median",
+		},
+		"too few for it": {
+			other(func(o *ledger.Target) { o.Stat = "p99" }),
+			[]float64{99, 98},
+			Open + ": launch s-9.baseline.1 has no chat.tg p99",
+		},
+		"target of zero": {other(func(o *ledger.Target) { o.Value = 0 }), []float64{99, 98}, Open + ": no ratio"},
+		"no direction":   {other(func(o *ledger.Target) { o.Better = "" }), []float64{99, 98}, Open + ": no ratio"},
 		"nobody says of what": {other(func(o *ledger.Target) {
 			o.Address, o.Why = "", verdict.Say("broken", "{error}", verdict.Text("error", "no rule says"))
 		}), []float64{99, 98}, Open + ": no rule says"},
-		"sent something else": {other(func(o *ledger.Target) { o.Sent = &measure.Dimensions{Prompt: 64, Output: 8, Concurrency: 1} }), []float64{99, 98, 97}, Open + ": launch s-9.baseline.1 was sent pp32 tg8 in chat"},
+		"sent something else": {other(func(o *ledger.Target) {
+			o.Sent = &measure.Dimensions{Prompt: 64, Output: 8, Concurrency: 1}
+		}), []float64{99, 98, 97}, Open + ": launch s-9.baseline.1 was sent pp32 tg8 in chat"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := begun(t, c.target)
@@ -280,7 +328,11 @@ func check(t *testing.T, c Contest, want string) {
 // TestNumberToBeat: it is shown also where nothing says what to hold against it.
 func TestNumberToBeat(t *testing.T) {
 	of := func(value float64) string {
-		rows := ContestTable([]Contest{{Target: ledger.Target{Name: "x", Path: "target.x.command.lat", Value: value, Unit: "ms"}, Standing: Open}}).Rows
+		rows := ContestTable(
+			[]Contest{{
+				Target:   ledger.Target{Name: "x", Path: "target.x.command.lat", Value: value, Unit: "ms"},
+				Standing: Open,
+			}}).Rows
 		return rows[0][2]
 	}
 	if got := of(20); got != "20 ms" {
@@ -295,7 +347,8 @@ func TestStackStands(t *testing.T) {
 	s := stacked(t)
 	s.measured("s-8", "cache", set("cache=on"), 99, 98)
 	all := Contests(s.st)
-	if len(all) != 1 || all[0].Variant != "accepted" || all[0].Session != "s-2" || len(all[0].Launches) != 4 || all[0].Standing != Beaten {
+	if len(all) != 1 || all[0].Variant != "accepted" || all[0].Session != "s-2" || len(all[0].Launches) != 4 ||
+		all[0].Standing != Beaten {
 		t.Fatalf("%+v", all)
 	}
 }
@@ -315,10 +368,13 @@ func TestNewestByTheLedger(t *testing.T) {
 func TestStackOfPartsAlone(t *testing.T) {
 	s := begun(t, target)
 	base := s.measured("s-1", "baseline", set(), 20, 20.4)
-	s.feature("cache", true, set("cache=on"), "baseline", base, s.measured("s-1", "cache", set("cache=on"), 99, 98), 1, 1)
-	s.feature("moe", true, set("moe=routed"), "baseline", base, s.measured("s-1", "moe", set("moe=routed"), 99, 98), 1, 1)
+	s.feature("cache", true, set("cache=on"), "baseline", base, s.measured("s-1", "cache", set("cache=on"), 99, 98), 1,
+		1)
+	s.feature("moe", true, set("moe=routed"), "baseline", base, s.measured("s-1", "moe", set("moe=routed"), 99, 98), 1,
+		1)
 	all := Contests(s.st)
-	if len(all) != 1 || all[0].Standing != Open || all[0].Note.Kind != code.NoLaunch.Kind || *all[0].Note.Values["features"].Number != 2 {
+	if len(all) != 1 || all[0].Standing != Open || all[0].Note.Kind != code.NoLaunch.Kind ||
+		*all[0].Note.Values["features"].Number != 2 {
 		t.Fatalf("%+v", all)
 	}
 }
@@ -337,10 +393,14 @@ func TestNewestThatMeasuredIt(t *testing.T) {
 	}
 	s.stand("s-2", "baseline", []string{"s-2.baseline.1", "s-2.baseline.2"})
 	all := Contests(s.st)
-	if len(all) != 2 || all[0].Session != "s-1" || all[0].Standing != NotYet || all[1].Session != "s-2" || all[1].Standing != Beaten {
+	if len(all) != 2 || all[0].Session != "s-1" || all[0].Standing != NotYet || all[1].Session != "s-2" ||
+		all[1].Standing != Beaten {
 		t.Fatalf("%+v", all)
 	}
-	for i, want := range []string{"\n3 launches of baseline in session s-1", "\n2 launches of baseline in session s-2"} {
+	for i, want := range []string{
+		"\n3 launches of baseline in session s-1",
+		"\n2 launches of baseline in session s-2",
+	} {
 		if got := ContestTable(all).Rows[i][3]; !strings.HasSuffix(got, want) {
 			t.Error(got)
 		}
@@ -354,7 +414,9 @@ func TestNewestThatSentIt(t *testing.T) {
 	s.measured("s-1", "baseline", set(), 99, 98)
 	s.stand("s-2", "baseline", []string{s.launch("s-2", "baseline", 1, set(), sentChat, nil)})
 	all := Contests(s.st)
-	if len(all) != 1 || all[0].Session != "s-2" || all[0].Standing != Open || all[0].Note.Kind != "target.launch_lacks" || all[0].Note.Subject != "s-2.baseline.1" || all[0].Note.Values["address"].Text != "chat.tg" {
+	if len(all) != 1 || all[0].Session != "s-2" || all[0].Standing != Open ||
+		all[0].Note.Kind != "target.launch_lacks" || all[0].Note.Subject != "s-2.baseline.1" ||
+		all[0].Note.Values["address"].Text != "chat.tg" {
 		t.Fatalf("%+v", all)
 	}
 }
@@ -371,9 +433,19 @@ func TestDecidedOnTheTarget(t *testing.T) {
 		decided  bool
 		launches int
 	}{
-		"decided":      {"baseline", set(), verdict.Test{Form: verdict.LogLevel, Metric: "chat.tg", Stat: "median"}, "70 [65, 75]", true, 4},
-		"of a variant": {"moe", set("moe=routed"), verdict.Test{Form: verdict.LogLevel, Metric: "chat.tg", Stat: "median"}, "60.55 (95% CI 59.88 to 61.22)", false, 4},
-		"of a change":  {"baseline", set(), verdict.Test{Form: verdict.Difference, Metric: "chat.tg", Stat: "median", Against: "baseline"}, "60.55 (95% CI 59.88 to 61.22)", false, 4},
+		"decided": {
+			"baseline", set(),
+			verdict.Test{Form: verdict.LogLevel, Metric: "chat.tg", Stat: "median"},
+			"70 [65, 75]", true, 4,
+		},
+		"of a variant": {"moe", set("moe=routed"), verdict.Test{
+			Form: verdict.LogLevel, Metric: "chat.tg",
+			Stat: "median",
+		}, "60.55 (95% CI 59.88 to 61.22)", false, 4},
+		"of a change": {"baseline", set(), verdict.Test{
+			Form: verdict.Difference, Metric: "chat.tg", Stat: "median",
+			Against: "baseline",
+		}, "60.55 (95% CI 59.88 to 61.22)", false, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := begun(t, target)
@@ -381,11 +453,15 @@ func TestDecidedOnTheTarget(t *testing.T) {
 			c.test.Estimate, c.test.Low, c.test.High, c.test.Looks = at(70), at(65), at(75), []stats.Look{{N: 4}}
 			s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{
 				Node: "phase.p", Kind: ledger.KindGate, Phase: "p", Attempt: 1, Verdict: verdict.Pass,
-				Rules: []verdict.Rule{{Name: "fast", Role: "rule", Decides: true, Verdict: verdict.Pass, Comparisons: []verdict.Comparison{{Text: "chat.tg > 60", Test: &c.test}}}},
+				Rules: []verdict.Rule{{
+					Name: "fast", Role: "rule", Decides: true, Verdict: verdict.Pass,
+					Comparisons: []verdict.Comparison{{Text: "chat.tg > 60", Test: &c.test}},
+				}},
 			}})
 			s.measured("s-2", "baseline", set(), 60, 61, 60.5, 60.7)
 			all := Contests(s.st)
-			if got, _, _ := strings.Cut(ContestTable(all).Rows[0][3], "\n"); got != c.want || all[0].Decided != c.decided || len(all[0].Launches) != c.launches || all[0].Standing != Beaten {
+			if got, _, _ := strings.Cut(ContestTable(all).Rows[0][3], "\n"); got != c.want ||
+				all[0].Decided != c.decided || len(all[0].Launches) != c.launches || all[0].Standing != Beaten {
 				t.Errorf("%s, %+v", got, all[0])
 			}
 		})
@@ -418,7 +494,10 @@ func (s *story) add(r *ledger.Record) {
 }
 
 func (s *story) begin(run string, targets ...ledger.Target) {
-	s.add(&ledger.Record{Type: "run", Run: run, RunStart: &ledger.RunStart{Plan: "tiny", PlanFile: "plan.hcl", Tool: "test", Targets: targets, Nodes: s.nodes}})
+	s.add(&ledger.Record{
+		Type: "run", Run: run,
+		RunStart: &ledger.RunStart{Plan: "tiny", PlanFile: "plan.hcl", Tool: "test", Targets: targets, Nodes: s.nodes},
+	})
 }
 
 // begun is a story whose run qualified the baseline.
@@ -430,7 +509,10 @@ func begun(t *testing.T, targets ...ledger.Target) *story {
 }
 
 func (s *story) end(run string) {
-	s.add(&ledger.Record{Type: "end", Run: run, End: &ledger.End{Verdict: verdict.Pass, Reason: verdict.New(code.Finished)}})
+	s.add(&ledger.Record{
+		Type: "end", Run: run,
+		End: &ledger.End{Verdict: verdict.Pass, Reason: verdict.New(code.Finished)},
+	})
 }
 
 // launches are one arm of a session, one for each value of tg.
@@ -443,11 +525,15 @@ func (s *story) launches(session, variant string, knobs map[string]string, tg ..
 
 var sentChat = measure.CellRun{Cell: "chat", Dimensions: measure.Dimensions{Prompt: 32, Output: 8, Concurrency: 1}}
 
-func (s *story) launch(session, variant string, n int, knobs map[string]string, cell measure.CellRun, metrics map[string]measure.Summary) string {
+func (s *story) launch(session, variant string, n int, knobs map[string]string, cell measure.CellRun,
+	metrics map[string]measure.Summary,
+) string {
 	id := fmt.Sprintf("%s.%s.%d", session, variant, n)
 	s.add(&ledger.Record{Type: "launch", Run: "r1", Launch: &ledger.Launch{
-		ID: id, Session: session, Purpose: "benchmark", Node: "feature.x.benchmark", Variant: variant, VariantKey: fmt.Sprint(knobs),
-		Block: "embedded.tiny", Knobs: knobs, Ordinal: n, Order: n, Started: s.at, OK: true, Cells: []measure.CellRun{cell}, Metrics: metrics,
+		ID: id, Session: session, Purpose: "benchmark", Node: "feature.x.benchmark", Variant: variant,
+		VariantKey: fmt.Sprint(knobs),
+		Block:      "embedded.tiny", Knobs: knobs, Ordinal: n, Order: n, Started: s.at, OK: true,
+		Cells: []measure.CellRun{cell}, Metrics: metrics,
 	}})
 	return id
 }
@@ -470,7 +556,9 @@ func (s *story) stand(session, variant string, ids []string) {
 }
 
 // feature decides one, by its gain in tg.
-func (s *story) feature(name string, accepted bool, knobs map[string]string, parent string, base, own []string, gain, low float64, more ...func(*ledger.Decision)) {
+func (s *story) feature(name string, accepted bool, knobs map[string]string, parent string, base, own []string,
+	gain, low float64, more ...func(*ledger.Decision),
+) {
 	v := verdict.Pass
 	if !accepted {
 		v = verdict.Inconclusive
@@ -483,19 +571,31 @@ func (s *story) feature(name string, accepted bool, knobs map[string]string, par
 		}
 		return out
 	}
-	test := &verdict.Test{Form: verdict.Ratio, Metric: "chat.tg", Values: values(own), Base: values(base), Low: &low, Stop: stats.Passed}
+	test := &verdict.Test{
+		Form: verdict.Ratio, Metric: "chat.tg", Values: values(own), Base: values(base), Low: &low,
+		Stop: stats.Passed,
+	}
 	d := &ledger.Decision{
-		Node: "feature." + name, Kind: "feature", Phase: "p", Feature: name, Attempt: s.seen[name], Verdict: v, Accepted: accepted, Variant: knobs,
-		Evidence: []gates.Feature{{Name: name, Candidate: gates.ArmOf(name, own...), Parent: gates.ArmOf(parent, base...)}},
+		Node: "feature." + name, Kind: "feature", Phase: "p", Feature: name, Attempt: s.seen[name], Verdict: v,
+		Accepted: accepted, Variant: knobs,
+		Evidence: []gates.Feature{{
+			Name: name, Candidate: gates.ArmOf(name, own...),
+			Parent: gates.ArmOf(parent, base...),
+		}},
 		Rules: []verdict.Rule{{
 			Name: "decode", Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1",
-			Inputs:      []verdict.Input{{Path: "chat.tg.gain", Value: &gain, N: len(own), BaseN: len(base), PerLaunch: test.Values, BasePerLaunch: test.Base}},
+			Inputs: []verdict.Input{{
+				Path: "chat.tg.gain", Value: &gain, N: len(own), BaseN: len(base),
+				PerLaunch: test.Values, BasePerLaunch: test.Base,
+			}},
 			Comparisons: []verdict.Comparison{{Text: "chat.tg.gain >= 0.1", Test: test}},
-			Reasons: []verdict.Reason{verdict.New(code.AsWanted, verdict.Num("is", gain, "ratio"), verdict.Text("op", ">="), verdict.Num("wanted", 0.1, "ratio")).On("chat.tg.gain").Is(v).
+			Reasons: []verdict.Reason{verdict.New(code.AsWanted, verdict.Num("is", gain, "ratio"),
+				verdict.Text("op", ">="), verdict.Num("wanted", 0.1, "ratio")).On("chat.tg.gain").Is(v).
 				From(verdict.Say("test.shown_against",
 					"{subject?{subject} }{at_least?lower bound {at_least~limit}}{at_least!{at_most?upper bound "+
 						"{at_most~limit}}{at_most!no finite bound}}, {launches|launch|launches}{against? per arm}",
-					verdict.Num("at_least", low, "ratio"), verdict.Num("limit", 0.1, "ratio"), verdict.Int("launches", len(own)), verdict.Text("against", parent)))},
+					verdict.Num("at_least", low, "ratio"), verdict.Num("limit", 0.1, "ratio"),
+					verdict.Int("launches", len(own)), verdict.Text("against", parent)))},
 		}},
 	}
 	for _, change := range more {
@@ -514,7 +614,8 @@ func set(pairs ...string) map[string]string {
 }
 
 var target = ledger.Target{
-	Name: "llamacpp", Tool: "llama-bench f5acfb2ff", Path: "target.llamacpp.chat.tg", Address: "chat.tg", Stat: "median",
+	Name: "llamacpp", Tool: "llama-bench f5acfb2ff", Path: "target.llamacpp.chat.tg",
+	Address: "chat.tg", Stat: "median",
 	Sent: &measure.Dimensions{Prompt: 32, Output: 8, Concurrency: 1}, Value: 57.85, Unit: "tok/s", Better: "higher",
 }
 
@@ -532,20 +633,36 @@ func stacked(t *testing.T) *story {
 	s.feature("cache", true, set("cache=on"), "baseline", base, cache, 1.1948, 1.1496)
 	both := s.launches("s-2", "accepted", set("cache=on", "moe=routed"), 61, 61.6, 60.7, 61.1)
 	head := s.launches("s-2", "head", set("cache=on", "moe=routed", "head=mxfp4"), 61.5, 60.6, 61.2, 61.3)
-	s.feature("head", false, set("cache=on", "moe=routed", "head=mxfp4"), "accepted", both, head, 0.0008, -0.02, func(d *ledger.Decision) {
-		d.Hypothesis = &ledger.Hypothesis{Metric: "chat.tg", Expect: "+5%", Because: "fewer bytes", Measured: verdict.Say("value.seen",
-			"{value}, {base_n?{n} against {base_n|launch|launches}}{base_n!{n|launch|launches}}{interval?, 95% "+
-				"CI {interval}}",
-			verdict.Num("value", 0.001, "ratio"), verdict.Int("n", 4), verdict.Int("base_n", 4), verdict.Span("interval", -0.012, 0.014, "ratio")).On("chat.tg.change"), Outcome: "refuted", PostHoc: true}
-	})
+	s.feature("head", false, set("cache=on", "moe=routed", "head=mxfp4"), "accepted", both, head, 0.0008, -0.02,
+		func(d *ledger.Decision) {
+			d.Hypothesis = &ledger.Hypothesis{
+				Metric: "chat.tg", Expect: "+5%", Because: "fewer bytes",
+				Measured: verdict.Say("value.seen",
+					"{value}, {base_n?{n} against {base_n|launch|launches}}{base_n!{n|launch|launches}}{interval?, "+
+						"95% "+
+						"CI {interval}}",
+					verdict.Num("value", 0.001, "ratio"), verdict.Int("n", 4), verdict.Int("base_n", 4),
+					verdict.Span("interval", -0.012, 0.014, "ratio")).On("chat.tg.change"),
+				Outcome: "refuted", PostHoc: true,
+			}
+		})
 	s.end("r1")
 	return s
 }
 
 func baselineOf(knobs map[string]string) *ledger.Record {
-	return &ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{Node: "baseline", Kind: "qualify", Attempt: 1, Verdict: verdict.Pass, Variant: knobs}}
+	return &ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{
+		Node: "baseline", Kind: "qualify",
+		Attempt: 1, Verdict: verdict.Pass, Variant: knobs,
+	}}
 }
 
 func tgLaunch(v float64) *ledger.Launch {
-	return &ledger.Launch{ID: "l", Metrics: map[string]measure.Summary{"chat.tg": {Unit: "tok/s", Better: measure.Higher, N: 10, Stats: map[string]float64{"median": v}}}}
+	return &ledger.Launch{
+		ID: "l",
+		Metrics: map[string]measure.Summary{"chat.tg": {
+			Unit: "tok/s", Better: measure.Higher, N: 10,
+			Stats: map[string]float64{"median": v},
+		}},
+	}
 }

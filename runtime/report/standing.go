@@ -50,7 +50,9 @@ func Rows(st *store.Store) []Row {
 		case r.End != nil && r.End.Reason.Kind == code.Finished.Kind:
 			locked, finished = maps.Clone(r.End.Locked), i
 		case r.RunStart != nil:
-			maps.DeleteFunc(locked, func(_ string, why verdict.Reason) bool { return why.Kind == code.NotTargeted.Kind })
+			maps.DeleteFunc(locked, func(_ string, why verdict.Reason) bool {
+				return why.Kind == code.NotTargeted.Kind
+			})
 		}
 	}
 	var rows, gone []Row

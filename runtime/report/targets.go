@@ -100,7 +100,8 @@ func (c *Contest) decide(a *Arm, t *verdict.Test) {
 		case s.Unit != "" && c.Unit != "" && s.Unit != c.Unit:
 			c.Note = verdict.Say("target.other_unit",
 				"launch {subject} has {address} in {unit}, the target is in {target}",
-				verdict.Text("address", c.Address), verdict.Text("unit", s.Unit), verdict.Text("target", c.Unit)).On(l.ID)
+				verdict.Text("address", c.Address), verdict.Text("unit", s.Unit),
+				verdict.Text("target", c.Unit)).On(l.ID)
 			return
 		}
 		if !has {
@@ -189,7 +190,8 @@ func newestOf(st *store.Store, arms []*Arm, target ledger.Target) (a *Arm, decid
 				for _, c := range r.Comparisons {
 					t := c.Test
 					onLevel := t.Bounded() && t.N() > 0 && t.Against == ""
-					if onLevel && t.Metric == target.Address && t.Stat == target.Stat && slices.ContainsFunc(t.Launches, of) {
+					if onLevel && t.Metric == target.Address && t.Stat == target.Stat &&
+						slices.ContainsFunc(t.Launches, of) {
 						return a, t
 					}
 				}
@@ -212,7 +214,10 @@ func newestOf(st *store.Store, arms []*Arm, target ledger.Target) (a *Arm, decid
 func ContestTable(all []Contest) Table {
 	t := Table{Head: []string{"Target", "Metric", "To beat", "Measured", "Times better", "Standing"}}
 	for _, c := range all {
-		row := []string{fmt.Sprintf("%s (%s)", c.Name, cmp.Or(c.Tool, "not named")), c.Address, verdict.Number(c.Value, c.Unit), "–", "–", c.Standing}
+		row := []string{
+			fmt.Sprintf("%s (%s)", c.Name, cmp.Or(c.Tool, "not named")), c.Address,
+			verdict.Number(c.Value, c.Unit), "–", "–", c.Standing,
+		}
 		if c.Address == "" {
 			row[1] = c.Path
 		}
@@ -227,7 +232,8 @@ func ContestTable(all []Contest) Table {
 			shown = verdict.Interval
 		}
 		if c.Mean != nil {
-			row[3] = fmt.Sprintf("%s\n%s of %s in session %s", shown(*c.Mean, c.Low, c.High, ""), verdict.Launches(len(c.Launches)), c.Variant, c.Session)
+			row[3] = fmt.Sprintf("%s\n%s of %s in session %s", shown(*c.Mean, c.Low, c.High, ""),
+				verdict.Launches(len(c.Launches)), c.Variant, c.Session)
 		}
 		if c.Ratio != nil {
 			row[4] = shown(*c.Ratio, c.RatioLow, c.RatioHigh, "times")
@@ -242,9 +248,12 @@ func ContestTable(all []Contest) Table {
 
 // ContestNotes explain the numbers of the table.
 func ContestNotes(all []Contest) []string {
-	notes := []string{"Targets were measured elsewhere, by the tool in brackets: two tools may measure different things under one name; that they are the same is the plan's claim. The target itself has no interval here."}
+	notes := []string{"Targets were measured elsewhere, by the tool in brackets: two tools may measure different " +
+		"things under one name; that they are the same is the plan's claim. The target itself has no interval here."}
 	if slices.ContainsFunc(all, func(c Contest) bool { return c.Mean != nil }) {
-		notes = append(notes, "[low, high] are the bounds of a rule's decision, 95% CI the interval of the mean where no rule decided. Beaten: all of it is better than the target.")
+		notes = append(notes,
+			"[low, high] are the bounds of a rule's decision, 95% CI the interval of the mean where no rule decided. "+
+				"Beaten: all of it is better than the target.")
 	}
 	return notes
 }

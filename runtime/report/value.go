@@ -60,7 +60,8 @@ func (v *Value) relate(to plans.Relation) {
 			}
 		}
 		if to == plans.Gain && v.Better == measure.Lower {
-			v.saved, v.Better, v.Change, v.Low, v.High = true, measure.Higher, minus(v.Change), minus(v.High), minus(v.Low)
+			v.saved, v.Better, v.Change, v.Low, v.High = true, measure.Higher, minus(v.Change),
+				minus(v.High), minus(v.Low)
 		}
 	}
 }

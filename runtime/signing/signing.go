@@ -77,7 +77,9 @@ func load(path string) (*Key, error) {
 			return nil, err
 		}
 		if mode := info.Mode().Perm(); mode&0o077 != 0 {
-			return nil, fmt.Errorf("%s: mode %04o lets others read the private key; run chmod 600 %s, and create a new key if others may have read it", path, mode, path)
+			return nil,
+				fmt.Errorf("%s: mode %04o lets others read the private key; run chmod 600 %s, and create a new key "+
+					"if others may have read it", path, mode, path)
 		}
 		private, err := os.ReadFile(path)
 		if err != nil {
@@ -136,7 +138,8 @@ func parse(text string) (*Key, error) {
 	if err != nil || len(secret) != 1+ed25519.SeedSize {
 		return nil, errors.New("not an Ed25519 key of a signed note (PRIVATE+KEY+…)")
 	}
-	public, err := note.NewEd25519VerifierKey(signer.Name(), ed25519.NewKeyFromSeed(secret[1:]).Public().(ed25519.PublicKey))
+	public, err := note.NewEd25519VerifierKey(signer.Name(),
+		ed25519.NewKeyFromSeed(secret[1:]).Public().(ed25519.PublicKey))
 	if err != nil {
 		return nil, err
 	}

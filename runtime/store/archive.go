@@ -68,7 +68,15 @@ func (s *Store) Named() (out []Named) {
 // ofLaunch returns the digests of the artifacts that a launch names, with their roles;
 // some are empty.
 func ofLaunch(l *ledger.Launch) [][2]string {
-	out := [][2]string{{l.Samples, "samples"}, {l.Series, "series"}, {l.Output, "output"}, {l.Prompts, "prompts"}, {l.Log, "log"}, {l.Metadata, "metadata"}, {l.Files, "files"}}
+	out := [][2]string{
+		{l.Samples, "samples"},
+		{l.Series, "series"},
+		{l.Output, "output"},
+		{l.Prompts, "prompts"},
+		{l.Log, "log"},
+		{l.Metadata, "metadata"},
+		{l.Files, "files"},
+	}
 	for _, at := range slices.Sorted(maps.Keys(l.Left)) {
 		out = append(out, [2]string{l.Left[at], at})
 	}
@@ -97,13 +105,17 @@ func (s *Store) Export(w io.Writer, key string) error {
 	}
 	out := tar.NewWriter(w)
 	add := func(name string, data []byte) error {
-		if err := out.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(data)), Mode: 0o444, Format: tar.FormatUSTAR}); err != nil {
+		if err := out.WriteHeader(&tar.Header{
+			Typeflag: tar.TypeReg, Name: name, Size: int64(len(data)), Mode: 0o444,
+			Format: tar.FormatUSTAR,
+		}); err != nil {
 			return err
 		}
 		_, err := out.Write(data)
 		return err
 	}
-	if err := errors.Join(add(archivedLedger, text), add(archivedCheckpoint, checkpoint), add(archivedKey, []byte(key+"\n"))); err != nil {
+	if err := errors.Join(add(archivedLedger, text), add(archivedCheckpoint, checkpoint),
+		add(archivedKey, []byte(key+"\n"))); err != nil {
 		return err
 	}
 	for _, n := range s.Named() {

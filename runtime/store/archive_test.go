@@ -26,7 +26,10 @@ import (
 func TestHostileArchives(t *testing.T) {
 	s := open(t, t.TempDir())
 	sum := must.Get(s.Put([]byte("plan")))(t)
-	if err := s.Append(&ledger.Record{Type: "run", Time: noon, Run: "r1", RunStart: &ledger.RunStart{Plan: "p", PlanSource: sum}}); err != nil {
+	if err := s.Append(&ledger.Record{
+		Type: "run", Time: noon, Run: "r1",
+		RunStart: &ledger.RunStart{Plan: "p", PlanSource: sum},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil { // which brings the checkpoint up to date
@@ -64,21 +67,37 @@ func TestHostileArchives(t *testing.T) {
 		entries []entry
 		want    string
 	}{
-		"whole":              {entries, ""},
-		"traversal":          {append(entries, file("../outside", "x")), `the unexpected file "../outside"`},
-		"absolute":           {append(entries, file("/tmp/outside", "x")), "the unexpected file"},
-		"traversal below":    {append(entries, file("artifacts/sha256/../../../outside", "x")), "the unexpected file"},
-		"secret":             {append(entries, file("secret.key", "x")), "the unexpected file"},
-		"link":               {append(without(archivedLedger), link(tar.TypeSymlink, archivedLedger, "/etc/passwd")), "not a regular file"},
-		"hard link":          {append(without(artifact), link(tar.TypeLink, artifact, archivedLedger)), "not a regular file"},
-		"device":             {append(without(artifact), link(tar.TypeChar, artifact, "")), "not a regular file"},
-		"twice":              {append(entries, entries[0]), "exists"},
-		"has digest":         {append(without(artifact), file(artifact, "plam")), "another digest"},
-		"named by nothing":   {append(entries, file("artifacts/sha256/2c/f24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", "hello")), "which no record refers to"},
-		"no ledger":          {without(archivedLedger), "ledger"},
-		"nothing":            {nil, "ledger"},
-		"extended headers":   {append(without(artifact), entry{tar.Header{Typeflag: tar.TypeReg, Name: artifact, Size: 4, PAXRecords: map[string]string{"MXFLOW.x": "1"}}, "plan"}), "not a regular file"},
-		"an edited ledger":   {append(without(archivedLedger), file(archivedLedger, strings.Replace(entries[0].data, "r1", "r2", 1))), "does not match its tree hash"},
+		"whole":           {entries, ""},
+		"traversal":       {append(entries, file("../outside", "x")), `the unexpected file "../outside"`},
+		"absolute":        {append(entries, file("/tmp/outside", "x")), "the unexpected file"},
+		"traversal below": {append(entries, file("artifacts/sha256/../../../outside", "x")), "the unexpected file"},
+		"secret":          {append(entries, file("secret.key", "x")), "the unexpected file"},
+		"link": {
+			append(without(archivedLedger), link(tar.TypeSymlink, archivedLedger, "/etc/passwd")),
+			"not a regular file",
+		},
+		"hard link": {
+			append(without(artifact), link(tar.TypeLink, artifact, archivedLedger)),
+			"not a regular file",
+		},
+		"device":     {append(without(artifact), link(tar.TypeChar, artifact, "")), "not a regular file"},
+		"twice":      {append(entries, entries[0]), "exists"},
+		"has digest": {append(without(artifact), file(artifact, "plam")), "another digest"},
+		"named by nothing": {
+			append(entries, file("artifacts/sha256/2c/f24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
+				"hello")), "which no record refers to",
+		},
+		"no ledger": {without(archivedLedger), "ledger"},
+		"nothing":   {nil, "ledger"},
+		"extended headers": {
+			append(without(artifact),
+				entry{tar.Header{
+					Typeflag: tar.TypeReg, Name: artifact, Size: 4,
+					PAXRecords: map[string]string{"MXFLOW.x": "1"},
+				}, "plan"}), "not a regular file",
+		},
+		"an edited ledger": {append(without(archivedLedger),
+			file(archivedLedger, strings.Replace(entries[0].data, "r1", "r2", 1))), "does not match its tree hash"},
 		"a missing artifact": {without(artifact), ""}, // audit verify names it
 	} {
 		var b bytes.Buffer
@@ -188,7 +207,8 @@ func TestArtifactThatIsNoFile(t *testing.T) {
 			os.WriteFile(at, []byte("abc"), 0o600)
 			continue
 		}
-		if _, err := s.Get(sum); err == nil || !strings.Contains(err.Error(), "not a regular file") || !strings.Contains(err.Error(), at) {
+		if _, err := s.Get(sum); err == nil || !strings.Contains(err.Error(), "not a regular file") ||
+			!strings.Contains(err.Error(), at) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if name == "a folder" {
@@ -230,7 +250,8 @@ func inventSample(t *testing.T, rng *rand.Rand) measure.Sample {
 		s.Sent = time.Unix(rng.Int64N(1<<33)-1<<32, rng.Int64N(1e9)).UTC()
 	}
 	for range rng.IntN(4) * rng.IntN(60) {
-		s.Events = append(s.Events, measure.Event{At: time.Duration(num()), Kind: measure.Kind(rng.IntN(256)), Tokens: num(), Bytes: num()})
+		s.Events = append(s.Events,
+			measure.Event{At: time.Duration(num()), Kind: measure.Kind(rng.IntN(256)), Tokens: num(), Bytes: num()})
 	}
 	return s
 }
@@ -244,7 +265,8 @@ func TestSamplesRoundTrip(t *testing.T) {
 			want = append(want, inventSample(t, rng))
 		}
 		l, again := &ledger.Launch{ID: "l", VariantKey: "v"}, &ledger.Launch{ID: "l", VariantKey: "v"}
-		if err := errors.Join(st.WriteSamples("", l, want), st.WriteSamples("", again, want)); err != nil || again.Samples != l.Samples {
+		if err := errors.Join(st.WriteSamples("", l, want), st.WriteSamples("", again, want)); err != nil ||
+			again.Samples != l.Samples {
 			t.Fatalf("seed %d: the same samples are other bytes: %s and %s, %v", seed, l.Samples, again.Samples, err)
 		}
 		got := must.Get(st.ReadSamples(l))(t)
@@ -261,7 +283,8 @@ func TestSamplesRoundTrip(t *testing.T) {
 
 func TestSamplesRefused(t *testing.T) {
 	s := open(t, t.TempDir())
-	if err := s.WriteSamples("", &ledger.Launch{}, []measure.Sample{{Sent: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}}); err == nil {
+	if err := s.WriteSamples("", &ledger.Launch{},
+		[]measure.Sample{{Sent: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}}); err == nil {
 		t.Error("stored a time that does not fit")
 	}
 	sum := must.Get(s.Put([]byte("no parquet")))(t)
@@ -296,7 +319,8 @@ func TestRawDataOfAnother(t *testing.T) {
 		l := launch(run, id, arm, 1, true)
 		if err := errors.Join(
 			s.WriteSamples(run, l.Launch, []measure.Sample{{Workload: "chat"}}),
-			s.WriteSeries(run, l.Launch, []measure.Series{{Name: measure.GPUPower, At: []time.Duration{1}, Value: []float64{1}}}),
+			s.WriteSeries(run, l.Launch,
+				[]measure.Series{{Name: measure.GPUPower, At: []time.Duration{1}, Value: []float64{1}}}),
 		); err != nil {
 			t.Fatal(err)
 		}
@@ -312,7 +336,8 @@ func TestRawDataOfAnother(t *testing.T) {
 		forged := *own
 		forged.Samples, forged.Series = other.Samples, other.Series
 		_, err := s.ReadSamples(&forged)
-		if f, ok := errors.AsType[*verdict.Fault](err); !ok || f.Reason.Kind != "replay.raw_of_another" || f.Reason.Values["key"].Text != key {
+		if f, ok := errors.AsType[*verdict.Fault](err); !ok || f.Reason.Kind != "replay.raw_of_another" ||
+			f.Reason.Values["key"].Text != key {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
@@ -323,7 +348,8 @@ func TestRawDataOfAnother(t *testing.T) {
 		func(l *ledger.Launch) error { _, err := s.ReadSamples(l); return err },
 		func(l *ledger.Launch) error { _, err := s.ReadSeries(l); return err },
 	} {
-		if f, ok := errors.AsType[*verdict.Fault](read(&exchanged)); !ok || f.Reason.Values["found"].Text != "a" || f.Reason.Values["wanted"].Text != "b" {
+		if f, ok := errors.AsType[*verdict.Fault](read(&exchanged)); !ok || f.Reason.Values["found"].Text != "a" ||
+			f.Reason.Values["wanted"].Text != "b" {
 			t.Error(read(&exchanged))
 		}
 	}
@@ -336,16 +362,19 @@ func TestSeriesRoundTrip(t *testing.T) {
 		var want []measure.Series
 		for range rng.IntN(20) {
 			s := measure.Series{
-				Name: []string{measure.GPUPower, "engine.running", ""}[rng.IntN(3)], Source: []string{"", "GPU-0", `position="1"`}[rng.IntN(3)], Unit: []string{"W", ""}[rng.IntN(2)],
+				Name:   []string{measure.GPUPower, "engine.running", ""}[rng.IntN(3)],
+				Source: []string{"", "GPU-0", `position="1"`}[rng.IntN(3)], Unit: []string{"W", ""}[rng.IntN(2)],
 			}
 			for range 1 + rng.IntN(3000) {
 				s.At = append(s.At, time.Duration(rng.Int64()-rng.Int64()))
-				s.Value = append(s.Value, []float64{0, math.Copysign(0, -1), rng.NormFloat64(), math.MaxFloat64, math.Inf(1)}[rng.IntN(5)])
+				s.Value = append(s.Value,
+					[]float64{0, math.Copysign(0, -1), rng.NormFloat64(), math.MaxFloat64, math.Inf(1)}[rng.IntN(5)])
 			}
 			want = append(want, s)
 		}
 		l, again := &ledger.Launch{ID: "l"}, &ledger.Launch{ID: "l"}
-		if err := errors.Join(st.WriteSeries("", l, want), st.WriteSeries("", again, want)); err != nil || again.Series != l.Series {
+		if err := errors.Join(st.WriteSeries("", l, want), st.WriteSeries("", again, want)); err != nil ||
+			again.Series != l.Series {
 			t.Fatalf("seed %d: the same series are other bytes: %s and %s, %v", seed, l.Series, again.Series, err)
 		}
 		got, err := st.ReadSeries(l)
@@ -358,11 +387,14 @@ func TestSeriesRoundTrip(t *testing.T) {
 func TestSeriesRefused(t *testing.T) {
 	s := open(t, t.TempDir())
 	l := &ledger.Launch{}
-	if err := s.WriteSeries("", l, []measure.Series{{Name: "gpu.power_w", At: []time.Duration{1, 2}, Value: []float64{1}}}); err == nil || !strings.Contains(err.Error(), "gpu.power_w") {
+	if err := s.WriteSeries("", l,
+		[]measure.Series{{Name: "gpu.power_w", At: []time.Duration{1, 2}, Value: []float64{1}}}); err == nil ||
+		!strings.Contains(err.Error(), "gpu.power_w") {
 		t.Errorf("uneven series: %v", err)
 	}
 	must.Do(t, s.WriteSamples("", l, []measure.Sample{{Workload: "chat"}}))
-	if _, err := s.ReadSeries(&ledger.Launch{Series: l.Samples}); err == nil || !strings.Contains(err.Error(), "not mxflow's sampled series") {
+	if _, err := s.ReadSeries(&ledger.Launch{Series: l.Samples}); err == nil ||
+		!strings.Contains(err.Error(), "not mxflow's sampled series") {
 		t.Errorf("samples read as series: %v", err)
 	}
 	must.Do(t, s.WriteSeries("", l, []measure.Series{{Name: "gpu.power_w"}}))
@@ -374,12 +406,21 @@ func TestSeriesRefused(t *testing.T) {
 		rows []measure.Series
 		want string
 	}{
-		"uneven":  {seriesKind, []measure.Series{{Name: "a", At: []time.Duration{1, 2}, Value: []float64{1}}}, "2 times but 1 values"},
-		"version": {parquetKind{seriesKind.key, seriesKind.what, "9"}, []measure.Series{{Name: "a"}}, "version 9, but this mxflow reads 3: use a newer mxflow"},
+		"uneven": {
+			seriesKind,
+			[]measure.Series{{Name: "a", At: []time.Duration{1, 2}, Value: []float64{1}}},
+			"2 times but 1 values",
+		},
+		"version": {
+			parquetKind{seriesKind.key, seriesKind.what, "9"},
+			[]measure.Series{{Name: "a"}},
+			"version 9, but this mxflow reads 3: use a newer mxflow",
+		},
 	} {
 		data := must.Get(writeParquet(c.kind, Origin{}, c.rows))(t)
 		sum := must.Get(s.Put(data))(t)
-		if got, err := s.ReadSeries(&ledger.Launch{Series: sum}); err == nil || got != nil || !strings.Contains(err.Error(), c.want) {
+		if got, err := s.ReadSeries(&ledger.Launch{Series: sum}); err == nil || got != nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}

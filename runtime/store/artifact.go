@@ -98,7 +98,9 @@ func (s *Store) Get(sum string) ([]byte, error) {
 		return nil, fmt.Errorf("artifact %s: %w", sum, err)
 	}
 	if got := sha256.Sum256(data); hex.EncodeToString(got[:]) != sum {
-		return nil, fmt.Errorf("artifact %s: the content of %s has digest %x: it was changed, or the disk is failing; results based on it cannot be checked", sum, s.artifact(sum), got)
+		return nil,
+			fmt.Errorf("artifact %s: the content of %s has digest %x: it was changed, or the disk is failing; "+
+				"results based on it cannot be checked", sum, s.artifact(sum), got)
 	}
 	return data, nil
 }
@@ -115,7 +117,9 @@ func openRegular(path string) (*os.File, error) {
 		return nil, err
 	}
 	if !found.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file (%s), as artifacts are; remove it, or restore the state directory from a copy", path, found.Mode())
+		return nil,
+			fmt.Errorf("%s is not a regular file (%s), as artifacts are; remove it, or restore the state directory "+
+				"from a copy", path, found.Mode())
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

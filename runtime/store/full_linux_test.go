@@ -43,7 +43,8 @@ func TestFullDisk(t *testing.T) {
 	if _, err := s.Put(make([]byte, 1<<20)); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("artifact: %v", err)
 	}
-	if rep, err := ledger.Verify(s.LedgerPath()); err != nil || rep.Records != recorded || len(s.Decisions()) != recorded {
+	if rep, err := ledger.Verify(s.LedgerPath()); err != nil || rep.Records != recorded ||
+		len(s.Decisions()) != recorded {
 		t.Errorf("%d records acknowledged, %+v, %v", recorded, rep, err)
 	}
 	must.Do(t, os.Remove(ballast))

@@ -137,7 +137,10 @@ func (l *DirLock) sign(run string) error {
 	if err != nil {
 		host = "an unnamed host"
 	}
-	text, err := json.Marshal(Holder{PID: os.Getpid(), Host: host, Started: time.Now().UTC(), Command: os.Args, Run: run})
+	text, err := json.Marshal(Holder{
+		PID: os.Getpid(), Host: host, Started: time.Now().UTC(),
+		Command: os.Args, Run: run,
+	})
 	if err != nil {
 		return err
 	}

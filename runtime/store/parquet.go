@@ -51,7 +51,8 @@ func (o Origin) Check(file string, found Origin) error {
 				"replay.raw_of_another",
 				"the {of} named by launch {subject} are of another launch: {key} is {found}{found!absent}, "+
 					"not {wanted}{wanted!empty}",
-				verdict.Text("of", file), verdict.Text("key", want[0]), verdict.Text("wanted", want[1]), verdict.Text("found", has),
+				verdict.Text("of", file), verdict.Text("key", want[0]), verdict.Text("wanted", want[1]),
+				verdict.Text("found", has),
 			).On(o.Launch)}
 		}
 	}

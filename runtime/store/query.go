@@ -144,12 +144,15 @@ func (s *Store) Run(id string) (*ledger.RunView, error) {
 	case len(found) == 0 && newest == "":
 		return nil, fmt.Errorf("state directory %s: no apply is recorded here yet: %w", s.dir, ErrApplyFirst)
 	case len(found) == 0:
-		return nil, fmt.Errorf(`state directory %s: no run ID starts with %q; the newest is %s, or "latest"`, s.dir, id, newest)
+		return nil, fmt.Errorf(`state directory %s: no run ID starts with %q; the newest is %s, or "latest"`,
+			s.dir, id, newest)
 	case len(found) > 1:
-		return nil, fmt.Errorf("state directory %s: %q matches %d runs: %s; give more of the ID", s.dir, id, len(found), strings.Join(names, ", "))
+		return nil, fmt.Errorf("state directory %s: %q matches %d runs: %s; give more of the ID", s.dir, id, len(found),
+			strings.Join(names, ", "))
 	}
 	run := *found[0]
-	run.Decisions, run.Launches, run.Waivers = slices.Clone(run.Decisions), slices.Clone(run.Launches), slices.Clone(run.Waivers)
+	run.Decisions, run.Launches, run.Waivers = slices.Clone(run.Decisions), slices.Clone(run.Launches),
+		slices.Clone(run.Waivers)
 	return &run, nil
 }
 

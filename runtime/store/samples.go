@@ -16,8 +16,8 @@ import (
 var samplesKind = parquetKind{key: "mxflow.samples", what: "raw samples", version: "4"}
 
 // WriteSamples stores the raw samples of a launch of a run as a Parquet artifact, the same
-// bytes for the same samples, and names it in the launch's record. They come back from ReadSamples as they were, except that Sent
-// is in UTC without a monotonic reading, and an empty list of events is nil.
+// bytes for the same samples, and names it in the launch's record. They come back from ReadSamples as they
+// were, except that Sent is in UTC without a monotonic reading, and an empty list of events is nil.
 func (s *Store) WriteSamples(run string, of *ledger.Launch, samples []measure.Sample) error {
 	data, err := SamplesParquet(Origin{run, of.ID, of.VariantKey}, samples)
 	if err == nil {
@@ -42,7 +42,8 @@ func (s *Store) ReadSamples(of *ledger.Launch) ([]measure.Sample, error) {
 func SamplesParquet(of Origin, samples []measure.Sample) ([]byte, error) {
 	for _, s := range samples {
 		if !s.Sent.IsZero() && !time.Unix(0, s.Sent.UnixNano()).Equal(s.Sent) {
-			return nil, fmt.Errorf("sample %d of %s: sent at %s, outside the range of nanoseconds since 1970", s.Index, s.Workload, s.Sent)
+			return nil, fmt.Errorf("sample %d of %s: sent at %s, outside the range of nanoseconds since 1970", s.Index,
+				s.Workload, s.Sent)
 		}
 	}
 	const kinds = "0 other, 1 text, 2 reasoning, 3 usage, 4 done, 5 tool, 6 blank"
@@ -55,8 +56,8 @@ func SamplesParquet(of Origin, samples []measure.Sample) ([]byte, error) {
 var seriesKind = parquetKind{key: "mxflow.series", what: "sampled series", version: "3"}
 
 // WriteSeries stores what was sampled in a launch of a run as a Parquet artifact, the same
-// bytes for the same series, and names it in the launch's record. They come back from ReadSeries as they were and in their order, but
-// for those without readings, which say nothing.
+// bytes for the same series, and names it in the launch's record. They come back from ReadSeries as they
+// were and in their order, but for those without readings, which say nothing.
 func (s *Store) WriteSeries(run string, of *ledger.Launch, series []measure.Series) error {
 	data, err := SeriesParquet(Origin{run, of.ID, of.VariantKey}, series)
 	if err == nil {
@@ -71,7 +72,8 @@ func (s *Store) ReadSeries(of *ledger.Launch) ([]measure.Series, error) {
 	series, err := readParquet[measure.Series](s, seriesKind, of, of.Series)
 	for _, one := range series {
 		if len(one.At) != len(one.Value) {
-			return nil, fmt.Errorf("artifact %s: series %s of %q has %d times but %d values", of.Series, one.Name, one.Source, len(one.At), len(one.Value))
+			return nil, fmt.Errorf("artifact %s: series %s of %q has %d times but %d values", of.Series, one.Name,
+				one.Source, len(one.At), len(one.Value))
 		}
 	}
 	return series, err
@@ -80,7 +82,8 @@ func (s *Store) ReadSeries(of *ledger.Launch) ([]measure.Series, error) {
 func SeriesParquet(of Origin, series []measure.Series) ([]byte, error) {
 	for _, s := range series {
 		if len(s.At) != len(s.Value) {
-			return nil, fmt.Errorf("series %s of %q has %d times but %d values", s.Name, s.Source, len(s.At), len(s.Value))
+			return nil,
+				fmt.Errorf("series %s of %q has %d times but %d values", s.Name, s.Source, len(s.At), len(s.Value))
 		}
 	}
 	read := slices.DeleteFunc(slices.Clone(series), func(s measure.Series) bool { return len(s.At) == 0 })

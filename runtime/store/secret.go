@@ -43,7 +43,8 @@ func KnownSecretKey(dir string) ([]byte, error) {
 	}
 	var key [sha256.Size]byte
 	if n, err := hex.Decode(key[:], text[:min(len(text), 2*len(key))]); err != nil || n != len(key) {
-		return nil, fmt.Errorf("%s is damaged: remove it; variants with secrets in the plan are then measured again", path)
+		return nil,
+			fmt.Errorf("%s is damaged: remove it; variants with secrets in the plan are then measured again", path)
 	}
 	return key[:], nil
 }

@@ -81,7 +81,9 @@ func OpenReadOnly(dir string) (*Store, error) {
 		_, err = os.Stat(d.path(ledgerFile))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("state directory %s: %w; nothing was applied here yet: run apply first, or give the state directory", d, err)
+		return nil,
+			fmt.Errorf("state directory %s: %w; nothing was applied here yet: run apply first, or give the state "+
+				"directory", d, err)
 	}
 	if err != nil {
 		return nil, d.explain(err)
@@ -214,9 +216,11 @@ func (d layout) explain(err error) error {
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EEXIST):
 		hint = "a file is in the place of a directory: move it away, or use another state directory"
 	case errors.Is(err, syscall.EROFS):
-		hint = "the file system is read-only: status, show, audit and report work, but apply needs another state directory"
+		hint = "the file system is read-only: status, show, audit and report work, but apply needs another state " +
+			"directory"
 	case errors.Is(err, fs.ErrPermission):
-		hint = "take ownership of the directory (root owns it if an apply ran under sudo), or use another state directory"
+		hint = "take ownership of the directory (root owns it if an apply ran under sudo), or use another state " +
+			"directory"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		hint = "free some space, then try again"
 	case errors.Is(err, syscall.EIO):

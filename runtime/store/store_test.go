@@ -63,18 +63,21 @@ func TestUnusableDirectories(t *testing.T) {
 			must.Refuse(t, fmt.Sprint(name, " ", dir), use(dir), "move it away")
 		}
 	}
-	if _, err := OpenReadOnly(filepath.Join(tmp, "none")); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "run apply first") {
+	if _, err := OpenReadOnly(filepath.Join(tmp, "none")); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), "run apply first") {
 		t.Errorf("got %v", err)
 	}
 	// A writer is not told to run what runs.
 	delete(uses, "OpenReadOnly")
 	for name, use := range uses {
-		if err := use("/proc/none"); runtime.GOOS == "linux" && (!errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "use another state directory") || strings.Contains(err.Error(), "apply")) {
+		if err := use("/proc/none"); runtime.GOOS == "linux" && (!errors.Is(err, fs.ErrNotExist) ||
+			!strings.Contains(err.Error(), "use another state directory") || strings.Contains(err.Error(), "apply")) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for err, want := range map[error]string{
-		syscall.EROFS: "read-only", syscall.EACCES: "take ownership", syscall.ENOSPC: "free some space", syscall.EIO: "repair the disk",
+		syscall.EROFS: "read-only", syscall.EACCES: "take ownership", syscall.ENOSPC: "free some space",
+		syscall.EIO: "repair the disk",
 	} {
 		if got := layout("x").explain(err); !errors.Is(got, err) || !strings.Contains(got.Error(), want) {
 			t.Errorf("%v is explained as %v", err, got)
@@ -88,11 +91,16 @@ func TestQueries(t *testing.T) {
 	if _, err := s.Run("latest"); err == nil {
 		t.Error("found a run where there is none")
 	}
-	add(t, s, runStart("20260101-aa"), launch("20260101-aa", "l1", "v1", 10, true), launch("20260101-aa", "l2", "v1", 20, true), launch("20260101-aa", "l3", "v1", 90, false),
-		decision("20260101-aa", "n1", 1, verdict.Error), decision("20260101-aa", "n2", 1, verdict.Pass), runEnd("20260101-aa"))
+	add(t, s, runStart("20260101-aa"), launch("20260101-aa", "l1", "v1", 10, true),
+		launch("20260101-aa", "l2", "v1", 20, true), launch("20260101-aa", "l3", "v1", 90, false),
+		decision("20260101-aa", "n1", 1, verdict.Error), decision("20260101-aa", "n2", 1, verdict.Pass),
+		runEnd("20260101-aa"))
 	add(t, s, runStart("20260102-bb"), decision("20260102-bb", "n1", 2, verdict.Pass))
 
-	for name, s := range map[string]*Store{"writer": s, "reader": openReadOnly(t, dir), "reopened": func() *Store { s.Close(); return open(t, dir) }()} {
+	for name, s := range map[string]*Store{"writer": s, "reader": openReadOnly(t, dir), "reopened": func() *Store {
+		s.Close()
+		return open(t, dir)
+	}()} {
 		t.Run(name, func(t *testing.T) {
 			if d, run, ok := s.Latest("n1"); !ok || d.Attempt != 2 || run != "20260102-bb" {
 				t.Errorf("Latest: %+v %s %v", d, run, ok)
@@ -107,23 +115,32 @@ func TestQueries(t *testing.T) {
 				t.Errorf("Decisions: %+v", d)
 			}
 			runs := s.Runs()
-			if len(runs) != 2 || !runs[0].Done || runs[0].Exit != 2 || runs[0].Verdict != verdict.Fail || runs[0].Plan != "p" || runs[1].Done {
+			if len(runs) != 2 || !runs[0].Done || runs[0].Exit != 2 || runs[0].Verdict != verdict.Fail ||
+				runs[0].Plan != "p" || runs[1].Done {
 				t.Errorf("Runs: %+v", runs)
 			}
-			for id, want := range map[string]string{"20260101-aa": "20260101-aa", "20260101": "20260101-aa", "latest": "20260102-bb"} {
+			for id, want := range map[string]string{
+				"20260101-aa": "20260101-aa", "20260101": "20260101-aa",
+				"latest": "20260102-bb",
+			} {
 				if r, err := s.Run(id); err != nil || r.ID != want {
 					t.Errorf("Run(%q) = %v, %v", id, r, err)
 				}
 			}
-			for id, want := range map[string]string{"2026": "20260101-aa, 20260102-bb", "x": "the newest is 20260102-bb", "": "no run"} {
+			for id, want := range map[string]string{
+				"2026": "20260101-aa, 20260102-bb",
+				"x":    "the newest is 20260102-bb", "": "no run",
+			} {
 				if _, err := s.Run(id); err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("Run(%q): %v", id, err)
 				}
 			}
-			if r, _ := s.Run("latest"); len(r.Decisions) != 1 || len(r.Launches) != 0 || r.Start == nil || r.End != nil {
+			if r, _ := s.Run("latest"); len(r.Decisions) != 1 || len(r.Launches) != 0 ||
+				r.Start == nil || r.End != nil {
 				t.Errorf("RunView %+v", r)
 			}
-			if got := s.Launches(LaunchFilter{VariantKey: "v1", Purpose: "benchmark", OK: true}); len(got) != 2 || got[0].ID != "l1" {
+			if got := s.Launches(LaunchFilter{VariantKey: "v1", Purpose: "benchmark", OK: true}); len(got) != 2 ||
+				got[0].ID != "l1" {
 				t.Errorf("Launches: %+v", got)
 			}
 			if got := s.Launches(LaunchFilter{Session: "other"}); len(got) != 0 {
@@ -181,7 +198,9 @@ func TestReadersWhileWriting(t *testing.T) {
 	s := open(t, dir)
 	var done atomic.Bool
 	var wg sync.WaitGroup
-	for _, r := range []func() (*Store, error){func() (*Store, error) { return OpenReadOnly(dir) }, func() (*Store, error) { return s, nil }} {
+	for _, r := range []func() (*Store, error){func() (*Store, error) {
+		return OpenReadOnly(dir)
+	}, func() (*Store, error) { return s, nil }} {
 		wg.Go(func() {
 			for !done.Load() {
 				r, err := r()
@@ -236,7 +255,8 @@ func appendForEver(dir string) error {
 		return err
 	}
 	for n := len(s.History("n")) + 1; ; n++ {
-		if err := s.Append(decision("r", "n", n, verdict.Error), launch("r", fmt.Sprint("l", n), "v", 1, true)); err != nil {
+		if err := s.Append(decision("r", "n", n, verdict.Error), launch("r", fmt.Sprint("l", n), "v", 1, true)); err !=
+			nil {
 			return err
 		}
 		fmt.Println(n)
@@ -380,7 +400,10 @@ func TestLockDiesWithItsHolder(t *testing.T) {
 	if !errors.As(err, &held) || held.Holder == nil || held.Holder.PID != child.Process.Pid {
 		t.Fatalf("got %v", err)
 	}
-	for _, want := range []string{filepath.Join(dir, "lock"), fmt.Sprint(child.Process.Pid), filepath.Base(os.Args[0])} {
+	for _, want := range []string{
+		filepath.Join(dir, "lock"), fmt.Sprint(child.Process.Pid),
+		filepath.Base(os.Args[0]),
+	} {
 		must.Contain(t, err, err.Error(), want)
 	}
 	// Readers do not care.
@@ -519,29 +542,41 @@ func add(t testing.TB, s *Store, recs ...*ledger.Record) {
 }
 
 func runStart(run string) *ledger.Record {
-	return &ledger.Record{Type: "run", Time: noon, Run: run, RunStart: &ledger.RunStart{Plan: "p", PlanFile: "p.hcl", Tool: "test"}}
+	return &ledger.Record{
+		Type: "run", Time: noon, Run: run,
+		RunStart: &ledger.RunStart{Plan: "p", PlanFile: "p.hcl", Tool: "test"},
+	}
 }
 
 func runEnd(run string) *ledger.Record {
-	return &ledger.Record{Type: "end", Time: noon.Add(time.Hour), Run: run, End: &ledger.End{Verdict: verdict.Fail, Exit: 2, Reason: verdict.New(code.Finished)}}
+	return &ledger.Record{
+		Type: "end", Time: noon.Add(time.Hour), Run: run,
+		End: &ledger.End{Verdict: verdict.Fail, Exit: 2, Reason: verdict.New(code.Finished)},
+	}
 }
 
 func launch(run, id, key string, seconds float64, ok bool) *ledger.Record {
 	return &ledger.Record{Type: "launch", Time: noon, Run: run, Launch: &ledger.Launch{
-		ID: id, Session: "s-" + key, Purpose: "benchmark", Node: "baseline", Variant: key, VariantKey: key, Ordinal: 1, Order: 1,
+		ID: id, Session: "s-" + key, Purpose: "benchmark", Node: "baseline", Variant: key, VariantKey: key,
+		Ordinal: 1, Order: 1,
 		Started: noon, Seconds: seconds, OK: ok, Engine: map[string]string{"kind": "embedded"},
-		Metrics: map[string]measure.Summary{"chat.tg": {Unit: "tok/s", Better: "higher", N: 10, Stats: map[string]float64{"mean": 57.85, "median": 57.9}}},
+		Metrics: map[string]measure.Summary{"chat.tg": {
+			Unit: "tok/s", Better: "higher", N: 10,
+			Stats: map[string]float64{"mean": 57.85, "median": 57.9},
+		}},
 	}}
 }
 
 func decision(run, node string, attempt int, v verdict.Verdict) *ledger.Record {
 	value, low := 0.12, 0.10
 	return &ledger.Record{Type: "decision", Time: noon, Run: run, Decision: &ledger.Decision{
-		Node: node, Kind: "feature", MeasureKey: "m", DecisionKey: "d", Attempt: attempt, Verdict: v, Because: verdict.Say("first",
+		Node: node, Kind: "feature", MeasureKey: "m", DecisionKey: "d", Attempt: attempt, Verdict: v,
+		Because: verdict.Say("first",
 			"first"),
 		Reasons: []verdict.Reason{verdict.Say("broken", "{error}", verdict.Text("error", "chat.tg.gain 12% >= 10%"))},
 		Rules: []verdict.Rule{{
-			Name: "decode", Role: "criterion", Expr: "chat.tg.gain >= 0.10", Source: "p.hcl:3:5", Verdict: v, Decides: true,
+			Name: "decode", Role: "criterion", Expr: "chat.tg.gain >= 0.10", Source: "p.hcl:3:5",
+			Verdict: v, Decides: true,
 			Inputs: []verdict.Input{{Path: "chat.tg.gain", Value: &value, N: 5, BaseN: 5, Low: &low}},
 		}},
 	}}

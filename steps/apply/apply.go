@@ -126,7 +126,10 @@ func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
 	for _, n := range MachineChanges(st, o.Loaded.Plan) {
 		watch.Note(n)
 	}
-	r := &run{Options: o, id: runID(time.Now()), plan: o.Loaded.Plan, store: st, watch: watch, secrets: redact.New(o.Loaded.Plan.Secrets())}
+	r := &run{
+		Options: o, id: runID(time.Now()), plan: o.Loaded.Plan, store: st, watch: watch,
+		secrets: redact.New(o.Loaded.Plan.Secrets()),
+	}
 	runner, err := r.begin(lock)
 	if r.lab != nil {
 		defer r.lab.Launches.Close()
@@ -198,7 +201,8 @@ func Named(g *runtime.Graph, rerun, target []string) (forced, targets func(*runt
 		}
 		names = slices.DeleteFunc(names, func(name string) bool { return name == "" })
 		slices.Sort(names)
-		return fmt.Errorf("%s %s: no such phase, feature or node.%s", flag, name, lang.Suggest(name, slices.Compact(names)))
+		return fmt.Errorf("%s %s: no such phase, feature or node.%s", flag, name,
+			lang.Suggest(name, slices.Compact(names)))
 	}
 	forced, not := runtime.RerunNodes(g, rerun)
 	if len(not) > 0 {
@@ -233,7 +237,10 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	lab, err := NewLab(Wiring{Plan: r.plan, Graph: r.Graph, Store: r.store, Owner: owner, RunDir: runDir, Run: r.id, Reuse: r.Reuse, Note: r.watch.Note})
+	lab, err := NewLab(Wiring{
+		Plan: r.plan, Graph: r.Graph, Store: r.store, Owner: owner, RunDir: runDir, Run: r.id,
+		Reuse: r.Reuse, Note: r.watch.Note,
+	})
 	r.lab = lab
 	if err != nil {
 		return nil, err
@@ -256,8 +263,10 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 		return nil, err
 	}
 	start := &ledger.RunStart{
-		Plan: r.plan.Name, PlanFile: r.Path, PlanDigest: r.plan.Digest(), PlanSource: sum, PlanSources: sums, Tool: r.Tool,
-		Environment: machine.Environment(), BootID: machine.BootID(), Targets: decide.Targets(r.plan), Hypotheses: decide.Hypotheses(r.plan), Inputs: inputs,
+		Plan: r.plan.Name, PlanFile: r.Path, PlanDigest: r.plan.Digest(), PlanSource: sum,
+		PlanSources: sums, Tool: r.Tool,
+		Environment: machine.Environment(), BootID: machine.BootID(), Targets: decide.Targets(r.plan),
+		Hypotheses: decide.Hypotheses(r.plan), Inputs: inputs,
 		Goals: decide.Goals(r.plan), Seal: r.Seal, Aside: r.Aside,
 	}
 	if start.Rules, err = seal.Rules(r.plan); err != nil { // a file that judges cannot be read: nothing is paid
@@ -270,15 +279,22 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	for _, n := range r.Graph.Nodes {
 		start.Nodes = append(start.Nodes, n.ID)
 	}
-	if err := r.store.Append(&ledger.Record{Type: "run", Time: time.Now().UTC(), Run: r.id, RunStart: start}); err != nil {
+	if err := r.store.Append(&ledger.Record{Type: "run", Time: time.Now().UTC(), Run: r.id, RunStart: start}); err !=
+		nil {
 		return nil, err
 	}
-	return &runtime.Runner{Plan: r.plan, Graph: r.Graph, Journal: r.store.Journal(), Step: lab.Step, Run: r.id, Force: r.Force}, nil
+	return &runtime.Runner{
+		Plan: r.plan, Graph: r.Graph, Journal: r.store.Journal(), Step: lab.Step, Run: r.id,
+		Force: r.Force,
+	}, nil
 }
 
 func (r *run) end(outcome *runtime.Result, broke error, clock *clock, next []*runtime.State) (*Result, error) {
 	s := runtime.Summarise(outcome)
-	end := &ledger.End{Verdict: s.Verdict, Exit: s.Verdict.ExitCode(), Reason: verdict.New(code.Finished), Locked: map[string]verdict.Reason{}}
+	end := &ledger.End{
+		Verdict: s.Verdict, Exit: s.Verdict.ExitCode(), Reason: verdict.New(code.Finished),
+		Locked: map[string]verdict.Reason{},
+	}
 	for _, st := range outcome.States {
 		if !st.Locked.IsZero() {
 			end.Locked[st.Node.ID] = st.Locked
@@ -291,8 +307,14 @@ func (r *run) end(outcome *runtime.Result, broke error, clock *clock, next []*ru
 		end.Verdict, end.Exit, end.Reason = "", verdict.ExitInterrupted, verdict.New(code.Interrupted)
 	}
 	err := r.store.Append(&ledger.Record{Type: "end", Time: time.Now().UTC(), Run: r.id, End: end})
-	res := &Result{Run: r.id, Summary: s, End: end, Exit: end.Exit, Took: time.Since(clock.began), Basis: basisOf(r.store, r.id, s.Rows), Left: next, Store: r.store}
-	r.watch.Event(clock.at(runtime.Event{Type: "run_done", Run: r.id, Verdict: string(end.Verdict), Exit: &end.Exit, Why: end.Reason, Basis: &res.Basis, Reward: report.RewardOf(r.store, r.id)}))
+	res := &Result{
+		Run: r.id, Summary: s, End: end, Exit: end.Exit, Took: time.Since(clock.began),
+		Basis: basisOf(r.store, r.id, s.Rows), Left: next, Store: r.store,
+	}
+	r.watch.Event(clock.at(runtime.Event{
+		Type: "run_done", Run: r.id, Verdict: string(end.Verdict), Exit: &end.Exit,
+		Why: end.Reason, Basis: &res.Basis, Reward: report.RewardOf(r.store, r.id),
+	}))
 	r.watch.End(res)
 	if broke != nil {
 		return res, broke

@@ -127,7 +127,8 @@ func sweepDaemon(ctx context.Context, ref daemonRef, owner string, note func(ver
 	defer cancel()
 	host, err := docker.Connect(ctx)
 	if err == nil && host != ref.Host {
-		err = fmt.Errorf("an earlier apply used the docker daemon %s, and the docker command now uses %s: %w", ref.Host, host, docker.ErrUnreachable)
+		err = fmt.Errorf("an earlier apply used the docker daemon %s, and the docker command now uses %s: %w", ref.Host,
+			host, docker.ErrUnreachable)
 	}
 	if err != nil {
 		return 0, err

@@ -24,7 +24,10 @@ func made(id, variant, purpose, work string, start, seconds float64) *ledger.Lau
 }
 
 func toMake(variant, purpose, work, model string, pace float64) piece {
-	return piece{Launch: runtime.Launch{VariantKey: variant, Engine: "vllm", Model: model, Purpose: purpose, Work: work, Sure: true}, node: "node", pace: pace, beside: 1}
+	return piece{Launch: runtime.Launch{
+		VariantKey: variant, Engine: "vllm", Model: model, Purpose: purpose, Work: work,
+		Sure: true,
+	}, node: "node", pace: pace, beside: 1}
 }
 
 // TestMedian: what is like a launch says how long it takes, less than that how long a start
@@ -138,7 +141,8 @@ func TestClock(t *testing.T) {
 		if step.launch != nil {
 			launches[step.launch.ID], step.ev.LaunchID = step.launch, step.launch.ID
 		}
-		if ev := c.at(step.ev); ev.Made != step.made || ev.Left != step.left || (ev.ETA > 0) != step.eta || (ev.ETALeast > 0) != step.least {
+		if ev := c.at(step.ev); ev.Made != step.made || ev.Left != step.left || (ev.ETA > 0) != step.eta ||
+			(ev.ETALeast > 0) != step.least {
 			t.Errorf("step %d: %+v", i, ev)
 		}
 	}
@@ -153,7 +157,8 @@ func TestSideBySide(t *testing.T) {
 		want          int
 	}{{8, 0, false, 1}, {8, 1, false, 1}, {8, 4, false, 4}, {4, 8, false, 4}, {1, 4, false, 1}, {4, 4, true, 1}} {
 		p := &plans.Plan{Executor: &plans.Executor{Kind: plans.LocalExecutor, Slots: c.slots}}
-		launches := slices.Repeat([]runtime.Launch{{VariantKey: "v", Purpose: ledger.ForBenchmark, Alone: c.alone}}, c.rounds)
+		launches := slices.Repeat([]runtime.Launch{{VariantKey: "v", Purpose: ledger.ForBenchmark, Alone: c.alone}},
+			c.rounds)
 		for _, l := range piecesOf(p, []*runtime.State{{Node: &runtime.Node{ID: "n"}, Launches: launches}}) {
 			must.Equal(t, c, l.beside, c.want)
 		}
@@ -192,7 +197,9 @@ func TestTimeLeft(t *testing.T) {
 				}
 			}
 			by := map[string]*ledger.Launch{}
-			c := newClock(&LaunchHistory{}, plan, func(id string) (*ledger.Launch, bool) { return by[id], by[id] != nil })
+			c := newClock(&LaunchHistory{}, plan, func(id string) (*ledger.Launch, bool) {
+				return by[id], by[id] != nil
+			})
 			see := func(ev runtime.Event) {
 				ev.Elapsed = at
 				ev = c.timed(ev)

@@ -48,7 +48,8 @@ func NewLab(w Wiring) (*steps.Lab, error) {
 	}
 	launchers := w.launchers()
 	lab := steps.NewLab(w.Plan, w.Graph)
-	lab.Launches.Store, lab.Launches.Launcher, lab.Variants.Images, lab.Launches.Owner = w.Store, launchers, launchers, w.Owner
+	lab.Launches.Store, lab.Launches.Launcher, lab.Variants.Images, lab.Launches.Owner = w.Store, launchers,
+		launchers, w.Owner
 	if w.RunDir != "" {
 		var err error
 		if lab.Launches.RunDir, err = filepath.Abs(w.RunDir); err != nil {
@@ -90,7 +91,9 @@ func NewLab(w Wiring) (*steps.Lab, error) {
 	}
 	// A secret is part of measurement keys, as another one may mean another measurement;
 	// but it must not be possible to guess it from the ledger.
-	lab.Variants.Seal = redact.NewWith(w.Plan.Secrets(), func(secret string) string { return redact.Sealed(key, secret) })
+	lab.Variants.Seal = redact.NewWith(w.Plan.Secrets(), func(secret string) string {
+		return redact.Sealed(key, secret)
+	})
 	return lab, nil
 }
 
@@ -102,7 +105,8 @@ func (w Wiring) countsSince() string {
 	}
 	runs := w.Store.Runs()
 	last := runs[len(runs)-1]
-	if view, err := w.Store.Run(last.ID); err == nil && view.Start != nil && (w.Reuse || !last.Done || last.Exit < 0 || last.Exit == verdict.ExitInterrupted) {
+	if view, err := w.Store.Run(last.ID); err == nil && view.Start != nil &&
+		(w.Reuse || !last.Done || last.Exit < 0 || last.Exit == verdict.ExitInterrupted) {
 		return cmp.Or(view.Start.Since, last.ID)
 	}
 	return w.Run
@@ -112,9 +116,12 @@ func (w Wiring) countsSince() string {
 // secret, as plans refuse it in names and rules; redacting a part that merely reads alike
 // would break references to them.
 var Identities = []string{
-	"Type", "Run", "Since", "Files", "Plan", "PlanDigest", "PlanSource", "PlanSources", "BootID", "ID", "Session", "Purpose", "Node", "Nodes",
-	"Goals", "Qualifies", "Variant", "VariantKey", "Block", "Knobs", "Kind", "Phase", "Feature", "MeasureKey", "DecisionKey", "Launches", "LaunchID",
-	"Because", "Samples", "Output", "Prompts", "Log", "Metrics", "Metric", "Name", "Role", "Expr", "Source", "Op", "Path", "Unit",
+	"Type", "Run", "Since", "Files", "Plan", "PlanDigest", "PlanSource", "PlanSources", "BootID", "ID", "Session",
+	"Purpose", "Node", "Nodes",
+	"Goals", "Qualifies", "Variant", "VariantKey", "Block", "Knobs", "Kind", "Phase", "Feature", "MeasureKey",
+	"DecisionKey", "Launches", "LaunchID",
+	"Because", "Samples", "Output", "Prompts", "Log", "Metrics", "Metric", "Name", "Role", "Expr", "Source",
+	"Op", "Path", "Unit",
 	"Level", "Verdict", "Tool", "Stream",
 }
 

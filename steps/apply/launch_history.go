@@ -54,7 +54,9 @@ func (k *LaunchHistory) add(l *ledger.Launch) {
 		engine: engineKey(l.Engine["kind"], model), variant: l.VariantKey, purpose: l.Purpose, work: l.Work,
 		start: l.Metrics["engine.startup_s"].Stats["median"], seconds: l.Seconds,
 	}
-	finite := !slices.ContainsFunc([]float64{t.start, t.seconds}, func(s float64) bool { return math.IsInf(s, 0) || math.IsNaN(s) })
+	finite := !slices.ContainsFunc([]float64{t.start, t.seconds}, func(s float64) bool {
+		return math.IsInf(s, 0) || math.IsNaN(s)
+	})
 	if l.OK && finite && t.seconds > 0 && t.start >= 0 {
 		k.all = append(k.all, t)
 	}

@@ -74,7 +74,10 @@ phase "p%[1]d" {
 		if err != nil {
 			b.Fatal(err)
 		}
-		states, err := (&runtime.Runner{Plan: res.Plan, Graph: g, Journal: runtime.EmptyJournal{}, Step: lab.Step}).Reconcile()
+		states, err := (&runtime.Runner{
+			Plan: res.Plan, Graph: g, Journal: runtime.EmptyJournal{},
+			Step: lab.Step,
+		}).Reconcile()
 		if err != nil || len(states) != 4*features+1 {
 			b.Fatal(len(states), err)
 		}

@@ -34,7 +34,8 @@ func SamePlan(st *store.Store, p *plans.Plan) error {
 	if len(runs) == 0 || runs[len(runs)-1].Plan == p.Name {
 		return nil
 	}
-	return fmt.Errorf("the state directory %s belongs to plan %q, but this is plan %q: give it its own with --state, or move it to another folder",
+	return fmt.Errorf("the state directory %s belongs to plan %q, but this is plan %q: give it its own with --state, "+
+		"or move it to another folder",
 		st.Dir(), runs[len(runs)-1].Plan, p.Name)
 }
 
@@ -115,7 +116,10 @@ func (r *run) cleanUp(owner string) error {
 		if removed > 0 {
 			left = append(left, verdict.Int("containers", removed))
 		}
-		err := r.store.Append(&ledger.Record{Type: "end", Time: time.Now().UTC(), Run: before.ID, End: &ledger.End{Exit: -1, Reason: verdict.New(code.Abandoned, left...)}})
+		err := r.store.Append(&ledger.Record{
+			Type: "end", Time: time.Now().UTC(), Run: before.ID,
+			End: &ledger.End{Exit: -1, Reason: verdict.New(code.Abandoned, left...)},
+		})
 		if err != nil {
 			return err
 		}
@@ -143,7 +147,9 @@ func cleanLogs(dir string, secrets *redact.Redactor) error {
 // its name. The results of other tools that its rules read, the prompts that its
 // workloads send and what file() read are included, so an auditor has what was decided by
 // and what was sent. A file that a secret comes from is not.
-func putSources(st *store.Store, loaded *load.Result, secrets *redact.Redactor) (first string, all map[string]string, err error) {
+func putSources(st *store.Store, loaded *load.Result, secrets *redact.Redactor) (first string,
+	all map[string]string, err error,
+) {
 	if first, err = st.Put(secrets.Bytes(loaded.Source)); err != nil {
 		return "", nil, err
 	}

@@ -42,7 +42,8 @@ func TestNamedFilesAreKept(t *testing.T) {
 		t.Errorf("%s, %v", kept, err)
 	}
 	write("serving.json", strings.Replace(result, "\"duration\": 1", "\"duration\": 2", 1))
-	if _, _, err := putSources(st, loaded, secrets); err == nil || !strings.Contains(err.Error(), "serving.json changed while the plan was being read") {
+	if _, _, err := putSources(st, loaded, secrets); err == nil ||
+		!strings.Contains(err.Error(), "serving.json changed while the plan was being read") {
 		t.Errorf("a changed file: %v", err)
 	}
 	must.Do(t, os.Remove(filepath.Join(dir, "serving.json")))

@@ -172,18 +172,25 @@ func (w *worker) begin(h *remote.Hello) (*remote.Ready, error) {
 	own, _ := os.Hostname()
 	host := cmp.Or(os.Getenv("SLURMD_NODENAME"), h.Host, own) // for people
 	if _, sum, err := remote.ProgramSum(); err != nil || sum != h.Program {
-		return nil, errors.Join(err, fmt.Errorf("mxflow on %s differs from the applying one: copy the same file there", host))
+		return nil,
+			errors.Join(err, fmt.Errorf("mxflow on %s differs from the applying one: copy the same file there", host))
 	}
 	if err := os.Chdir(h.Dir); err != nil {
-		return nil, fmt.Errorf("%s does not see mxflow's working directory (%w): put the plan on a shared file system, or copy its folder there under the same path", host, err)
+		return nil,
+			fmt.Errorf("%s does not see mxflow's working directory (%w): put the plan on a shared file system, or "+
+				"copy its folder there under the same path", host, err)
 	}
 	res := load.Path(h.Plan, steps.Registry(), load.Options{As: &h.Inputs})
 	if !res.OK() || res.Plan.Digest() != h.Digest {
 		why := "has other content"
-		if i := slices.IndexFunc(res.Diagnostics, func(d *hcl.Diagnostic) bool { return d.Severity == hcl.DiagError }); i >= 0 {
+		if i := slices.IndexFunc(res.Diagnostics, func(d *hcl.Diagnostic) bool {
+			return d.Severity == hcl.DiagError
+		}); i >= 0 {
 			why = "cannot be read (" + res.Diagnostics[i].Summary + ")"
 		}
-		return nil, fmt.Errorf("the plan %s on %s %s: put the same files there, and leave them unchanged during the apply", filepath.Join(h.Dir, h.Plan), host, why)
+		return nil,
+			fmt.Errorf("the plan %s on %s %s: put the same files there, and leave them unchanged during the apply",
+				filepath.Join(h.Dir, h.Plan), host, why)
 	}
 	var err error
 	if w.graph, err = runtime.NewGraph(res.Plan); err != nil {
@@ -194,11 +201,15 @@ func (w *worker) begin(h *remote.Hello) (*remote.Ready, error) {
 		return nil, err
 	}
 	if len(h.Seal) > 0 {
-		if err := os.WriteFile(filepath.Join(state, store.SecretName), []byte(hex.EncodeToString(h.Seal)+"\n"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(state, store.SecretName), []byte(hex.EncodeToString(h.Seal)+"\n"),
+			0o600); err != nil {
 			return nil, err
 		}
 	}
-	if w.lab, err = NewLab(Wiring{Plan: res.Plan, Graph: w.graph, Store: w.store, Owner: h.Owner, RunDir: filepath.Join(w.dir, "run"), Since: h.Since}); err != nil {
+	if w.lab, err = NewLab(Wiring{
+		Plan: res.Plan, Graph: w.graph, Store: w.store, Owner: h.Owner,
+		RunDir: filepath.Join(w.dir, "run"), Since: h.Since,
+	}); err != nil {
 		return nil, err
 	}
 	if w.place, err = placeOf(w.soft, h, host); err != nil {
@@ -324,7 +335,10 @@ func (r *run) newPool(owner string) (*remote.Pool, error) {
 	if !r.plan.Executor.IsRemote() {
 		return nil, nil
 	}
-	h := remote.Hello{Since: r.lab.Variants.Since, Plan: r.Path, Inputs: r.Loaded.Inputs(), Digest: r.plan.Digest(), Owner: owner}
+	h := remote.Hello{
+		Since: r.lab.Variants.Since, Plan: r.Path, Inputs: r.Loaded.Inputs(),
+		Digest: r.plan.Digest(), Owner: owner,
+	}
 	h.Inputs.Sealed = nil // it receives all
 	var err error
 	if h.Dir, err = os.Getwd(); err != nil {

@@ -55,7 +55,11 @@ const otherCaches = "XDG_CACHE_HOME"
 // downloads are the folders of the user's cache with models and packages, which a process
 // would miss in its own, by the variables that tell where they are.
 var downloads = []folderOf{
-	{"HF_HOME", "huggingface"}, {"TORCH_HOME", "torch"}, {"LLAMA_CACHE", "llama.cpp"}, {"UV_CACHE_DIR", "uv"}, {"PIP_CACHE_DIR", "pip"},
+	{"HF_HOME", "huggingface"},
+	{"TORCH_HOME", "torch"},
+	{"LLAMA_CACHE", "llama.cpp"},
+	{"UV_CACHE_DIR", "uv"},
+	{"PIP_CACHE_DIR", "pip"},
 }
 
 // timed matches the files, or a folder around them, in which engines keep what they timed
@@ -87,10 +91,13 @@ const cachesMount = "/mxflow-caches"
 func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch) error {
 	c := spec.Caches
 	if spec.Endpoint != nil {
-		return failed("engine", "start", "it is an endpoint, not started by mxflow, so the state of its caches is unknown: remove the caches block")
+		return failed("engine", "start",
+			"it is an endpoint, not started by mxflow, so the state of its caches is unknown: remove the caches block")
 	}
 	if (spec.Exec != nil || spec.Compose != nil) && (c.Dir == "" || c.Mount == "") {
-		return failed("engine", "start", "the container is already running or comes from a compose file, so mxflow mounts nothing into it: add a caches block whose dir is a mounted folder, and whose mount is where the container sees it")
+		return failed("engine", "start",
+			"the container is already running or comes from a compose file, so mxflow mounts nothing into it: add a "+
+				"caches block whose dir is a mounted folder, and whose mount is where the container sees it")
 	}
 	base := l.stateFolder("caches")
 	if c.Dir != "" {
@@ -124,12 +131,14 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 	}
 	if empty {
 		if err := setAside(dir, runtime.ShortID(record.ID, record.Started, record.Order)); err != nil {
-			return failed("engine", "start", "its caches should be empty, but cannot be moved: %v: remove the folder", err)
+			return failed("engine", "start", "its caches should be empty, but cannot be moved: %v: remove the folder",
+				err)
 		}
 	}
 	actual := c.State
 	// Caches of launches that broke may be compiled only half.
-	if _, err := os.Stat(dir); err != nil || l.Store == nil || len(l.Store.Launches(store.LaunchFilter{VariantKey: key, OK: true})) == 0 {
+	if _, err := os.Stat(dir); err != nil || l.Store == nil ||
+		len(l.Store.Launches(store.LaunchFilter{VariantKey: key, OK: true})) == 0 {
 		actual = "cold"
 	}
 	inside := dir
@@ -241,11 +250,15 @@ func (st *Started) observeTune(ctx context.Context) {
 		if st.Record.Unobserved == nil {
 			st.Record.Unobserved = map[string]verdict.Reason{}
 		}
-		st.Record.Unobserved[observedTune] = verdict.New(code.Unobserved, verdict.Text("why", st.Lab.Redact.Text(err.Error())))
+		st.Record.Unobserved[observedTune] = verdict.New(code.Unobserved,
+			verdict.Text("why", st.Lab.Redact.Text(err.Error())))
 		return
 	}
 	if st.Record.Observed == nil {
 		st.Record.Observed = map[string]ledger.Observed{}
 	}
-	st.Record.Observed[observedTune] = ledger.Observed{Value: runtime.Digest(files, content)[:12], From: fmt.Sprintf("files in its caches: %d", len(files))}
+	st.Record.Observed[observedTune] = ledger.Observed{
+		Value: runtime.Digest(files, content)[:12],
+		From:  fmt.Sprintf("files in its caches: %d", len(files)),
+	}
 }

@@ -77,9 +77,11 @@ func TestCachesOfAnotherUser(t *testing.T) {
 	for _, c := range []engine.Caches{{State: "warm", Tuning: "drawn"}, {State: "cold", Tuning: "drawn"}} {
 		dir := keeps(t, l, c, "key", &ledger.Launch{ID: "1"}).Caches.Dir
 		sealed := filepath.Join(dir, "embedded", "autotune")
-		must.Do(t, errors.Join(os.Mkdir(sealed, 0o755), os.WriteFile(filepath.Join(sealed, "kept"), nil, 0o600), os.Chmod(sealed, 0o555)))
+		must.Do(t, errors.Join(os.Mkdir(sealed, 0o755), os.WriteFile(filepath.Join(sealed, "kept"), nil, 0o600),
+			os.Chmod(sealed, 0o555)))
 		record := &ledger.Launch{ID: "2"}
-		if found, err := timedFiles(keeps(t, l, c, "key", record).Caches.Dir); len(found) > 0 || err != nil || record.Engine["caches"] != "cold" {
+		if found, err := timedFiles(keeps(t, l, c, "key", record).Caches.Dir); len(found) > 0 || err != nil ||
+			record.Engine["caches"] != "cold" {
 			t.Errorf("%s: the next launch finds %v, %v, and counts as %s", c.State, found, err, record.Engine["caches"])
 		}
 		_ = filepath.WalkDir(l.RunDir, func(path string, d fs.DirEntry, _ error) error { return os.Chmod(path, 0o755) })
@@ -100,7 +102,10 @@ func TestTuneIsADraw(t *testing.T) {
 		rng := rand.New(rand.NewPCG(33, 2))
 		for range sessions {
 			l := &Lab{RunDir: t.TempDir()}
-			q := stats.Question{Terms: stats.Terms{Theta: math.Log(1.03), Pass: design.Pass, Fail: design.Fail}, Screen: math.Log(0.75)}
+			q := stats.Question{
+				Terms:  stats.Terms{Theta: math.Log(1.03), Pass: design.Pass, Fail: design.Fail},
+				Screen: math.Log(0.75),
+			}
 			outcome := stats.Open
 			for outcome == stats.Open {
 				for i, arm := range []*[]float64{&q.Base, &q.Candidate} {

@@ -67,7 +67,10 @@ func TestClientOfAnEngineThatClosesStreams(t *testing.T) {
 
 // Each kind's way of counting reaches the client that prompts are made with.
 func TestKindsCountTokens(t *testing.T) {
-	answers := map[string]string{"/tokenize": `{"count":3,"tokens":[1,2,3]}`, "/v1/token/encode": `{"length":3,"tokens":[7,8,9]}`, "/own": `{"count":3}`}
+	answers := map[string]string{
+		"/tokenize":        `{"count":3,"tokens":[1,2,3]}`,
+		"/v1/token/encode": `{"length":3,"tokens":[7,8,9]}`, "/own": `{"count":3}`,
+	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		said, ok := answers[r.URL.Path]
 		if !ok {
@@ -90,7 +93,8 @@ func TestKindsCountTokens(t *testing.T) {
 	}
 	client := openai.New(s.URL, "m")
 	client.Tokenizer = tokenizerOf(kinds.Tokenize{Path: "/own", Field: "prompt", Count: ".nothing"})
-	if _, _, err := client.Tokenize(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), ".nothing of its answer is <nil>") {
+	if _, _, err := client.Tokenize(t.Context(), "x"); err == nil ||
+		!strings.Contains(err.Error(), ".nothing of its answer is <nil>") {
 		t.Errorf("an answer without a count: %v", err)
 	}
 }
@@ -122,7 +126,10 @@ func TestFirstRequest(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := httptest.NewServer(oneToken(c.path, c.model))
 			defer s.Close()
-			st := &Started{Client: openai.New(s.URL, "m"), Record: &ledger.Launch{}, Lab: &Lab{Variants: &variant.Resolver{Plan: &plans.Plan{}}}}
+			st := &Started{
+				Client: openai.New(s.URL, "m"), Record: &ledger.Launch{},
+				Lab: &Lab{Variants: &variant.Resolver{Plan: &plans.Plan{}}},
+			}
 			err := st.firstRequest(t.Context(), &variant.Variant{Spec: engine.Spec{Kind: "openai"}})
 			_, timed := st.Record.Metrics["engine.first_request_s"]
 			switch {
@@ -144,8 +151,12 @@ func TestFirstRequest(t *testing.T) {
 		oneToken("/v1/completions", "m").ServeHTTP(w, r)
 	}))
 	defer s.Close()
-	busy := &Started{Client: openai.New(s.URL, "m"), Record: &ledger.Launch{}, Lab: &Lab{Variants: &variant.Resolver{Plan: &plans.Plan{}}}}
-	if err := busy.firstRequest(t.Context(), &variant.Variant{Spec: engine.Spec{Kind: "openai"}}); err != nil || refused != 3 || len(busy.Record.Metrics) != 1 {
+	busy := &Started{
+		Client: openai.New(s.URL, "m"), Record: &ledger.Launch{},
+		Lab: &Lab{Variants: &variant.Resolver{Plan: &plans.Plan{}}},
+	}
+	if err := busy.firstRequest(t.Context(), &variant.Variant{Spec: engine.Spec{Kind: "openai"}}); err != nil ||
+		refused != 3 || len(busy.Record.Metrics) != 1 {
 		t.Errorf("a busy server was asked %d times: %v", refused, err)
 	}
 	for _, c := range []struct {
@@ -176,7 +187,8 @@ func TestFirstRequest(t *testing.T) {
 	}
 	// What is no server is not asked.
 	st := &Started{Record: &ledger.Launch{}, Lab: &Lab{Variants: &variant.Resolver{Plan: &plans.Plan{}}}}
-	if err := st.firstRequest(t.Context(), &variant.Variant{Spec: engine.Spec{Kind: "command"}}); err != nil || st.Record.Metrics != nil {
+	if err := st.firstRequest(t.Context(), &variant.Variant{Spec: engine.Spec{Kind: "command"}}); err != nil ||
+		st.Record.Metrics != nil {
 		t.Errorf("a command was asked: %v", err)
 	}
 }
@@ -188,7 +200,8 @@ func TestEndlessOutputIsStopped(t *testing.T) {
 	log := filepath.Join(dir, "log")
 	c := &variant.Command{Format: variant.FormatJSON, Timeout: 5 * time.Minute}
 	inst, err := run.Launcher{}.Launch(t.Context(), engine.Spec{
-		Kind: "command", Command: []string{"sh", "-c", "head -c 70000000 /dev/zero; exec sleep 1000"}, StopGrace: time.Second,
+		Kind: "command", Command: []string{"sh", "-c", "head -c 70000000 /dev/zero; exec sleep 1000"},
+		StopGrace: time.Second,
 	}, engine.Launch{ID: "endless", Owner: "test", LogPath: log, OutPath: outPath(log)})
 	must.Do(t, err)
 	defer func() { _ = inst.Stop(context.Background()) }()

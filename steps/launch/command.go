@@ -58,10 +58,12 @@ func (st *Started) Execute(ctx context.Context, c *variant.Command) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-limit.C:
-			err = st.unfinished("it was stopped after its time limit of %s; if it needs longer, set timeout in its run block", c.Timeout)
+			err = st.unfinished("it was stopped after its time limit of %s; if it needs longer, set timeout in its "+
+				"run block", c.Timeout)
 		case <-look.C:
 			if info, unread := os.Stat(out); unread == nil && info.Size() > variant.MaxOutput {
-				err = st.unfinished("it printed more than %d MiB to standard output, which is for its JSON; log to standard error instead", variant.MaxOutput>>20)
+				err = st.unfinished("it printed more than %d MiB to standard output, which is for its JSON; log to "+
+					"standard error instead", variant.MaxOutput>>20)
 			} else {
 				ended = false
 			}
@@ -101,13 +103,19 @@ func (st *Started) unfinished(format string, args ...any) *engine.Failure {
 		// Some report errors on standard output.
 		tail = logscan.Tail(outPath(st.Inst.LogPath()), 15)
 	}
-	return &engine.Failure{Of: aCommand, Op: "finish", Reason: fmt.Sprintf(format, args...), Exit: st.Inst.Exit(), LogTail: tail}
+	return &engine.Failure{
+		Of: aCommand, Op: "finish", Reason: fmt.Sprintf(format, args...),
+		Exit: st.Inst.Exit(), LogTail: tail,
+	}
 }
 
 // unmeasured is a command that ended well but left no numbers. It has not crashed, so
 // there is no exit.
 func (st *Started) unmeasured(text []byte, format string, args ...any) *engine.Failure {
-	f := &engine.Failure{Of: aCommand, Op: "be measured", Reason: fmt.Sprintf(format, args...), LogTail: logscan.Tail(st.Inst.LogPath(), 15)}
+	f := &engine.Failure{
+		Of: aCommand, Op: "be measured", Reason: fmt.Sprintf(format, args...),
+		LogTail: logscan.Tail(st.Inst.LogPath(), 15),
+	}
 	if len(text) > 0 {
 		f.Reason += fmt.Sprintf("; its output starts with %q", redact.ProcessSecrets().Cut(string(text), 300))
 	}
@@ -127,7 +135,8 @@ func (st *Started) collect(ctx context.Context, c *variant.Command, out string) 
 			return st.unmeasured(nil, "cannot read %s: %v", c.File, err)
 		case !info.Mode().IsRegular():
 			return st.unmeasured(nil, "%s is not a file", c.File)
-		case before != nil && os.SameFile(before, info) && before.ModTime().Equal(info.ModTime()) && before.Size() == info.Size():
+		case before != nil && os.SameFile(before, info) && before.ModTime().Equal(info.ModTime()) &&
+			before.Size() == info.Size():
 			return st.unmeasured(nil, "%s existed before and was not written by this execution", c.File)
 		}
 		text, err := variant.ReadOutput(path)

@@ -43,7 +43,10 @@ func (st *Started) firstRequest(ctx context.Context, v *variant.Variant) error {
 	if e := st.Lab.Variants.Plan.Engine(v.Engine); e != nil && e.FirstTimeout > 0 {
 		limit = e.FirstTimeout
 	}
-	r := openai.Request{Prompt: firstPrompt, MaxTokens: 1, Timeouts: openai.Timeouts{Total: limit, First: limit, Stall: limit}}
+	r := openai.Request{
+		Prompt: firstPrompt, MaxTokens: 1,
+		Timeouts: openai.Timeouts{Total: limit, First: limit, Stall: limit},
+	}
 	began := time.Now()
 	var sample measure.Sample
 	var waited time.Duration // from the first send to the last

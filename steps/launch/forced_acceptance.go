@@ -42,7 +42,8 @@ func (st *Started) unforced(ctx context.Context, v *variant.Variant) {
 			}
 			if own, ok := st.Inst.(engine.Resident); ok {
 				for _, pid := range own.PIDs() {
-					out, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // none for processes of other systems than Linux
+					// none for processes of other systems than Linux
+					out, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 					all = append(all, strings.Split(string(out), "\x00")...)
 				}
 			}

@@ -96,9 +96,14 @@ func (u gpuUse) selected(v *variant.Variant, on *ledger.Place) *variant.Variant 
 
 // gpuBefore gets a launch its GPUs: it locks them for the rest of the apply, and waits
 // until no other process computes there. The error names the process in the way.
-func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant.Variant, on *ledger.Place) (u gpuUse, err error) {
+func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant.Variant, on *ledger.Place) (u gpuUse,
+	err error,
+) {
 	note := func(what verdict.Reason) {
-		s.Emit(runtime.Event{Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Why: what})
+		s.Emit(runtime.Event{
+			Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature,
+			Variant: v.Name, Why: what,
+		})
 	}
 	if u, err = l.gpusOf(ctx, v, on, note); err != nil || len(u.gpus) == 0 {
 		return u, err
@@ -106,7 +111,8 @@ func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant.Varian
 	wait := time.Duration(u.Config.Wait)
 	if err := l.lockGPUs(ctx, u, note); err != nil {
 		if held, ok := errors.AsType[*machine.GPUHeldError](err); ok {
-			err = fmt.Errorf("%w: timed out after %s; wait for it to finish, stop it, or set a longer wait in the engine's gpu block", held, wait)
+			err = fmt.Errorf("%w: timed out after %s; wait for it to finish, stop it, or set a longer wait in the "+
+				"engine's gpu block", held, wait)
 		}
 		return u, err
 	}
@@ -117,7 +123,9 @@ func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant.Varian
 		return u, fmt.Errorf("cannot tell whether the GPU is free: %w", err)
 	}
 	if !o.Free() {
-		return u, fmt.Errorf("the GPU is not free after waiting %s: %s; stop it, allow it with ignore in the engine's gpu block, or set a longer wait there", wait, o)
+		return u,
+			fmt.Errorf("the GPU is not free after waiting %s: %s; stop it, allow it with ignore in the engine's gpu "+
+				"block, or set a longer wait there", wait, o)
 	}
 	c := u.Config
 	if c.MaxTemperature == 0 {
@@ -167,10 +175,11 @@ func (l *Lab) lockGPUs(ctx context.Context, u gpuUse, note func(verdict.Reason))
 		name = u.Username
 	}
 	me := machine.GPUHolder{PID: os.Getpid(), User: name, State: l.Owner, Since: time.Now().UTC()}
-	locks, err := machine.LockGPUs(ctx, machine.GPULockDir(), more, me, time.Duration(u.Config.Wait), func(held *machine.GPUHeldError) {
-		note(gpuWait(code.Of("gpu.lock_wait", "waiting up to {wait}: {until}"),
-			time.Duration(u.Config.Wait), held.Error()))
-	})
+	locks, err := machine.LockGPUs(ctx, machine.GPULockDir(), more, me, time.Duration(u.Config.Wait),
+		func(held *machine.GPUHeldError) {
+			note(gpuWait(code.Of("gpu.lock_wait", "waiting up to {wait}: {until}"),
+				time.Duration(u.Config.Wait), held.Error()))
+		})
 	if err != nil {
 		return err
 	}
@@ -224,7 +233,9 @@ func gpuWait(c code.Fact, wait time.Duration, until string) verdict.Reason {
 
 // gpusOf determines which of this machine's GPUs a variant uses. A GPU that the plan
 // names but does not exist is an error.
-func (l *Lab) gpusOf(ctx context.Context, v *variant.Variant, on *ledger.Place, note func(verdict.Reason)) (u gpuUse, err error) {
+func (l *Lab) gpusOf(ctx context.Context, v *variant.Variant, on *ledger.Place, note func(verdict.Reason)) (u gpuUse,
+	err error,
+) {
 	var blocks []*plans.Block
 	if e := l.Variants.Plan.Engine(v.Engine); e != nil {
 		blocks = e.Parts["gpu"]
@@ -296,7 +307,8 @@ func local(spec engine.Spec) bool {
 // remote reports whether the docker daemon of an address is on another machine.
 func remote(host string) bool {
 	rest, tcp := strings.CutPrefix(host, "tcp://")
-	return tcp && !strings.HasPrefix(rest, "localhost") && !strings.HasPrefix(rest, "127.") && !strings.HasPrefix(rest, "[::1]")
+	return tcp && !strings.HasPrefix(rest, "localhost") && !strings.HasPrefix(rest, "127.") &&
+		!strings.HasPrefix(rest, "[::1]")
 }
 
 // chosen are the GPUs that a Spec requests; unsure is the variable by which they cannot be

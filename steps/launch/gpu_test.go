@@ -21,7 +21,10 @@ func TestGPUsOfASpec(t *testing.T) {
 	t.Setenv("CUDA_VISIBLE_DEVICES", "1")
 	t.Setenv("DOCKER_HOST", "")
 	docker := func(gpus any) engine.Spec {
-		return engine.Spec{Kind: "vllm", Docker: &engine.Docker{GPUs: gpus}, Env: map[string]string{"CUDA_VISIBLE_DEVICES": "0"}}
+		return engine.Spec{
+			Kind: "vllm", Docker: &engine.Docker{GPUs: gpus},
+			Env: map[string]string{"CUDA_VISIBLE_DEVICES": "0"},
+		}
 	}
 	for _, test := range []struct {
 		name string
@@ -81,11 +84,15 @@ func TestGPUsAreGivenBack(t *testing.T) {
 }
 
 func TestRemoteDaemon(t *testing.T) {
-	for host, want := range map[string]bool{"": false, "unix:///run/docker.sock": false, "tcp://127.0.0.1:2375": false, "tcp://10.0.0.7:2376": true} {
+	for host, want := range map[string]bool{
+		"": false, "unix:///run/docker.sock": false, "tcp://127.0.0.1:2375": false,
+		"tcp://10.0.0.7:2376": true,
+	} {
 		t.Setenv("DOCKER_HOST", host)
 		must.Equal(t, host, remote(host), want)
 		for name, spec := range map[string]engine.Spec{
-			"docker": {Docker: &engine.Docker{GPUs: "all"}}, "compose": {Compose: &engine.Compose{}}, "exec": {Exec: &engine.Exec{}},
+			"docker": {Docker: &engine.Docker{GPUs: "all"}}, "compose": {Compose: &engine.Compose{}},
+			"exec": {Exec: &engine.Exec{}},
 		} {
 			if got := usesGPU(spec); got == want {
 				t.Errorf("%q, %s: %v", host, name, got)
@@ -100,7 +107,10 @@ func TestRemoteDaemon(t *testing.T) {
 // TestSelected: what a process or a container is given to see only its GPUs.
 func TestSelected(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	amd := []machine.GPU{{Index: 0, UUID: "GPU-aa", Vendor: "AMD", Name: "MI300X"}, {Index: 1, UUID: "GPU-bb", Vendor: "AMD", Name: "MI300X"}}
+	amd := []machine.GPU{
+		{Index: 0, UUID: "GPU-aa", Vendor: "AMD", Name: "MI300X"},
+		{Index: 1, UUID: "GPU-bb", Vendor: "AMD", Name: "MI300X"},
+	}
 	process := func(env map[string]string) engine.Spec { return engine.Spec{Kind: "vllm", Env: env} }
 	docker := func(gpus any) engine.Spec { return engine.Spec{Kind: "vllm", Docker: &engine.Docker{GPUs: gpus}} }
 	shown := map[string]string{"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"} // by the block
@@ -113,20 +123,52 @@ func TestSelected(t *testing.T) {
 		want    string
 	}{
 		{"a place", process(nil), twoGPUs[1:], "GPU-bbbb", nil, "CUDA_VISIBLE_DEVICES=GPU-bbbb"},
-		{"a place in another order", process(nil), twoGPUs, "GPU-bbbb GPU-aaaa", nil, "CUDA_VISIBLE_DEVICES=GPU-bbbb,GPU-aaaa"},
-		{"a place over env", process(map[string]string{"CUDA_VISIBLE_DEVICES": "7"}), twoGPUs[:1], "GPU-aaaa", nil, "CUDA_VISIBLE_DEVICES=GPU-aaaa"},
+		{
+			"a place in another order", process(nil), twoGPUs, "GPU-bbbb GPU-aaaa", nil,
+			"CUDA_VISIBLE_DEVICES=GPU-bbbb,GPU-aaaa",
+		},
+		{
+			"a place over env", process(map[string]string{"CUDA_VISIBLE_DEVICES": "7"}), twoGPUs[:1], "GPU-aaaa", nil,
+			"CUDA_VISIBLE_DEVICES=GPU-aaaa",
+		},
 		{"a container on a place", docker("all"), twoGPUs[1:], "GPU-bbbb", nil, "[GPU-bbbb]"},
 		{"no place, no block", process(nil), twoGPUs, "", nil, ""},
-		{"a block", process(shown), twoGPUs[1:], "", []string{"1"}, "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=1"},
+		{
+			"a block", process(shown), twoGPUs[1:], "",
+			[]string{"1"},
+			"CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=1",
+		},
 		{"a block of a container", docker("all"), twoGPUs[1:], "", []string{"1"}, "all"},
 
-		{"AMD: a place", process(nil), amd[1:], "GPU-bb", nil, "HIP_VISIBLE_DEVICES=0 ROCR_VISIBLE_DEVICES=GPU-bb -CUDA_VISIBLE_DEVICES -GPU_DEVICE_ORDINAL"},
-		{"AMD: two of a place", process(nil), amd, "GPU-bb GPU-aa", nil, "HIP_VISIBLE_DEVICES=0,1 ROCR_VISIBLE_DEVICES=GPU-bb,GPU-aa -CUDA_VISIBLE_DEVICES -GPU_DEVICE_ORDINAL"},
-		{"AMD: a block", process(shown), amd[1:], "", []string{"1"}, "CUDA_DEVICE_ORDER=PCI_BUS_ID HIP_VISIBLE_DEVICES=0 ROCR_VISIBLE_DEVICES=GPU-bb -CUDA_VISIBLE_DEVICES -GPU_DEVICE_ORDINAL"},
+		{
+			"AMD: a place", process(nil), amd[1:], "GPU-bb", nil,
+			"HIP_VISIBLE_DEVICES=0 ROCR_VISIBLE_DEVICES=GPU-bb -CUDA_VISIBLE_DEVICES -GPU_DEVICE_ORDINAL",
+		},
+		{
+			"AMD: two of a place", process(nil), amd, "GPU-bb GPU-aa", nil,
+			"HIP_VISIBLE_DEVICES=0,1 ROCR_VISIBLE_DEVICES=GPU-bb,GPU-aa -CUDA_VISIBLE_DEVICES -GPU_DEVICE_ORDINAL",
+		},
+		{
+			"AMD: a block", process(shown), amd[1:], "",
+			[]string{"1"},
+			"CUDA_DEVICE_ORDER=PCI_BUS_ID HIP_VISIBLE_DEVICES=0 ROCR_VISIBLE_DEVICES=GPU-bb -CUDA_VISIBLE_DEVICES " +
+				"-GPU_DEVICE_ORDINAL",
+		},
 		{"AMD: a block of all", process(nil), amd, "", []string{"all"}, ""},
-		{"AMD: the plan's own", process(map[string]string{"HIP_VISIBLE_DEVICES": "1"}), amd[1:], "", []string{"1"}, "HIP_VISIBLE_DEVICES=1"},
-		{"AMD: a container on a place", docker("amd"), amd[:1], "GPU-aa", nil, "amd HIP_VISIBLE_DEVICES=0 ROCR_VISIBLE_DEVICES=GPU-aa -CUDA_VISIBLE_DEVICES -GPU_DEVICE_ORDINAL"},
-		{"AMD: a block of a container", docker("amd"), amd[:1], "", []string{"0"}, "amd HIP_VISIBLE_DEVICES=0 ROCR_VISIBLE_DEVICES=GPU-aa -CUDA_VISIBLE_DEVICES -GPU_DEVICE_ORDINAL"},
+		{
+			"AMD: the plan's own", process(map[string]string{"HIP_VISIBLE_DEVICES": "1"}), amd[1:], "",
+			[]string{"1"},
+			"HIP_VISIBLE_DEVICES=1",
+		},
+		{
+			"AMD: a container on a place", docker("amd"), amd[:1], "GPU-aa", nil,
+			"amd HIP_VISIBLE_DEVICES=0 ROCR_VISIBLE_DEVICES=GPU-aa -CUDA_VISIBLE_DEVICES -GPU_DEVICE_ORDINAL",
+		},
+		{
+			"AMD: a block of a container", docker("amd"), amd[:1], "",
+			[]string{"0"},
+			"amd HIP_VISIBLE_DEVICES=0 ROCR_VISIBLE_DEVICES=GPU-aa -CUDA_VISIBLE_DEVICES -GPU_DEVICE_ORDINAL",
+		},
 		{"AMD: a container", docker("amd"), amd, "", nil, "amd"},
 	} {
 		use := gpuUse{gpus: test.gpus}
@@ -161,7 +203,8 @@ func TestSelected(t *testing.T) {
 			spec.Env = map[string]string{"ROCR_VISIBLE_DEVICES": env}
 		}
 		t.Setenv("ROCR_VISIBLE_DEVICES", "GPU-aa") // which no container inherits
-		if list, unsure, err := chosen(spec, slices.Concat(twoGPUs, amd), nil); len(list) != want || unsure != "" || err != nil {
+		if list, unsure, err := chosen(spec, slices.Concat(twoGPUs, amd), nil); len(list) != want ||
+			unsure != "" || err != nil {
 			t.Errorf("ROCR_VISIBLE_DEVICES=%s: %v, %q, %v", env, list, unsure, err)
 		}
 	}

@@ -105,12 +105,15 @@ func (st *Started) keepUsed(v *variant.Variant) (keep func()) {
 			code := command.Code()
 			code.Files = slices.DeleteFunc(code.Files, func(path string) bool { return host(path) == "" })
 			code.Roots = slices.DeleteFunc(code.Roots, func(root source.Root) bool {
-				isIn := func(t engine.Tree) bool { return strings.HasPrefix(root.Dir+"/", t.Path+"/") } // which knows it
+				// which knows it
+				isIn := func(t engine.Tree) bool { return strings.HasPrefix(root.Dir+"/", t.Path+"/") }
 				inTree := root.Holds != source.HoldsPackages && slices.ContainsFunc(v.Spec.Trees, isIn)
 				return inTree || host(root.Dir+"/") == ""
 			})
 			ran := st.Lab.Variants.Read.Take(code)
-			ran.Files = slices.DeleteFunc(ran.Files, func(f source.File) bool { return f.Modified >= st.Began.UnixNano() })
+			ran.Files = slices.DeleteFunc(ran.Files, func(f source.File) bool {
+				return f.Modified >= st.Began.UnixNano()
+			})
 			used.Opened = used.Opened.And(ran.Minus(used.Named))
 		}
 		all := used.All()
@@ -160,7 +163,8 @@ func (l *Lab) onHost(spec engine.Spec) func(path string) string {
 			for host, at := range sorted.All(spec.Docker.Volumes) {
 				at, _, _ = strings.Cut(at, ":") // its options
 				at = strings.TrimSuffix(at, "/")
-				if rest, in := strings.CutPrefix(inside, at); in && (rest == "" || rest[0] == '/') && len(at) > deepest {
+				if rest, in := strings.CutPrefix(inside, at); in && (rest == "" || rest[0] == '/') &&
+					len(at) > deepest {
 					path, deepest = host+rest, len(at)
 				}
 			}
@@ -255,15 +259,16 @@ func (l *Lab) WhatChanged(s *runtime.Scope, vs ...*variant.Variant) verdict.Reas
 				return verdict.Say("tree.unhashed", "tree {subject} cannot be hashed: {error}",
 					verdict.Text("error", t.Problem)).On(t.Name)
 			}
-			changed, _ := runtime.Ask(s, "diff "+t.Path+was.Hash+t.Hash, func(ctx context.Context) ([]verdict.Arg, error) {
-				var diff bytes.Buffer
-				state, err := variant.Snapshot(ctx, t, &diff)
-				if err != nil {
-					return nil, err
-				}
-				// Recorded diffs have no sensitive values in them.
-				return l.difference(ctx, *was, state.Commit, []byte(l.Redact.Text(diff.String()))), nil
-			})
+			changed, _ := runtime.Ask(s, "diff "+t.Path+was.Hash+t.Hash,
+				func(ctx context.Context) ([]verdict.Arg, error) {
+					var diff bytes.Buffer
+					state, err := variant.Snapshot(ctx, t, &diff)
+					if err != nil {
+						return nil, err
+					}
+					// Recorded diffs have no sensitive values in them.
+					return l.difference(ctx, *was, state.Commit, []byte(l.Redact.Text(diff.String()))), nil
+				})
 			return verdict.Say("tree.changed",
 				"{lost?files that cannot be named, because a recorded diff is gone,}{lost!{files:10}{files!files "+
 					"that no diff names}} of tree {subject}{commit? (commit {commit}, before {before})}",
@@ -345,20 +350,23 @@ func (l *Lab) Moved(
 		seen[launch.Files] = true
 		for _, v := range vs {
 			if names := l.Variants.Read.Moved(v.Spec.Identity, l.Used(launch).All()); len(names) > 0 {
-				return verdict.New(code.TreeMovedBefore, verdict.Text("launch", launch.ID)).On(l.Variants.DisplayPath(names[0]))
+				return verdict.New(code.TreeMovedBefore, verdict.Text("launch", launch.ID)).
+					On(l.Variants.DisplayPath(names[0]))
 			}
 		}
 		for _, before := range launches[:i] {
 			if names := l.Variants.Read.Moved(l.Used(before).All(), l.Used(launch).All()); len(names) > 0 {
 				return verdict.New(code.TreeMoved, verdict.List("files", []string{filepath.Base(names[0])}),
-					verdict.Text("one", before.ID), verdict.Text("other", launch.ID)).On(l.Variants.DisplayPath(filepath.Dir(names[0])))
+					verdict.Text("one", before.ID),
+					verdict.Text("other", launch.ID)).On(l.Variants.DisplayPath(filepath.Dir(names[0])))
 			}
 		}
 	}
 	if path := l.movedSince(ctx, launches, vs); path != "" {
 		return verdict.Say("file.moved_since",
 			"{subject}, which an engine here may run, was changed, created or removed during or after the "+
-				"measurement: find the program that did it (it may be an engine), and apply again").On(l.Variants.DisplayPath(path))
+				"measurement: find the program that did it (it may be an engine), and apply again").
+			On(l.Variants.DisplayPath(path))
 	}
 	return verdict.Reason{}
 }
@@ -416,7 +424,9 @@ func (l *Lab) movedSince(ctx context.Context, launches []*ledger.Launch, vs []*v
 		}
 		// What engines write among packages while they run is no code.
 		isData := func(path string) bool {
-			in := slices.ContainsFunc(slices.Compact(sites), func(site string) bool { return strings.HasPrefix(path, site) })
+			in := slices.ContainsFunc(slices.Compact(sites), func(site string) bool {
+				return strings.HasPrefix(path, site)
+			})
 			return in && !compared[path] && !source.IsCode(path) && filepath.Ext(path) != ".pth"
 		}
 		for _, path := range l.Variants.Read.Changed(was, now) {

@@ -29,11 +29,14 @@ func TestMovedTrees(t *testing.T) {
 		used []*ledger.Launch
 		says string
 	}{
-		"same":           {[]*ledger.Launch{launch("a", "one"), launch("b", "one")}, ""},
-		"moved":          {[]*ledger.Launch{launch("a", "one"), launch("b", "two")}, "between launch a and launch b"},
-		"moved and back": {[]*ledger.Launch{launch("a", "one"), launch("b", "two"), launch("c", "one")}, "between launch a and launch b"},
-		"moved before":   {[]*ledger.Launch{launch("a", "two"), launch("b", "two")}, "before launch a"},
-		"none":           {nil, ""},
+		"same":  {[]*ledger.Launch{launch("a", "one"), launch("b", "one")}, ""},
+		"moved": {[]*ledger.Launch{launch("a", "one"), launch("b", "two")}, "between launch a and launch b"},
+		"moved and back": {
+			[]*ledger.Launch{launch("a", "one"), launch("b", "two"), launch("c", "one")},
+			"between launch a and launch b",
+		},
+		"moved before": {[]*ledger.Launch{launch("a", "two"), launch("b", "two")}, "before launch a"},
+		"none":         {nil, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -52,7 +52,8 @@ func basisOf(v *variant.Variant, doc *machine.Document) (*limit.Basis, error) {
 	for _, arg := range append(slices.Clone(v.Spec.Command), string(v.Spec.Config)) {
 		for _, word := range changers {
 			if strings.Contains(strings.ReplaceAll(arg, "_", "-"), word) {
-				return nil, fmt.Errorf("its command has %q, so it may serve another model, or run on other machines", word)
+				return nil,
+					fmt.Errorf("its command has %q, so it may serve another model, or run on other machines", word)
 			}
 		}
 	}

@@ -49,7 +49,8 @@ func (st *Started) ScanProof(ctx context.Context, wanted []variant.Evidence) (*l
 		}
 		scan, err := ScanEvidence(log, wanted, st.Record, st.Kind)
 		log.Close()
-		if err != nil || allMatched(wanted, scan.Matches()) || time.Since(begin) > lateLines || !pauseFor(ctx, logLook) {
+		if err != nil || allMatched(wanted, scan.Matches()) || time.Since(begin) > lateLines ||
+			!pauseFor(ctx, logLook) {
 			return scan, err
 		}
 	}

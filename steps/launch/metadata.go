@@ -48,7 +48,8 @@ func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant.Variant
 			Started: r.Started, Boot: machine.BootID(), Run: s.Run, Plan: l.Variants.Plan.Name,
 		},
 		Engine: machine.EngineData{
-			Kind: v.Spec.Kind, Launcher: string(v.Spec.How()), Version: l.Variants.KindVersions[v.Spec.Kind], Program: r.Engine["program"],
+			Kind: v.Spec.Kind, Launcher: string(v.Spec.How()), Version: l.Variants.KindVersions[v.Spec.Kind],
+			Program: r.Engine["program"],
 			Command: slices.Clone(v.Spec.Command), Dir: v.Spec.Dir, Knobs: v.Knobs,
 			Env: shownEnv(v.Spec.Env), Inherited: inheritedEnv(v.Spec), Unset: v.Spec.Unset,
 		},
@@ -111,8 +112,9 @@ func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant.Variant
 func (l *Lab) metadataRequest(v *variant.Variant, st *Started) machine.MetadataRequest {
 	q := machine.MetadataRequest{
 		GPUs: st.GPU.UUIDs(), Also: map[string]string{},
-		Model: variant.ModelOf(v.Spec, l.Variants.Plan.Engine(v.Engine)), Revision: variant.FlagOf(v.Spec.Command, "--revision"),
-		Python: variant.PythonOf(v.Spec), Packages: variant.IsPython(v.Spec),
+		Model:    variant.ModelOf(v.Spec, l.Variants.Plan.Engine(v.Engine)),
+		Revision: variant.FlagOf(v.Spec.Command, "--revision"),
+		Python:   variant.PythonOf(v.Spec), Packages: variant.IsPython(v.Spec),
 	}
 	if st.Inst != nil && v.Spec.Endpoint == nil {
 		q.Engine = st.Inst.Output
@@ -134,7 +136,8 @@ func (l *Lab) metadataRequest(v *variant.Variant, st *Started) machine.MetadataR
 }
 
 // inheritedNames are variables that engines and their libraries react to.
-var inheritedNames = regexp.MustCompile(`^(PATH|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH|VIRTUAL_ENV|CONDA_PREFIX|(CUDA|NVIDIA|HIP|HSA|ROCR|ROCM|RCCL|MIOPEN|AITER|NCCL|CUBLAS|CUDNN|TORCH|PYTORCH|TRITON|VLLM|SGLANG|SGL|FLASHINFER|TRTLLM|TLLM|GGML|LLAMA|OLLAMA|HF|TRANSFORMERS|OMP|MKL|OPENBLAS|NUMBA|MALLOC|GLIBC|MXFLOW_EMBEDDED)_\w+)$`)
+var inheritedNames = regexp.MustCompile(
+	`^(PATH|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH|VIRTUAL_ENV|CONDA_PREFIX|(CUDA|NVIDIA|HIP|HSA|ROCR|ROCM|RCCL|MIOPEN|AITER|NCCL|CUBLAS|CUDNN|TORCH|PYTORCH|TRITON|VLLM|SGLANG|SGL|FLASHINFER|TRTLLM|TLLM|GGML|LLAMA|OLLAMA|HF|TRANSFORMERS|OMP|MKL|OPENBLAS|NUMBA|MALLOC|GLIBC|MXFLOW_EMBEDDED)_\w+)$`)
 
 // inheritedEnv is the part of mxflow's environment that a process sees and that engines
 // react to.

@@ -32,7 +32,10 @@ func TestShownEnv(t *testing.T) {
 	t.Setenv("CUDA_HOME", "/cuda")
 	t.Setenv("EDITOR", "ed")
 	env := inheritedEnv(engine.Spec{Env: map[string]string{"CUDA_HOME": "/own"}, Unset: []string{"PATH"}})
-	for name, want := range map[string]string{"HF_TOKEN": "[redacted]", "VLLM_USE_V1": "1", "CUDA_HOME": "", "PATH": "", "EDITOR": ""} {
+	for name, want := range map[string]string{
+		"HF_TOKEN": "[redacted]", "VLLM_USE_V1": "1", "CUDA_HOME": "",
+		"PATH": "", "EDITOR": "",
+	} {
 		must.Equal(t, name, env[name], want)
 	}
 }
@@ -44,11 +47,20 @@ func TestAltered(t *testing.T) {
 		now  map[string]string
 		want string
 	}{
-		"as from the start":   {began, ""},
-		"another thread":      {map[string]string{"cpus": "0-1", "priority": "idle, nice 5 | nice 5"}, "priority was nice 5, is idle, nice 5 | nice 5"},
-		"it is not known":     {map[string]string{"cpus": "0-1"}, "priority was nice 5, is unknown"},
-		"more than was known": {map[string]string{"cpus": "0-1", "priority": "nice 5", "timer slack": "50000 ns"}, "timer slack was unknown, is 50000 ns"},
-		"two that are others": {map[string]string{"cpus": "0", "priority": "normal"}, "cpus was 0-1, is 0; priority was nice 5, is normal"},
+		"as from the start": {began, ""},
+		"another thread": {
+			map[string]string{"cpus": "0-1", "priority": "idle, nice 5 | nice 5"},
+			"priority was nice 5, is idle, nice 5 | nice 5",
+		},
+		"it is not known": {map[string]string{"cpus": "0-1"}, "priority was nice 5, is unknown"},
+		"more than was known": {
+			map[string]string{"cpus": "0-1", "priority": "nice 5", "timer slack": "50000 ns"},
+			"timer slack was unknown, is 50000 ns",
+		},
+		"two that are others": {
+			map[string]string{"cpus": "0", "priority": "normal"},
+			"cpus was 0-1, is 0; priority was nice 5, is normal",
+		},
 	} {
 		err := differs(began, tc.now)
 		fault, broke := errors.AsType[*verdict.Fault](err)
@@ -72,15 +84,39 @@ func TestUnusedSettingDoesNotCount(t *testing.T) {
 		uses    []kinds.Use
 		invalid bool
 	}{
-		"drafted":          {ledger.Launch{Observed: map[string]ledger.Observed{"drafted_tokens": {Value: 31.0}}}, draft, false},
-		"nothing drafted":  {ledger.Launch{Observed: map[string]ledger.Observed{"drafted_tokens": {Value: 0.0}}}, draft, true},
-		"unknown":          {ledger.Launch{Unobserved: map[string]verdict.Reason{"drafted_tokens": unseen}}, draft, true},
-		"not looked for":   {ledger.Launch{}, draft, true},
-		"no number":        {ledger.Launch{Observed: map[string]ledger.Observed{"drafted_tokens": {Value: "none"}}}, draft, true},
-		"a draft model":    {ledger.Launch{Observed: map[string]ledger.Observed{"drafted_tokens": {Value: "small"}}}, draft, false},
-		"may be hidden":    {ledger.Launch{Unobserved: map[string]verdict.Reason{"drafted_tokens": unseen}}, hidden, false},
-		"none, not hidden": {ledger.Launch{Observed: map[string]ledger.Observed{"drafted_tokens": {Value: 0.0}}}, hidden, true},
-		"not asked for":    {ledger.Launch{}, nil, false},
+		"drafted": {
+			ledger.Launch{Observed: map[string]ledger.Observed{"drafted_tokens": {Value: 31.0}}},
+			draft, false,
+		},
+		"nothing drafted": {
+			ledger.Launch{Observed: map[string]ledger.Observed{"drafted_tokens": {Value: 0.0}}},
+			draft,
+			true,
+		},
+		"unknown": {
+			ledger.Launch{Unobserved: map[string]verdict.Reason{"drafted_tokens": unseen}},
+			draft,
+			true,
+		},
+		"not looked for": {ledger.Launch{}, draft, true},
+		"no number": {
+			ledger.Launch{Observed: map[string]ledger.Observed{"drafted_tokens": {Value: "none"}}},
+			draft, true,
+		},
+		"a draft model": {
+			ledger.Launch{Observed: map[string]ledger.Observed{"drafted_tokens": {Value: "small"}}},
+			draft, false,
+		},
+		"may be hidden": {
+			ledger.Launch{Unobserved: map[string]verdict.Reason{"drafted_tokens": unseen}},
+			hidden,
+			false,
+		},
+		"none, not hidden": {
+			ledger.Launch{Observed: map[string]ledger.Observed{"drafted_tokens": {Value: 0.0}}},
+			hidden, true,
+		},
+		"not asked for": {ledger.Launch{}, nil, false},
 		"a reason": {ledger.Launch{Observed: map[string]ledger.Observed{
 			"gpu_layers": {Value: 0.0}, "gpu_error": {Value: "CUDA: unknown error", From: "log line 1"},
 		}}, layers, true},
@@ -88,7 +124,9 @@ func TestUnusedSettingDoesNotCount(t *testing.T) {
 		tc.record.Disturbed = true
 		st := &Started{Record: &tc.record, Lab: &Lab{}}
 		st.unused(tc.uses)
-		if invalid := len(tc.record.Invalid) == 1 && tc.record.Invalid[0].Kind == code.SettingUnused.Kind && tc.record.Invalid[0].Subject == "speculative.model"; invalid != tc.invalid || invalid == tc.record.Disturbed {
+		if invalid := len(tc.record.Invalid) == 1 && tc.record.Invalid[0].Kind == code.SettingUnused.Kind &&
+			tc.record.Invalid[0].Subject == "speculative.model"; invalid != tc.invalid ||
+			invalid == tc.record.Disturbed {
 			t.Errorf("%s: invalid by %v, disturbed %v", name, tc.record.Invalid, tc.record.Disturbed)
 		}
 		if name == "a reason" && !strings.Contains(tc.record.Invalid[0].String(), `log line 1: "CUDA: unknown error"`) {
@@ -112,7 +150,10 @@ func TestLimitBy(t *testing.T) {
 		g := given{doc: machine.Document{
 			GPUs: []machine.GPUState{
 				{GPU: machine.GPU{UUID: "GPU-a", Name: "NVIDIA H200"}, Used: true},
-				{GPU: machine.GPU{UUID: "GPU-b", Name: "NVIDIA T9000", Values: map[string]string{"mig.mode.current": "Enabled"}}}, // not used
+				{GPU: machine.GPU{
+					UUID: "GPU-b", Name: "NVIDIA T9000",
+					Values: map[string]string{"mig.mode.current": "Enabled"},
+				}}, // not used
 			},
 			Model: &machine.Model{Path: "/models/llama", Config: []byte(llama)},
 		}}
@@ -130,16 +171,31 @@ func TestLimitBy(t *testing.T) {
 		"named": {known(func(g *given) {
 			g.v.ModelConfig, g.v.ModelConfigAt, g.doc.Model = []byte(llama), "/plan/config.json", nil
 		}), "/plan/config.json", ""},
-		"named before found": {known(func(g *given) { g.v.ModelConfig, g.v.ModelConfigAt = []byte(llama), "/plan/config.json" }), "/plan/config.json", ""},
-		"no GPU":             {known(func(g *given) { g.doc.GPUs[0].Used = false }), "", "no known GPU"},
-		"unknown GPU":        {known(func(g *given) { g.doc.GPUs[1].Used = true; g.doc.GPUs[1].Values = nil }), "", "NVIDIA T9000"},
-		"a part of a GPU":    {known(func(g *given) { g.doc.GPUs[1].Used = true }), "", "MIG"},
-		"no model":           {known(func(g *given) { g.doc.Model = nil }), "", "no config.json"},
-		"no config":          {known(func(g *given) { g.doc.Model.Config = nil }), "", "no config.json"},
-		"unknown model":      {known(func(g *given) { g.doc.Model.Config = []byte(`{"model_type": "mamba"}`) }), "", "mamba"},
-		"fewer layers":       {known(func(g *given) { g.v.Spec.Command = append(g.v.Spec.Command, "--hf_overrides", "{}") }), "", "override"},
-		"in a file":          {known(func(g *given) { g.v.Spec = engine.Spec{Config: []byte("model_kwargs_override: 1")} }), "", "override"},
-		"other machines":     {known(func(g *given) { g.v.Spec.Command = append(g.v.Spec.Command, "--nnodes=2") }), "", "nnodes"},
+		"named before found": {known(func(g *given) {
+			g.v.ModelConfig, g.v.ModelConfigAt = []byte(llama), "/plan/config.json"
+		}), "/plan/config.json", ""},
+		"no GPU": {known(func(g *given) { g.doc.GPUs[0].Used = false }), "", "no known GPU"},
+		"unknown GPU": {
+			known(func(g *given) { g.doc.GPUs[1].Used = true; g.doc.GPUs[1].Values = nil }), "",
+			"NVIDIA T9000",
+		},
+		"a part of a GPU": {known(func(g *given) { g.doc.GPUs[1].Used = true }), "", "MIG"},
+		"no model":        {known(func(g *given) { g.doc.Model = nil }), "", "no config.json"},
+		"no config":       {known(func(g *given) { g.doc.Model.Config = nil }), "", "no config.json"},
+		"unknown model": {
+			known(func(g *given) { g.doc.Model.Config = []byte(`{"model_type": "mamba"}`) }), "",
+			"mamba",
+		},
+		"fewer layers": {known(func(g *given) {
+			g.v.Spec.Command = append(g.v.Spec.Command, "--hf_overrides", "{}")
+		}), "", "override"},
+		"in a file": {known(func(g *given) {
+			g.v.Spec = engine.Spec{Config: []byte("model_kwargs_override: 1")}
+		}), "", "override"},
+		"other machines": {
+			known(func(g *given) { g.v.Spec.Command = append(g.v.Spec.Command, "--nnodes=2") }), "",
+			"nnodes",
+		},
 	} {
 		st := &Started{Record: &ledger.Launch{}}
 		got := limitBy(&c.v, st, &c.doc)
@@ -155,7 +211,8 @@ func TestLimitBy(t *testing.T) {
 		}
 	}
 	// Who names a config is told why it does not help.
-	g, st := known(func(g *given) { g.v.ModelConfig = []byte(`{"model_type": "mamba"}`) }), &Started{Record: &ledger.Launch{}}
+	g, st := known(func(g *given) { g.v.ModelConfig = []byte(`{"model_type": "mamba"}`) }),
+		&Started{Record: &ledger.Launch{}}
 	if limitBy(&g.v, st, &g.doc) != nil || !verdict.Holds(st.Record.Notes, "work.limit_unknown") {
 		t.Errorf("%v", st.Record.Notes)
 	}

@@ -42,7 +42,10 @@ func (l *Lab) Variant(s *runtime.Scope, o decide.Arm) (*variant.Variant, error) 
 		v = v.AsRow()
 	}
 	if err == nil && v.Key != o.Key {
-		err = fmt.Errorf("variant %s of engine %s would start something else here: its program (%s), Python packages, or inputs of the plan from this host differ from those that the plan was applied with; put the same files there", o.Name, o.Engine, l.Variants.Program(runtime.ContextOf(s), v.Spec))
+		err = fmt.Errorf(
+			"variant %s of engine %s would start something else here: its program (%s), Python packages, or inputs "+
+				"of the plan from this host differ from those that the plan was applied with; put the same files there",
+			o.Name, o.Engine, l.Variants.Program(runtime.ContextOf(s), v.Spec))
 	}
 	if err != nil {
 		err = &verdict.Fault{Reason: verdict.New(code.WorkerRefuses, verdict.Err(err))}
@@ -86,11 +89,14 @@ type Function[L, A, R any] struct {
 	Kind string
 	// Here does it on this machine. The error is the context's or mxflow's own: a launch
 	// that broke is in its record.
-	Here func(ctx context.Context, lab L, s *runtime.Scope, v *variant.Variant, record *ledger.Launch, with A) (R, error)
+	Here func(ctx context.Context, lab L, s *runtime.Scope, v *variant.Variant, record *ledger.Launch,
+		with A) (R, error)
 }
 
 // Make makes a launch where the plan's executor puts it; l sends it there.
-func (f Function[L, A, R]) Make(ctx context.Context, lab L, l *Lab, s *runtime.Scope, v *variant.Variant, record *ledger.Launch, with A, needs ...*ledger.Launch) (result R, err error) {
+func (f Function[L, A, R]) Make(ctx context.Context, lab L, l *Lab, s *runtime.Scope, v *variant.Variant,
+	record *ledger.Launch, with A, needs ...*ledger.Launch,
+) (result R, err error) {
 	if l.Elsewhere == nil {
 		return f.Here(ctx, lab, s, v, record, with)
 	}
@@ -98,14 +104,18 @@ func (f Function[L, A, R]) Make(ctx context.Context, lab L, l *Lab, s *runtime.S
 	for _, need := range needs {
 		bare := *need
 		bare.Draw = ledger.Draw{} // its run is not known there
-		o.Needs = append(o.Needs, &ledger.Record{Type: "launch", Time: time.Now().UTC(), Run: l.Store.Origin(need).Run, Launch: &bare})
+		o.Needs = append(o.Needs,
+			&ledger.Record{Type: "launch", Time: time.Now().UTC(), Run: l.Store.Origin(need).Run, Launch: &bare})
 	}
 	if o.With, err = json.Marshal(with); err != nil {
 		return result, err
 	}
 	if record.Place == nil {
 		note := func(what verdict.Reason) {
-			s.Emit(runtime.Event{Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Why: what})
+			s.Emit(runtime.Event{
+				Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature,
+				Variant: v.Name, Why: what,
+			})
 		}
 		if record.Place, err = l.Elsewhere.Stand(ctx, 0, nil, note); err != nil {
 			return result, err
@@ -126,7 +136,9 @@ func (f Function[L, A, R]) Make(ctx context.Context, lab L, l *Lab, s *runtime.S
 	return result, json.Unmarshal(done.Result, &result)
 }
 
-func (f Function[L, A, R]) Carry(ctx context.Context, lab L, s *runtime.Scope, v *variant.Variant, o *Order) (json.RawMessage, error) {
+func (f Function[L, A, R]) Carry(ctx context.Context, lab L, s *runtime.Scope, v *variant.Variant,
+	o *Order,
+) (json.RawMessage, error) {
 	var with A
 	if err := json.Unmarshal(o.With, &with); err != nil {
 		return nil, err
@@ -153,11 +165,14 @@ func (l *Lab) identify(ctx context.Context, s *runtime.Scope, v *variant.Variant
 // Report makes a launch between the events that it starts and that it is done. Its start is on
 // record before it, and the launch when it is reported as done: an engine that ends mxflow cannot
 // choose which of its launches there were.
-func (l *Lab) Report(s *runtime.Scope, ev runtime.Event, v *variant.Variant, record *ledger.Launch, make func() error) error {
+func (l *Lab) Report(s *runtime.Scope, ev runtime.Event, v *variant.Variant, record *ledger.Launch,
+	make func() error,
+) error {
 	ev.Type, ev.Node, ev.Phase, ev.Feature = "launch_started", s.Node.ID, s.Node.Phase, s.Node.Feature
 	s.Emit(ev)
 	start := &ledger.Start{Launch: record.ID, Session: record.Session, VariantKey: v.Key}
-	if err := l.Store.Append(&ledger.Record{Type: "start", Time: time.Now().UTC(), Run: s.Run, Start: start}); err != nil {
+	if err := l.Store.Append(&ledger.Record{Type: "start", Time: time.Now().UTC(), Run: s.Run, Start: start}); err !=
+		nil {
 		return err
 	}
 	if err := make(); err != nil {
@@ -177,7 +192,9 @@ func (l *Lab) Report(s *runtime.Scope, ev runtime.Event, v *variant.Variant, rec
 // Use makes one launch of a variant on this machine: it starts it, lets do use it,
 // observes it and stops it. The error is the context's or mxflow's own: what broke is in
 // the record.
-func (l *Lab) Use(ctx context.Context, s *runtime.Scope, v *variant.Variant, record *ledger.Launch, do func(st *Started) error) error {
+func (l *Lab) Use(ctx context.Context, s *runtime.Scope, v *variant.Variant, record *ledger.Launch,
+	do func(st *Started) error,
+) error {
 	st, err := l.Launch(ctx, s, v, record)
 	if st == nil {
 		return err

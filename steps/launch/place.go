@@ -27,7 +27,8 @@ func (l *Lab) Places(ctx context.Context, vs []*variant.Variant) ([]*ledger.Plac
 // OnePlace reports whether launches of some variants run one after the other, however
 // many places there are: one of them cannot run twice at once on this host.
 func (l *Lab) OnePlace(vs []*variant.Variant) bool {
-	return !l.Variants.Plan.Executor.IsRemote() && slices.ContainsFunc(vs, func(v *variant.Variant) bool { return !canRunInParallel(v.Spec) })
+	return !l.Variants.Plan.Executor.IsRemote() &&
+		slices.ContainsFunc(vs, func(v *variant.Variant) bool { return !canRunInParallel(v.Spec) })
 }
 
 // canRunInParallel reports whether a Spec can run several times at once, each on GPUs that it
@@ -58,11 +59,13 @@ func (l *Lab) divide(ctx context.Context) (places []*ledger.Place, err error) {
 			return nil, err
 		}
 		if len(chosen) != len(x.Devices) {
-			return nil, fmt.Errorf("the executor's devices %s name %d GPUs, some of them twice", strings.Join(x.Devices, ", "), len(chosen))
+			return nil, fmt.Errorf("the executor's devices %s name %d GPUs, some of them twice",
+				strings.Join(x.Devices, ", "), len(chosen))
 		}
 		for _, g := range chosen[1:] { // rounds on other models would not be comparable
 			if g.Name != chosen[0].Name {
-				return nil, fmt.Errorf("the executor's devices are different models: GPU %d is %s and GPU %d is %s", chosen[0].Index, chosen[0].Name, g.Index, g.Name)
+				return nil, fmt.Errorf("the executor's devices are different models: GPU %d is %s and GPU %d is %s",
+					chosen[0].Index, chosen[0].Name, g.Index, g.Name)
 			}
 		}
 		for i, p := range places {

@@ -18,9 +18,14 @@ import (
 // provide prepares what a launch needs besides the engine itself: the hash of the trees
 // it sees, the worktree of its revision, built, and its caches. It returns the variant
 // with the paths filled in. The error is an *engine.Failure, or the context's.
-func (l *Lab) provide(ctx context.Context, s *runtime.Scope, v *variant.Variant, record *ledger.Launch) (*variant.Variant, error) {
+func (l *Lab) provide(ctx context.Context, s *runtime.Scope, v *variant.Variant,
+	record *ledger.Launch,
+) (*variant.Variant, error) {
 	if v.Spec.Sources == nil && unresolvedMark(v.Spec) != "" {
-		return v, failed("engine", "start", "its command or folder contains %s, but neither the engine nor a knob value has a source block: add one with repo and ref", unresolvedMark(v.Spec))
+		return v,
+			failed("engine", "start",
+				"its command or folder contains %s, but neither the engine nor a knob value has a source block: add "+
+					"one with repo and ref", unresolvedMark(v.Spec))
 	}
 	if v.Spec.Sources == nil && v.Spec.Caches == nil && len(v.Spec.Trees) == 0 {
 		return v, nil
@@ -42,7 +47,9 @@ func (l *Lab) provide(ctx context.Context, s *runtime.Scope, v *variant.Variant,
 		for _, s := range v.Spec.Sources {
 			names = append(names, s.Name)
 		}
-		return v, failed("engine", "start", "its command or folder contains %s, but its sources are %s: name one of them", left, strings.Join(names, ", "))
+		return v,
+			failed("engine", "start", "its command or folder contains %s, but its sources are %s: name one of them",
+				left, strings.Join(names, ", "))
 	}
 	if v.Spec.Caches != nil {
 		if err := l.provideCaches(&out.Spec, v.Key, record); err != nil {
@@ -70,15 +77,21 @@ func unresolvedMark(spec engine.Spec) string {
 
 // provideSource makes the worktree of one source and replaces its mark by its path: the
 // path that the engine sees, or for builds that use it the path on disk.
-func (l *Lab) provideSource(ctx context.Context, s *runtime.Scope, spec *engine.Spec, src *engine.Source, record *ledger.Launch) error {
+func (l *Lab) provideSource(ctx context.Context, s *runtime.Scope, spec *engine.Spec, src *engine.Source,
+	record *ledger.Launch,
+) error {
 	if src.Problem != "" {
 		return failed("source", "be checked out", "%s", src.Problem)
 	}
 	if spec.Endpoint != nil {
-		return failed("source", "be used", "the engine is an endpoint, not started by mxflow: build it there, or launch it as a process, with docker or exec")
+		return failed("source", "be used",
+			"the engine is an endpoint, not started by mxflow: build it there, or launch it as a process, with "+
+				"docker or exec")
 	}
 	if (spec.Exec != nil || spec.Compose != nil) && (src.Dir == "" || src.Mount == "") {
-		return failed("source", "be used", "the container is already running or comes from a compose file, so mxflow mounts nothing into it: set dir in source to the folder that is mounted, and mount to where the container sees it")
+		return failed("source", "be used",
+			"the container is already running or comes from a compose file, so mxflow mounts nothing into it: set "+
+				"dir in source to the folder that is mounted, and mount to where the container sees it")
 	}
 	w, err := l.worktreeOf(spec, src)
 	if err != nil {

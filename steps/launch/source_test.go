@@ -33,18 +33,25 @@ func sourceLab(t *testing.T) (*Lab, string) {
 	must.Git(t, repo, "init", "-q")
 	must.Git(t, repo, "add", ".")
 	must.Git(t, repo, "commit", "-qm", "first")
-	return &Lab{Variants: &variant.Resolver{Plan: &plans.Plan{Dir: dir}}, Store: st, Owner: "test-" + runtime.ShortID(dir), RunDir: filepath.Join(dir, "run")}, repo
+	return &Lab{
+		Variants: &variant.Resolver{Plan: &plans.Plan{Dir: dir}}, Store: st,
+		Owner: "test-" + runtime.ShortID(dir), RunDir: filepath.Join(dir, "run"),
+	}, repo
 }
 
 func scope() *runtime.Scope {
-	return &runtime.Scope{Node: &runtime.Node{ID: "node"}, Emit: func(runtime.Event) {}, Memo: &sync.Map{}, Force: context.Background()}
+	return &runtime.Scope{
+		Node: &runtime.Node{ID: "node"}, Emit: func(runtime.Event) {}, Memo: &sync.Map{},
+		Force: context.Background(),
+	}
 }
 
 // provided makes a launch ready and returns its spec and record.
 func provided(t *testing.T, l *Lab, spec engine.Spec) (engine.Spec, *ledger.Launch, error) {
 	t.Helper()
 	record := &ledger.Launch{ID: "launch", Engine: map[string]string{}}
-	v, err := l.provide(t.Context(), scope(), &variant.Variant{Arm: decide.Arm{Name: "arm", Key: "0123456789abcdef"}, Spec: spec}, record)
+	v, err := l.provide(t.Context(), scope(),
+		&variant.Variant{Arm: decide.Arm{Name: "arm", Key: "0123456789abcdef"}, Spec: spec}, record)
 	return v.Spec, record, err
 }
 
@@ -54,8 +61,10 @@ func provided(t *testing.T, l *Lab, spec engine.Spec) (engine.Spec, *ledger.Laun
 func TestSourceReachesContainers(t *testing.T) {
 	l, repo := sourceLab(t)
 	given := engine.Spec{
-		Command: []string{"python3", "{source.engine}/serve.py"}, Env: map[string]string{"PYTHONPATH": "{source.engine}"},
-		Sources: []*engine.Source{l.Variants.SourceOf(nil, variant.SourceConfig{Name: "engine", Repo: repo, Ref: "HEAD"})}, Caches: &engine.Caches{State: "warm"},
+		Command: []string{"python3", "{source.engine}/serve.py"},
+		Env:     map[string]string{"PYTHONPATH": "{source.engine}"},
+		Sources: []*engine.Source{l.Variants.SourceOf(nil,
+			variant.SourceConfig{Name: "engine", Repo: repo, Ref: "HEAD"})}, Caches: &engine.Caches{State: "warm"},
 		Docker: &engine.Docker{Image: "x", Volumes: map[string]string{"/models": "/models"}},
 	}
 	spec, _, err := provided(t, l, given)
@@ -78,7 +87,8 @@ func TestSourceReachesContainers(t *testing.T) {
 	if !slices.Equal(hosts, []string{"/models", cachesMount, inside}) {
 		t.Errorf("mounted: %v", hosts)
 	}
-	if given.Command[1] != "{source.engine}/serve.py" || given.Env["PYTHONPATH"] != "{source.engine}" || len(given.Docker.Volumes) != 1 {
+	if given.Command[1] != "{source.engine}/serve.py" || given.Env["PYTHONPATH"] != "{source.engine}" ||
+		len(given.Docker.Volumes) != 1 {
 		t.Errorf("the variant was changed: %+v", given)
 	}
 
@@ -86,10 +96,12 @@ func TestSourceReachesContainers(t *testing.T) {
 	if _, _, err = provided(t, l, given); err == nil || !strings.Contains(err.Error(), "mount") {
 		t.Errorf("a running container without a mount: %v", err)
 	}
-	given.Sources = []*engine.Source{l.Variants.SourceOf(nil, variant.SourceConfig{Name: "engine", Repo: repo, Ref: "HEAD", Dir: "trees", Mount: "/w"})}
+	given.Sources = []*engine.Source{l.Variants.SourceOf(nil,
+		variant.SourceConfig{Name: "engine", Repo: repo, Ref: "HEAD", Dir: "trees", Mount: "/w"})}
 	given.Caches = &engine.Caches{State: "cold", Dir: "jit", Mount: "/jit"}
 	spec, _, err = provided(t, l, given)
-	if err != nil || !strings.HasPrefix(spec.Exec.WorkDir, "/w/engine-") || !strings.HasPrefix(spec.Env["CUDA_CACHE_PATH"], "/jit/") {
+	if err != nil || !strings.HasPrefix(spec.Exec.WorkDir, "/w/engine-") ||
+		!strings.HasPrefix(spec.Env["CUDA_CACHE_PATH"], "/jit/") {
 		t.Errorf("%v %+v %v", err, spec.Exec, spec.Env)
 	}
 }
@@ -107,14 +119,16 @@ func TestSourcesBuildOnEachOther(t *testing.T) {
 			Build: [][]string{{"sh", "-c", `cp "$KERNELS/file" {source.vllm}/copied`}},
 		}, kernels)
 		return engine.Spec{
-			Command: []string{"{source.vllm}/serve"}, Env: map[string]string{"PYTHONPATH": "{source.vllm}:{source.kernels}"}, Dir: "{source.vllm}",
+			Command: []string{"{source.vllm}/serve"},
+			Env:     map[string]string{"PYTHONPATH": "{source.vllm}:{source.kernels}"}, Dir: "{source.vllm}",
 			Sources: []*engine.Source{kernels, vllm},
 		}
 	}
 	spec, record, err := provided(t, l, revision("HEAD"))
 	must.Do(t, err)
 	first, second, _ := strings.Cut(spec.Env["PYTHONPATH"], ":")
-	if text, err := os.ReadFile(filepath.Join(spec.Dir, "copied")); err != nil || string(text) != "text\n" || first != spec.Dir || second == first {
+	if text, err := os.ReadFile(filepath.Join(spec.Dir, "copied")); err != nil || string(text) != "text\n" ||
+		first != spec.Dir || second == first {
 		t.Errorf("%v: %q in %s, beside %s", err, text, spec.Dir, second)
 	}
 	if record.Trees["source.vllm"].Commit == "" || record.Engine["source.kernels.ref"] != "HEAD" {
@@ -125,11 +139,13 @@ func TestSourcesBuildOnEachOther(t *testing.T) {
 	if err != nil || again.Dir == spec.Dir {
 		t.Errorf("%v: built against another revision in %s", err, again.Dir)
 	}
-	alone := l.Variants.SourceOf(nil, variant.SourceConfig{Name: "vllm", Repo: repo, Ref: "HEAD", Build: [][]string{{"ls", "{source.kernels}"}}})
+	alone := l.Variants.SourceOf(nil,
+		variant.SourceConfig{Name: "vllm", Repo: repo, Ref: "HEAD", Build: [][]string{{"ls", "{source.kernels}"}}})
 	must.Contain(t, "a source that is not there", alone.Problem, "no source of that name is declared above it")
 	only := revision("HEAD")
 	only.Command = []string{"{source}/serve"}
-	if _, _, err := provided(t, l, only); err == nil || !strings.Contains(err.Error(), "its sources are kernels, vllm") {
+	if _, _, err := provided(t, l, only); err == nil ||
+		!strings.Contains(err.Error(), "its sources are kernels, vllm") {
 		t.Errorf("which of two: %v", err)
 	}
 }
@@ -142,15 +158,40 @@ func TestSourceRefuses(t *testing.T) {
 		spec engine.Spec
 		says string
 	}{
-		"no source":      {engine.Spec{Command: []string{"{source.engine}/x"}}, "has a source block: add one with repo and ref"},
-		"no repo":        {engine.Spec{Sources: source(variant.SourceConfig{Ref: "main"})}, "has no repo"},
-		"unknown ref":    {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "nowhere"})}, `no commit "nowhere"`},
-		"missing inputs": {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Inputs: []string{"no/such.h"}})}, "file no/such.h does not exist"},
-		"endpoint":       {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD"}), Endpoint: &engine.Endpoint{}}, "not started by mxflow"},
-		"endpoint cold":  {engine.Spec{Caches: &engine.Caches{State: "cold"}, Endpoint: &engine.Endpoint{}}, "remove the caches block"},
-		"no such tool":   {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Build: [][]string{{"no-such-tool"}}})}, `"no-such-tool" is not in PATH`},
-		"too slow":       {engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Timeout: 1, Build: [][]string{{"sleep", "100"}}})}, "time limit"},
-		"declared tree":  {engine.Spec{Trees: []engine.Tree{{Name: "a", Path: "/nowhere/at/all"}}}, "does not exist"},
+		"no source": {
+			engine.Spec{Command: []string{"{source.engine}/x"}},
+			"has a source block: add one with repo and ref",
+		},
+		"no repo": {engine.Spec{Sources: source(variant.SourceConfig{Ref: "main"})}, "has no repo"},
+		"unknown ref": {
+			engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "nowhere"})},
+			`no commit "nowhere"`,
+		},
+		"missing inputs": {
+			engine.Spec{Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Inputs: []string{"no/such.h"}})},
+			"file no/such.h does not exist",
+		},
+		"endpoint": {engine.Spec{
+			Sources:  source(variant.SourceConfig{Repo: repo, Ref: "HEAD"}),
+			Endpoint: &engine.Endpoint{},
+		}, "not started by mxflow"},
+		"endpoint cold": {
+			engine.Spec{Caches: &engine.Caches{State: "cold"}, Endpoint: &engine.Endpoint{}},
+			"remove the caches block",
+		},
+		"no such tool": {
+			engine.Spec{
+				Sources: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Build: [][]string{{"no-such-tool"}}}),
+			},
+			`"no-such-tool" is not in PATH`,
+		},
+		"too slow": {
+			engine.Spec{Sources: source(variant.SourceConfig{
+				Repo: repo, Ref: "HEAD", Timeout: 1,
+				Build: [][]string{{"sleep", "100"}},
+			})}, "time limit",
+		},
+		"declared tree": {engine.Spec{Trees: []engine.Tree{{Name: "a", Path: "/nowhere/at/all"}}}, "does not exist"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -173,7 +214,8 @@ func TestBuildsOnce(t *testing.T) {
 	l, repo := sourceLab(t)
 	builds := filepath.Join(filepath.Dir(repo), "builds")
 	script := "test ! -e half || exit 9; touch half; echo built >>" + builds
-	src := l.Variants.SourceOf(nil, variant.SourceConfig{Repo: repo, Ref: "HEAD", Build: [][]string{{"sh", "-c", script}}})
+	src := l.Variants.SourceOf(nil,
+		variant.SourceConfig{Repo: repo, Ref: "HEAD", Build: [][]string{{"sh", "-c", script}}})
 	count := func() int {
 		text, _ := os.ReadFile(builds)
 		return strings.Count(string(text), "built")
@@ -190,7 +232,10 @@ func TestBuildsOnce(t *testing.T) {
 	if n := count(); n != 1 {
 		t.Fatalf("%d builds, want 1", n)
 	}
-	w := worktree{lab: l, src: src, base: filepath.Join(l.Store.Dir(), "worktrees"), key: variant.BuildKey(l.Variants, src, nil)}
+	w := worktree{
+		lab: l, src: src, base: filepath.Join(l.Store.Dir(), "worktrees"),
+		key: variant.BuildKey(l.Variants, src, nil),
+	}
 	must.Do(t, os.Remove(w.mark()))
 	if _, _, err := provided(t, l, engine.Spec{Sources: []*engine.Source{src}}); err != nil {
 		t.Fatal(err) // "half" of the cut build would end it with 9
@@ -236,7 +281,9 @@ func TestQuestionsEndWithTheRun(t *testing.T) {
 	})
 	must.Equal(t, "the question ended with", problem, context.Canceled.Error())
 	s.Context = t.Context()
-	if answer, problem := runtime.Ask(s, "slow", func(context.Context) (string, error) { return "found", nil }); answer != "found" || problem != "" {
+	if answer, problem := runtime.Ask(s, "slow", func(context.Context) (string, error) {
+		return "found", nil
+	}); answer != "found" || problem != "" {
 		t.Errorf("asked again it is %q, %q", answer, problem)
 	}
 }

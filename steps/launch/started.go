@@ -141,7 +141,9 @@ func (l *Lab) LogFile(record *ledger.Launch) string {
 
 // Launch starts a variant and waits until it is ready. If it never is, everything started
 // is stopped, and the record says why.
-func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, record *ledger.Launch) (*Started, error) {
+func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, record *ledger.Launch) (*Started,
+	error,
+) {
 	l.identify(ctx, s, v, record)
 	log := l.LogFile(record)
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
@@ -206,7 +208,10 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 	l.usedMu.Unlock()
 	st.describe = sync.OnceFunc(func() { l.describe(ctx, s, v, st) })
 	st.command.started = time.Now()
-	ev := runtime.Event{Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, LaunchID: record.ID}
+	ev := runtime.Event{
+		Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name,
+		LaunchID: record.ID,
+	}
 	for tries := 1; ; tries++ {
 		err = st.start(ctx, s, v, ev)
 		// Another program listens on a port that it needs: another start may get another.
@@ -221,7 +226,8 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 		again := verdict.Say("engine.port_again", "started again on another port{causes?: {causes}}").From(record.Error)
 		s.Emit(runtime.Event{Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Why: again})
 		record.Notes = append(record.Notes, again)
-		st.Inst, st.broke, record.OK, record.Error, record.Failure, record.Exit, record.LogTail = nil, "", true, verdict.Reason{}, "", nil, nil
+		st.Inst, st.broke, record.OK, record.Error, record.Failure, record.Exit, record.LogTail = nil, "", true,
+			verdict.Reason{}, "", nil, nil
 	}
 	if st.Inst == nil {
 		st.unwatch()
@@ -260,7 +266,10 @@ const portTries = 3
 
 // start starts the engine and waits until it is ready. If that fails, the record says why.
 func (st *Started) start(ctx context.Context, s *runtime.Scope, v *variant.Variant, ev runtime.Event) error {
-	how := engine.Launch{ID: st.Record.ID, Owner: st.Lab.Owner, LogPath: st.log, Evidence: st.Lab.Variants.LogEvidence(v)}
+	how := engine.Launch{
+		ID: st.Record.ID, Owner: st.Lab.Owner, LogPath: st.log,
+		Evidence: st.Lab.Variants.LogEvidence(v),
+	}
 	if v.Command != nil && v.Command.File == "" {
 		how.OutPath = outPath(st.log) // else standard output goes to the log
 	}
@@ -285,7 +294,8 @@ func (st *Started) start(ctx context.Context, s *runtime.Scope, v *variant.Varia
 func ClientOf(inst engine.Instance, kind kinds.Kind, model string) *openai.Client {
 	access := inst.Access()
 	client := openai.New(access.BaseURL, model)
-	client.Header, client.Extra, client.Rename, client.Tokenizer = access.Header, kind.Ask.Extra, kind.Ask.Rename, tokenizerOf(kind.Tokenize)
+	client.Header, client.Extra, client.Rename, client.Tokenizer = access.Header, kind.Ask.Extra, kind.Ask.Rename,
+		tokenizerOf(kind.Tokenize)
 	client.LogProbs = openai.LogProbs{AskIDs: kind.Ask.LogProbs.AskIDs, Prompt: kind.Ask.LogProbs.Prompt}
 	idle := openai.IdleConnections
 	if kind.Ask.ClosesStreams {
@@ -467,7 +477,8 @@ func (st *Started) Stop(s *runtime.Scope) {
 	if took := st.Inst.Startup(); took > 0 && st.command.of == nil {
 		// One that listens first, and loads at its first request, or at one of those that warm it
 		// up, has not started yet.
-		st.perLaunch("startup_s", took.Seconds()+st.Record.Metrics["engine.first_request_s"].Stats["median"]+st.WarmingUp.Seconds())
+		st.perLaunch("startup_s", took.Seconds()+st.Record.Metrics["engine.first_request_s"].Stats["median"]+
+			st.WarmingUp.Seconds())
 	}
 	if peak := st.Inst.PeakMemory(); peak > 0 {
 		st.perLaunch("memory_gb", float64(peak)/1e9)
@@ -593,7 +604,9 @@ const observing = time.Minute
 
 // Look asks the engine for its observations, in recorded form: what was observed, and why
 // the rest was not. Sensitive values are removed.
-func (st *Started) Look(ctx context.Context, v *variant.Variant) (map[string]ledger.Observed, map[string]verdict.Reason, error) {
+func (st *Started) Look(ctx context.Context, v *variant.Variant) (map[string]ledger.Observed,
+	map[string]verdict.Reason, error,
+) {
 	patterns, err := st.Lab.Variants.Patterns(v)
 	if err != nil || len(patterns) == 0 {
 		return nil, nil, err
@@ -610,7 +623,10 @@ func (st *Started) Look(ctx context.Context, v *variant.Variant) (map[string]led
 		if text, ok := o.Value.(string); ok {
 			o.Value = st.Lab.Redact.Text(text)
 		}
-		said := ledger.Observed{Value: o.Value, Unit: o.Unit, From: st.Lab.Redact.Text(o.From), Line: o.Line, At: o.At, To: o.To, Whole: o.Whole, Configured: st.Record.Configured(o.LineNo) && !o.Shows}
+		said := ledger.Observed{
+			Value: o.Value, Unit: o.Unit, From: st.Lab.Redact.Text(o.From), Line: o.Line, At: o.At,
+			To: o.To, Whole: o.Whole, Configured: st.Record.Configured(o.LineNo) && !o.Shows,
+		}
 		if hidden := st.Lab.Redact.Text(o.Line); hidden != o.Line {
 			said.Line, said.At, said.To = hidden, 0, 0
 		}
@@ -710,7 +726,8 @@ func (st *Started) causedBy(class kinds.Class, why verdict.Reason) {
 
 // diagnosed is the cause of a broken engine, with the party to blame.
 func diagnosed(class kinds.Class, means string, args ...verdict.Arg) verdict.Reason {
-	args = append(args, verdict.Text("class", string(class)), verdict.Text("blame", string(class.Blame())), verdict.Text("means", means))
+	args = append(args, verdict.Text("class", string(class)), verdict.Text("blame", string(class.Blame())),
+		verdict.Text("means", means))
 	return verdict.New(code.Diagnosed, args...)
 }
 

@@ -47,7 +47,8 @@ type built struct {
 }
 
 func (w worktree) dir() string {
-	return filepath.Join(w.base, fmt.Sprintf("%s-%s-%s", filepath.Base(w.src.Repo), source.Short(w.src.Commit), w.key[:8]))
+	return filepath.Join(w.base,
+		fmt.Sprintf("%s-%s-%s", filepath.Base(w.src.Repo), source.Short(w.src.Commit), w.key[:8]))
 }
 
 func (w worktree) mark() string { return w.dir() + ".built.json" }
@@ -99,8 +100,11 @@ func (w worktree) ready(ctx context.Context, record *ledger.Launch) error {
 	}
 	began := time.Now()
 	if len(w.src.Build) > 0 {
-		w.emit(runtime.Event{Type: "note", Why: verdict.Say("source.builds", "building source {subject} at commit {commit}",
-			verdict.Text("commit", source.Short(w.src.Commit))).On(w.src.Name)})
+		w.emit(runtime.Event{
+			Type: "note",
+			Why: verdict.Say("source.builds", "building source {subject} at commit {commit}",
+				verdict.Text("commit", source.Short(w.src.Commit))).On(w.src.Name),
+		})
 	}
 	for i, command := range w.src.Build {
 		if err := w.build(ctx, i, command, record); err != nil {
@@ -157,8 +161,11 @@ func (w worktree) isUnmodified(ctx context.Context) (bool, error) {
 	}
 	if len(edited) > 0 {
 		slices.Sort(edited)
-		return false, failed("source", "be used", "%s in the worktree %s changed since it was built, but would be measured as %s: commit the change to a branch and name that in ref, or remove the folder",
-			source.FileList(edited), w.dir(), w.src.Ref)
+		return false,
+			failed("source", "be used",
+				"%s in the worktree %s changed since it was built, but would be measured as %s: commit the change to "+
+					"a branch and name that in ref, or remove the folder",
+				source.FileList(edited), w.dir(), w.src.Ref)
 	}
 	return true, nil
 }
@@ -228,7 +235,8 @@ func (w worktree) build(ctx context.Context, i int, command []string, record *le
 	if exit != nil && exit.Code == 0 && exit.Signal == "" {
 		return nil
 	}
-	failure := failed("build", "finish", "%s at %s", w.lab.Redact.Text(strings.Join(command, " ")), source.Short(w.src.Commit))
+	failure := failed("build", "finish", "%s at %s", w.lab.Redact.Text(strings.Join(command, " ")),
+		source.Short(w.src.Commit))
 	if exit == nil {
 		failure.Reason += fmt.Sprintf(" was stopped after its time limit of %s", limit)
 	}

@@ -94,7 +94,8 @@ func (e *evidence) Word(name, word string) {
 func (e *evidence) readFile(path string) ([]byte, error) {
 	sum := e.launch.Left[e.block.Level()+"/"+path]
 	if sum == "" {
-		return nil, fmt.Errorf("launch %s has no %s of level %s: %w", e.launch.ID, path, e.block.Level(), fs.ErrNotExist)
+		return nil,
+			fmt.Errorf("launch %s has no %s of level %s: %w", e.launch.ID, path, e.block.Level(), fs.ErrNotExist)
 	}
 	return e.store.Get(sum)
 }
@@ -154,7 +155,9 @@ func (j Judge) Blocks(p *plans.Plan, protocol *plans.Protocol, l *ledger.Launch)
 // Level is the verdict on a level by the artifacts that its launch keeps, with the numbers
 // that it finds, by address. If too little is kept, the error is a *verdict.Fault of
 // code.LevelUnreplayed.
-func (j Judge) Level(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []*ledger.Launch) (verdict.Verdict, map[string]measure.Summary, error) {
+func (j Judge) Level(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []*ledger.Launch) (verdict.Verdict,
+	map[string]measure.Summary, error,
+) {
 	v := &variant.Variant{}
 	var err error
 	if b.Kind == executionLevel {

@@ -74,10 +74,12 @@ func CheckEngine(ctx, hard context.Context, l *launch.Lab, key string, set map[s
 		return nil, fmt.Errorf("there is no engine %q", key)
 	}
 	if e.IsCommand() {
-		return nil, fmt.Errorf("engine %s is a command, not a server, so it answers no requests; mxflow apply runs it", key)
+		return nil,
+			fmt.Errorf("engine %s is a command, not a server, so it answers no requests; mxflow apply runs it", key)
 	}
 	var knobs map[string]string // none for an engine as written
-	if baseline := l.Variants.Plan.Baseline != nil && l.Variants.Plan.Baseline.Engine == e.Kind+"."+e.Name; baseline || len(set) > 0 {
+	if baseline := l.Variants.Plan.Baseline != nil && l.Variants.Plan.Baseline.Engine == e.Kind+"."+e.Name; baseline ||
+		len(set) > 0 {
 		knobs = map[string]string{}
 		for _, k := range l.Variants.Plan.Knobs {
 			knobs[k.Name] = k.Default
@@ -87,13 +89,22 @@ func CheckEngine(ctx, hard context.Context, l *launch.Lab, key string, set map[s
 		}
 		maps.Copy(knobs, set)
 	}
-	s := &runtime.Scope{Plan: l.Variants.Plan, Node: &runtime.Node{ID: "engine check"}, Run: "check", Context: ctx, Memo: &sync.Map{}, Force: hard, Emit: func(runtime.Event) {}}
+	s := &runtime.Scope{
+		Plan: l.Variants.Plan, Node: &runtime.Node{ID: "engine check"}, Run: "check", Context: ctx,
+		Memo: &sync.Map{}, Force: hard, Emit: func(runtime.Event) {},
+	}
 	v, err := l.Variants.Resolve(s, "check", key, knobs)
 	if err != nil {
 		return nil, err
 	}
-	r := &ledger.Launch{ID: "check-" + runtime.ShortID(time.Now(), key), Session: "check", Purpose: "check", Ordinal: 1, Order: 1, OK: true}
-	out := &EngineCheck{Engine: key, Kind: v.Spec.Kind, Launcher: string(v.Spec.How()), Knobs: knobs, Model: v.Spec.Model}
+	r := &ledger.Launch{
+		ID: "check-" + runtime.ShortID(time.Now(), key), Session: "check", Purpose: "check", Ordinal: 1,
+		Order: 1, OK: true,
+	}
+	out := &EngineCheck{
+		Engine: key, Kind: v.Spec.Kind, Launcher: string(v.Spec.How()), Knobs: knobs,
+		Model: v.Spec.Model,
+	}
 	if err := l.Use(ctx, s, v, r, func(st *launch.Started) error { return out.send(ctx, st) }); err != nil {
 		return nil, err
 	}
@@ -115,8 +126,11 @@ func CheckEngine(ctx, hard context.Context, l *launch.Lab, key string, set map[s
 	defer log.Close()
 	out.Log = log.Name()
 	// Values without evidence are for validate.
-	wanted := slices.DeleteFunc(variant.EvidenceFor(l.Variants.Plan, v.Knobs), func(e variant.Evidence) bool { return !e.InLogOrReport() })
-	if baseline := l.Variants.Plan.Baseline; r.OK && v.Knobs != nil && len(wanted) > 0 && baseline != nil && RequiresKernels(l.Variants.Plan.Protocol(baseline.Protocol)) {
+	wanted := slices.DeleteFunc(variant.EvidenceFor(l.Variants.Plan, v.Knobs), func(e variant.Evidence) bool {
+		return !e.InLogOrReport()
+	})
+	if baseline := l.Variants.Plan.Baseline; r.OK && v.Knobs != nil && len(wanted) > 0 && baseline != nil &&
+		RequiresKernels(l.Variants.Plan.Protocol(baseline.Protocol)) {
 		got, reasons, err := proof(log, wanted, v, r)
 		if err != nil {
 			return nil, err
@@ -138,7 +152,8 @@ func (c *EngineCheck) send(ctx context.Context, st *launch.Started) error {
 	}
 	stall := st.Lab.Variants.Plan.StallTimeout()
 	answer, err := st.Client.Stream(ctx, openai.Request{
-		API: st.API, Prompt: checkPrompt, MaxTokens: 16, Timeouts: openai.Timeouts{Total: checkLimit, First: checkLimit, Stall: stall},
+		API: st.API, Prompt: checkPrompt, MaxTokens: 16,
+		Timeouts: openai.Timeouts{Total: checkLimit, First: checkLimit, Stall: stall},
 	})
 	if err != nil {
 		return err
@@ -152,7 +167,8 @@ func (c *EngineCheck) send(ctx context.Context, st *launch.Started) error {
 		Client: st.Client, Kind: st.Kind, Machine: st.Machine(), Exact: true, Draw: st.Record.ID, Limit: st.Limit,
 		Redact: func(all []measure.Sample) { record.Redact(all, st.Lab.Redact) },
 	}, []*plans.Workload{{
-		Name: "check", API: string(st.API), PromptTokens: []int{64}, OutputTokens: []int{64}, Requests: 3, Concurrency: []int{1}, Turns: 1,
+		Name: "check", API: string(st.API), PromptTokens: []int{64}, OutputTokens: []int{64}, Requests: 3,
+		Concurrency: []int{1}, Turns: 1,
 		IgnoreEOS: true, Coherence: "off", MaxLag: time.Minute,
 		RequestTimeout: checkLimit, FirstTimeout: checkLimit, StallTimeout: stall,
 	}})
@@ -161,7 +177,8 @@ func (c *EngineCheck) send(ctx context.Context, st *launch.Started) error {
 		c.Invalid = append(c.Invalid, taken.Invalid...)
 	}
 	if st.API == openai.Chat {
-		c.Notes = append(c.Notes, verdict.Say("check.chat_only", `it answers chats only: each workload takes api = "chat" (ab and bench: --api chat)`))
+		c.Notes = append(c.Notes, verdict.Say("check.chat_only",
+			`it answers chats only: each workload takes api = "chat" (ab and bench: --api chat)`))
 	}
 	if _, refused := errors.AsType[*openai.StatusError](err); refused {
 		return fmt.Errorf("%w; if it refuses ignore_eos, turn ignore_eos off in workloads", err)
@@ -172,7 +189,9 @@ func (c *EngineCheck) send(ctx context.Context, st *launch.Started) error {
 // unfit is why a server's answers cannot be measured or compared: they come in one piece, or
 // its own text is not what it goes on with, at either of two places. A chat is not continued by
 // every server.
-func unfit(ctx context.Context, st *launch.Started, answer measure.Sample, stall time.Duration) (why []verdict.Reason, err error) {
+func unfit(ctx context.Context, st *launch.Started, answer measure.Sample, stall time.Duration) (why []verdict.Reason,
+	err error,
+) {
 	pieces := 0
 	for _, e := range answer.Events {
 		if e.HasText() {
@@ -180,7 +199,8 @@ func unfit(ctx context.Context, st *launch.Started, answer measure.Sample, stall
 		}
 	}
 	if pieces == 1 && answer.OutputTokens > 1 {
-		why = append(why, verdict.Say("check.one_piece", "its answer of {tokens} tokens came in one event: a server that does not stream has no ttft and no tg",
+		why = append(why, verdict.Say("check.one_piece",
+			"its answer of {tokens} tokens came in one event: a server that does not stream has no ttft and no tg",
 			verdict.Int("tokens", answer.OutputTokens)))
 	}
 	words := strings.SplitAfter(answer.Text, " ")
@@ -193,7 +213,8 @@ func unfit(ctx context.Context, st *launch.Started, answer measure.Sample, stall
 	for _, at := range []int{len(words) / 3, len(words) * 2 / 3} {
 		before := strings.TrimRight(strings.Join(words[:at], ""), " ")
 		next, err := st.Client.Stream(ctx, openai.Request{
-			API: st.API, Prompt: checkPrompt + before, MaxTokens: 4, Timeouts: openai.Timeouts{Total: checkLimit, First: checkLimit, Stall: stall},
+			API: st.API, Prompt: checkPrompt + before, MaxTokens: 4,
+			Timeouts: openai.Timeouts{Total: checkLimit, First: checkLimit, Stall: stall},
 		})
 		if err != nil {
 			return why, err
@@ -204,8 +225,10 @@ func unfit(ctx context.Context, st *launch.Started, answer measure.Sample, stall
 		}
 	}
 	if differs == 2 {
-		why = append(why, verdict.Say("check.not_continued", "asked to go on with its own answer, it says something else: its answers cannot be compared (a stub, "+
-			"sampling, a template around completions), unless the plan says {remedy}", verdict.Text("remedy", `level "correctness" { answers = "unchecked" }`)))
+		why = append(why, verdict.Say("check.not_continued",
+			"asked to go on with its own answer, it says something else: its answers cannot be compared (a stub, "+
+				"sampling, a template around completions), unless the plan says {remedy}",
+			verdict.Text("remedy", `level "correctness" { answers = "unchecked" }`)))
 	}
 	return why, nil
 }

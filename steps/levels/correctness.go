@@ -26,7 +26,12 @@ const Correctness = plans.CorrectnessLevel
 var correctnessKind = Kind{
 	Schema: plans.Schema{
 		Asks: true, Against: true,
-		Doc:     "The engine answers as its parent does. After measuring, the parent continues random positions of the candidate's measured answers and of its own, and must be shown to agree with the candidate about as often as with itself. A protocol without this level has it with its defaults. With a limit on log-probabilities, both also get the same prompts at temperature 0 when they are qualified; a broken limit fails only if the parent's own launches are not as far apart: the parent is launched once more to find out.",
+		Doc: "The engine answers as its parent does. After measuring, the parent continues random positions of " +
+			"the candidate's measured answers and of its own, and must be shown to agree with the candidate about as " +
+			"often as with itself. A protocol without this level has it with its defaults. With a limit on " +
+			"log-probabilities, both also get the same prompts at temperature 0 when they are qualified; a broken " +
+			"limit fails only if the parent's own launches are not as far apart: the parent is launched once more to " +
+			"find out.",
 		Example: plans.Example(examples, `level "correctness" {`),
 		Attrs:   plans.Attrs(quality.Settings{}),
 		Fits: func(b *plans.Block, e *plans.Engine) (errs []plans.AttrError) {
@@ -38,7 +43,11 @@ var correctnessKind = Kind{
 			refuse := func(attr, format string, args ...any) {
 				if b.Written[attr] && b.Attrs[attr] != nil { // null takes it back
 					detail := fmt.Sprintf(format, args...)
-					errs = append(errs, plans.AttrError{Attr: attr, Code: "not-given-by-engine", Summary: "Engine does not give that", Detail: fmt.Sprintf("engine.%s.%s is of kind %q, %s", e.Kind, e.Name, e.Kind, detail)})
+					errs = append(errs,
+						plans.AttrError{
+							Attr: attr, Code: "not-given-by-engine", Summary: "Engine does not give that",
+							Detail: fmt.Sprintf("engine.%s.%s is of kind %q, %s", e.Kind, e.Name, e.Kind, detail),
+						})
 				}
 			}
 			gives := k.Ask.LogProbs
@@ -48,7 +57,8 @@ var correctnessKind = Kind{
 				}
 			}
 			if gives.Prompt == "" {
-				refuse("max_perplexity_increase", "which gives no log-probabilities of prompts, and max_perplexity_increase needs them. Remove it.")
+				refuse("max_perplexity_increase",
+					"which gives no log-probabilities of prompts, and max_perplexity_increase needs them. Remove it.")
 			}
 			if top, _ := b.Attrs["top"].(float64); gives.Top > 0 && int(top) > gives.Most(e.Settings) {
 				refuse("top", "which lists at most %d tokens of a position. Set top to that.", gives.Most(e.Settings))
@@ -130,13 +140,16 @@ func bitEqual(e *evidence, own *quality.Recording, parents []*quality.Recording)
 	theirs := variant.EvidenceFor(e.plan, e.against[0].Knobs)
 	for _, ev := range variant.EvidenceFor(e.plan, e.launch.Knobs) {
 		said := len(ev.MustSee)+len(ev.MustObserve) > 0 && len(ev.MustTrace) == 0
-		same := slices.ContainsFunc(theirs, func(o variant.Evidence) bool { return o.Knob == ev.Knob && o.Value == ev.Value })
+		same := slices.ContainsFunc(theirs, func(o variant.Evidence) bool {
+			return o.Knob == ev.Knob && o.Value == ev.Value
+		})
 		if !said || same {
 			continue
 		}
 		for _, parent := range parents {
 			if n := quality.BitEqual(own, parent); n > 0 {
-				return verdict.New(code.BitEqual, verdict.Int("tokens", n), verdict.Text("parent", e.against[0].Variant),
+				return verdict.New(code.BitEqual, verdict.Int("tokens", n),
+					verdict.Text("parent", e.against[0].Variant),
 					verdict.Text("value", ev.Value)).On(ev.Knob)
 			}
 		}
@@ -145,14 +158,17 @@ func bitEqual(e *evidence, own *quality.Recording, parents []*quality.Recording)
 }
 
 // record asks a running engine, with the prompts of earlier launches if there are some.
-func (c *correctness) record(ctx context.Context, st *launch.Started, protocol *plans.Protocol, before []*ledger.Launch) (*quality.Recording, error) {
+func (c *correctness) record(ctx context.Context, st *launch.Started, protocol *plans.Protocol,
+	before []*ledger.Launch,
+) (*quality.Recording, error) {
 	var first *quality.Recording
 	if kept, err := quality.Recordings(st.Lab.Store, before); err != nil {
 		return nil, err
 	} else if len(kept) > 0 {
 		first = kept[0]
 	}
-	own, err := c.ask(st.Lab.Variants.Plan, protocol).Record(ctx, st, st.Record.Draw.Seed, first, time.Duration(c.Within))
+	own, err := c.ask(st.Lab.Variants.Plan, protocol).Record(ctx, st, st.Record.Draw.Seed, first,
+		time.Duration(c.Within))
 	if err == nil {
 		err = own.ReadText(ctx, st)
 	}
@@ -198,7 +214,9 @@ func Asks(p *plans.Plan, protocol *plans.Protocol) (any, error) {
 
 // promptSeed is the seed of the prompts of a launch under a protocol: empty if it compares no
 // answers, or is asked what before was.
-func promptSeed(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, before []*ledger.Launch) (ledger.Draw, error) {
+func promptSeed(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, before []*ledger.Launch) (ledger.Draw,
+	error,
+) {
 	c, err := correctnessOf(protocol)
 	if c == nil || err != nil || v.Command != nil || len(before) > 0 {
 		return ledger.Draw{}, err
@@ -209,7 +227,9 @@ func promptSeed(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, b
 // References returns launches of a variant with whose answers others are compared, newest
 // last: those on record that were asked the same, and those that it makes. None if the
 // protocol compares no answers.
-func References(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, many int, out *ledger.Decision) ([]*ledger.Launch, error) {
+func References(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant,
+	many int, out *ledger.Decision,
+) ([]*ledger.Launch, error) {
 	if ComparedBy(protocol) == "" || v.Command != nil {
 		return nil, nil
 	}
@@ -241,7 +261,9 @@ func References(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol
 
 // recordedReferences are the latest launches of a variant that were asked what the level asks,
 // newest last.
-func (c *correctness) recordedReferences(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, many int) (known []*ledger.Launch) {
+func (c *correctness) recordedReferences(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant,
+	many int,
+) (known []*ledger.Launch) {
 	var ask string
 	if c != nil {
 		ask = runtime.Digest(c.ask(lab.Variants.Plan, protocol))
@@ -283,7 +305,9 @@ func (c *correctness) recordedReferences(lab *launch.Lab, protocol *plans.Protoc
 
 // launchReference launches a variant once more, to answer the questions of its earlier
 // launches. It is not measured.
-func (c *correctness) launchReference(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, before []*ledger.Launch, n int) (*ledger.Launch, error) {
+func (c *correctness) launchReference(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol,
+	v *variant.Variant, before []*ledger.Launch, n int,
+) (*ledger.Launch, error) {
 	id := runtime.QualifyLaunch + runtime.ShortID(s.Run, s.Node.ID, v.Key, s.Attempt, ledger.ForReference, n)
 	if made, ok := lab.Store.LaunchByID(id); ok {
 		return made, nil // for another row, which could not be compared with it either
@@ -307,22 +331,27 @@ type answering struct {
 	Before   []*ledger.Launch `json:"before,omitempty"`
 }
 
-var forReference = launch.Function[*launch.Lab, answering, struct{}]{Kind: ledger.ForReference, Here: func(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *variant.Variant, record *ledger.Launch, with answering) (none struct{}, err error) {
-	protocol := lab.Variants.Plan.Protocol(with.Protocol)
-	c, err := correctnessOf(protocol)
-	if err != nil {
-		return none, err
-	}
-	return none, lab.Use(ctx, s, v, record, func(st *launch.Started) error {
-		if b := protocol.Level(plans.EvalLevel); b != nil {
-			if _, err := recordEval(ctx, st, b); err != nil {
-				return err
+var forReference = launch.Function[*launch.Lab, answering, struct{}]{
+	Kind: ledger.ForReference,
+	Here: func(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *variant.Variant, record *ledger.Launch,
+		with answering,
+	) (none struct{}, err error) {
+		protocol := lab.Variants.Plan.Protocol(with.Protocol)
+		c, err := correctnessOf(protocol)
+		if err != nil {
+			return none, err
+		}
+		return none, lab.Use(ctx, s, v, record, func(st *launch.Started) error {
+			if b := protocol.Level(plans.EvalLevel); b != nil {
+				if _, err := recordEval(ctx, st, b); err != nil {
+					return err
+				}
 			}
-		}
-		if c == nil {
-			return nil
-		}
-		_, err := c.record(ctx, st, protocol, with.Before)
-		return err
-	})
-}}
+			if c == nil {
+				return nil
+			}
+			_, err := c.record(ctx, st, protocol, with.Before)
+			return err
+		})
+	},
+}

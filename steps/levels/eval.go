@@ -18,12 +18,18 @@ import (
 var evalKind = Kind{
 	Schema: plans.Schema{
 		Asks: true, Against: true,
-		Doc:     "The engine answers questions as rightly as its parent. They are asked at temperature 0. Each line of the questions is `{\"question\": \"…\", \"answer\": \"42\"}`, or has a `pattern` (RE2) in place of the answer; `max_tokens` is optional. Answers are compared question by question. A variant that fails is measured all the same.",
+		Doc: "The engine answers questions as rightly as its parent. They are asked at temperature 0. Each line " +
+			"of the questions is `{\"question\": \"…\", \"answer\": \"42\"}`, or has a `pattern` (RE2) in place of " +
+			"the answer; `max_tokens` is optional. Answers are compared question by question. A variant that fails " +
+			"is measured all the same.",
 		Example: plans.Example(examples, `level "eval" {`),
 		Attrs:   plans.Attrs(eval{}),
 		Check: plans.Checked(func(_ *plans.Block, e eval) []plans.AttrError {
 			if _, err := quality.ParseEval("questions", e.Questions, e.MaxDrop); err != nil {
-				return []plans.AttrError{{Attr: "questions", Code: "eval", Summary: "Unusable questions", Detail: err.Error() + "."}}
+				return []plans.AttrError{{
+					Attr: "questions", Code: "eval", Summary: "Unusable questions",
+					Detail: err.Error() + ".",
+				}}
 			}
 			return nil
 		}),
@@ -53,7 +59,8 @@ func recordEval(ctx context.Context, st *launch.Started, b *plans.Block) (*quali
 	if err != nil {
 		return nil, err
 	}
-	return quality.AskEval(ctx, st, asked(b), openai.API(cmp.Or(e.API, string(st.API))), all, e.MaxTokens, e.Concurrency)
+	return quality.AskEval(ctx, st, asked(b), openai.API(cmp.Or(e.API, string(st.API))), all,
+		e.MaxTokens, e.Concurrency)
 }
 
 // asked identifies what a level asks.
@@ -98,7 +105,9 @@ func (e *evidence) itself() bool {
 }
 
 // judgeAccuracy judges graded answers beside those of the launches that they are compared with.
-func (e *evidence) judgeAccuracy(right []bool, parents [][]bool, maxDrop float64) (verdict.Verdict, []verdict.Reason, error) {
+func (e *evidence) judgeAccuracy(right []bool, parents [][]bool, maxDrop float64) (verdict.Verdict,
+	[]verdict.Reason, error,
+) {
 	name, itself := e.launch.Variant, e.itself()
 	if !itself {
 		name = e.against[0].Variant
@@ -108,7 +117,8 @@ func (e *evidence) judgeAccuracy(right []bool, parents [][]bool, maxDrop float64
 		v = verdict.Pass // an engine may be as noisy as it is
 		reasons = verdict.Because(code.Of("eval.itself",
 			"{is} of {n|question|questions} right; {flips} graded differently in another launch of its own"),
-			verdict.Num("is", values["accuracy"], "share"), verdict.Int("n", len(right)), verdict.Int("flips", int(values["flips"])))
+			verdict.Num("is", values["accuracy"], "share"), verdict.Int("n", len(right)),
+			verdict.Int("flips", int(values["flips"])))
 	}
 	for name, value := range sorted.All(values) {
 		e.Number(name, value)

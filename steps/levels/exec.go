@@ -41,13 +41,18 @@ const (
 
 var execKind = Kind{
 	Schema: plans.Schema{
-		Asks:    true,
-		Label:   "Its name in rules and reports: `levels.<name>`.",
-		Doc:     "Runs your own program against the engine in the qualification launch. Exit status 0 passes, any other status or the time limit fails, and a program that cannot be started is an error. The engine is given in `$MXFLOW_URL`, `$MXFLOW_MODEL`, `$MXFLOW_API_KEY` and `$MXFLOW_LOG`, the variant in `$MXFLOW_VARIANT` and `$MXFLOW_KNOBS` (JSON). Files written to `$MXFLOW_OUT` become artifacts; those of the parent's run are in `$MXFLOW_PARENT_OUT`.",
+		Asks:  true,
+		Label: "Its name in rules and reports: `levels.<name>`.",
+		Doc: "Runs your own program against the engine in the qualification launch. Exit status 0 passes, any " +
+			"other status or the time limit fails, and a program that cannot be started is an error. The engine is " +
+			"given in `$MXFLOW_URL`, `$MXFLOW_MODEL`, `$MXFLOW_API_KEY` and `$MXFLOW_LOG`, the variant in " +
+			"`$MXFLOW_VARIANT` and `$MXFLOW_KNOBS` (JSON). Files written to `$MXFLOW_OUT` become artifacts; those of " +
+			"the parent's run are in `$MXFLOW_PARENT_OUT`.",
 		Example: plans.Example(examples, `level "exec" "accuracy" {`),
 		Attrs:   plans.Attrs(exec{}),
-		Parts:   variant.ProgramParts("Its name in rules: `levels.<level>.<name>`, with `.base`, `.delta` and `.change`."),
-		Check:   program.CheckCommand,
+		Parts: variant.ProgramParts(
+			"Its name in rules: `levels.<level>.<name>`, with `.base`, `.delta` and `.change`."),
+		Check: program.CheckCommand,
 		Finds: func(b *plans.Block) []plans.LevelResult {
 			if b.Attrs["eval"] == nil {
 				return program.Finds(b)
@@ -112,11 +117,15 @@ func (e *exec) run(ctx context.Context, q *qualification) (*artifact, error) {
 	access := q.Inst.Access()
 	key, _ := strings.CutPrefix(access.Header.Get("Authorization"), "Bearer ")
 	env := map[string]string{
-		envURL: access.BaseURL, envModel: model, envAPIKey: key, envLog: q.Inst.LogPath(), program.OutVariable: out, envParentOut: left,
-		envVariant: q.variant.Name, envKnobs: string(knobs),
+		envURL: access.BaseURL, envModel: model, envAPIKey: key, envLog: q.Inst.LogPath(), program.OutVariable: out,
+		envParentOut: left,
+		envVariant:   q.variant.Name, envKnobs: string(knobs),
 	}
 	maps.Copy(env, e.Env) // the plan's values come last
-	run, err := run.StartCommand(engine.Spec{Command: e.Command, Dir: q.Lab.Variants.Plan.Path(e.Dir), Env: env, StopGrace: stopGrace}, l)
+	run, err := run.StartCommand(engine.Spec{
+		Command: e.Command, Dir: q.Lab.Variants.Plan.Path(e.Dir), Env: env,
+		StopGrace: stopGrace,
+	}, l)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -131,7 +140,9 @@ func (e *exec) run(ctx context.Context, q *qualification) (*artifact, error) {
 	select {
 	case <-q.Inst.Exited():
 		// The program's result for an engine that died says nothing about its answers.
-		return nil, &verdict.Fault{Reason: verdict.New(code.EngineEnded, verdict.Text("exit", cmp.Or(q.Inst.Exit(), &engine.Exit{Code: -1}).String()))}
+		return nil,
+			&verdict.Fault{Reason: verdict.New(code.EngineEnded,
+				verdict.Text("exit", cmp.Or(q.Inst.Exit(), &engine.Exit{Code: -1}).String()))}
 	default:
 	}
 	if err := e.keepFiles(q, l, out); err != nil {
@@ -144,7 +155,8 @@ func (e *exec) run(ctx context.Context, q *qualification) (*artifact, error) {
 	if a.Ended != verdict.Pass {
 		for _, line := range slices.Backward(ended.LogTail) {
 			if line = strings.TrimSpace(line); line != "" {
-				a.Why = append(a.Why, verdict.Say("exec.last_words", "its last output: {line}", verdict.Text("line", line)))
+				a.Why = append(a.Why,
+					verdict.Say("exec.last_words", "its last output: {line}", verdict.Text("line", line)))
 				break
 			}
 		}
@@ -195,7 +207,8 @@ func (e *exec) judge(ctx context.Context, of *evidence) (verdict.Verdict, []verd
 	}
 	for _, m := range e.reads.CommandMetrics() {
 		of.Number(m.Name, values[m.Address()]...)
-		reasons = append(reasons, program.NumberReason(of.numbers[plans.LevelAddress(of.block.Level(), m.Name)], m.Name))
+		reasons = append(reasons,
+			program.NumberReason(of.numbers[plans.LevelAddress(of.block.Level(), m.Name)], m.Name))
 	}
 	return v, reasons, nil
 }
@@ -205,7 +218,8 @@ func (e *exec) judge(ctx context.Context, of *evidence) (verdict.Verdict, []verd
 func (e *exec) compareSamples(of *evidence) (verdict.Verdict, []verdict.Reason, error) {
 	if len(of.against) == 0 && of.launch.Node == runtime.QualifyID(of.launch.Variant) {
 		return verdict.Invalid, verdict.Because(code.Of("eval.parent_without",
-			"the parent's protocol has no such level, so there are no samples to compare with: give both the same protocol")), nil
+			"the parent's protocol has no such level, so there are no samples to compare with: give both the same "+
+				"protocol")), nil
 	}
 	glob, err := logscan.ParseGlob(e.Eval)
 	var all []*quality.Documents
@@ -250,9 +264,11 @@ func (e *exec) compareSamples(of *evidence) (verdict.Verdict, []verdict.Reason, 
 			v = verdict.Inconclusive
 		}
 		reasons = append(reasons, verdict.Say("eval.empty",
-			"{own|answer has|answers have} no text, and {parent} of the parent: an engine that ends at once leaves that, and so does a request "+
+			"{own|answer has|answers have} no text, and {parent} of the parent: an engine that ends at once leaves "+
+				"that, and so does a request "+
 				"of the harness that failed, which its log tells; without these documents, {without}",
-			verdict.Int("own", len(mine.Empty)), verdict.Int("parent", len(theirs.Empty)), verdict.Text("without", string(without))))
+			verdict.Int("own", len(mine.Empty)), verdict.Int("parent", len(theirs.Empty)),
+			verdict.Text("without", string(without))))
 	}
 	scores := theirs.Scores
 	if len(scores) > 1 && v != verdict.Pass && err == nil {
@@ -264,7 +280,8 @@ func (e *exec) compareSamples(of *evidence) (verdict.Verdict, []verdict.Reason, 
 			}
 		}
 		reasons = append(reasons, verdict.Say("eval.filters",
-			"the answers of the filter {read} were read; of the parent, right by filter: {each}; filter = \"…\" beside eval names another",
+			"the answers of the filter {read} were read; of the parent, right by filter: {each}; filter = \"…\" "+
+				"beside eval names another",
 			verdict.Text("read", strings.Join(read, ", ")), verdict.Text("each", strings.Join(each, ", "))))
 	}
 	return v, reasons, err
@@ -337,7 +354,8 @@ func (e *exec) keepFiles(q *qualification, l engine.Launch, out string) error {
 			q.Record.Notes = append(q.Record.Notes, verdict.Say("exec.file_too_large",
 				"level {subject} left {file} ({mib} MiB), which is not kept: at most {most} files of up to 256 "+
 					"MiB are",
-				verdict.Text("file", name), verdict.Int("mib", int(info.Size()>>20)), verdict.Int("most", maxFiles)).On(q.level.Level()))
+				verdict.Text("file", name), verdict.Int("mib", int(info.Size()>>20)),
+				verdict.Int("most", maxFiles)).On(q.level.Level()))
 			return nil
 		}
 		if err := redact.File(path, q.Lab.Redact); err != nil {

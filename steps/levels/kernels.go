@@ -24,7 +24,8 @@ import (
 
 var kernelsKind = Kind{
 	Schema: plans.Schema{
-		Doc:     "Proves that every knob value of the variant took effect. Each must_see glob is in the engine's log, no must_not_see glob is, and the engine reports the observations in must_see.",
+		Doc: "Proves that every knob value of the variant took effect. Each must_see glob is in the engine's " +
+			"log, no must_not_see glob is, and the engine reports the observations in must_see.",
 		Example: plans.Example(examples, `level "kernels" {`),
 		Attrs:   plans.Attrs(kernels{}),
 	},
@@ -52,7 +53,8 @@ func (k *kernels) run(ctx context.Context, q *qualification) (*artifact, error) 
 	}
 	a, wanted := &artifact{}, withoutProfileEvidence(variant.EvidenceFor(q.Lab.Variants.Plan, q.variant.Knobs))
 	if dir, err := filepath.Abs(q.Lab.Store.Dir()); err == nil {
-		if at, err := filepath.Rel(dir, q.Inst.LogPath()); err == nil && q.Inst.LogPath() != "" && filepath.IsLocal(at) {
+		if at, err := filepath.Rel(dir, q.Inst.LogPath()); err == nil && q.Inst.LogPath() != "" &&
+			filepath.IsLocal(at) {
 			a.at = filepath.ToSlash(at)
 		}
 	}
@@ -122,7 +124,8 @@ func (k *kernels) judge(_ context.Context, e *evidence) (verdict.Verdict, []verd
 		return "", nil, &verdict.Fault{Reason: verdict.New(code.LogBrokeOff)}
 	}
 	if v != verdict.Pass && inLog(wanted) && e.at != "" {
-		reasons = append(reasons, verdict.Say("kernels.log_at", "log: {path} in the state directory", verdict.Text("path", e.at)))
+		reasons = append(reasons,
+			verdict.Say("kernels.log_at", "log: {path} in the state directory", verdict.Text("path", e.at)))
 	}
 	return v, reasons, nil
 }
@@ -157,7 +160,9 @@ func partOf(l *ledger.Launch, scan *logscan.Scan) code.Fact {
 
 // judgeProof is the verdict on the matches in a log, incomplete because of partial if
 // that is given, and on the observations.
-func judgeProof(wanted []variant.Evidence, scan *logscan.Scan, partial code.Fact, observed map[string]ledger.Observed, unobserved map[string]verdict.Reason) (v verdict.Verdict, reasons []verdict.Reason) {
+func judgeProof(wanted []variant.Evidence, scan *logscan.Scan, partial code.Fact, observed map[string]ledger.Observed,
+	unobserved map[string]verdict.Reason,
+) (v verdict.Verdict, reasons []verdict.Reason) {
 	switch {
 	case !inLog(wanted):
 		v, reasons = judgeKernels(wanted, nil)
@@ -202,13 +207,16 @@ func nearest(log io.ReadSeeker, reasons []verdict.Reason, l *ledger.Launch) {
 				verdict.Int("line_no", near.LineNo), verdict.Text("line", foreign.Short(near.Line))))
 		}
 		if after > 0 && len(lines) == 0 {
-			reasons[i] = r.From(verdict.Say("kernels.nothing_later", "none: it logs nothing else after the first request"))
+			reasons[i] = r.From(verdict.Say("kernels.nothing_later",
+				"none: it logs nothing else after the first request"))
 		}
 	}
 }
 
 // proof is what a launch's log and its observations prove of evidence.
-func proof(log io.ReadSeeker, wanted []variant.Evidence, v *variant.Variant, l *ledger.Launch) (verdict.Verdict, []verdict.Reason, error) {
+func proof(log io.ReadSeeker, wanted []variant.Evidence, v *variant.Variant, l *ledger.Launch) (verdict.Verdict,
+	[]verdict.Reason, error,
+) {
 	scan, err := launch.ScanEvidence(log, wanted, l, variant.KindOf(v.Spec))
 	if err != nil {
 		return "", nil, err
@@ -227,7 +235,9 @@ func RequiresKernels(protocol *plans.Protocol) bool {
 // observations: the kernels level for a measured launch, as kernels are chosen at every
 // start and may differ from qualification. A pass without reasons if the protocol has no
 // such level.
-func KernelsVerdict(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, l *ledger.Launch) (verdict.Verdict, []verdict.Reason, error) {
+func KernelsVerdict(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, l *ledger.Launch) (verdict.Verdict,
+	[]verdict.Reason, error,
+) {
 	wanted := withoutProfileEvidence(variant.EvidenceFor(lab.Variants.Plan, v.Knobs))
 	if !RequiresKernels(protocol) || len(wanted) == 0 || v.Knobs == nil {
 		return verdict.Pass, nil, nil
@@ -275,9 +285,15 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 		}
 		for _, glob := range e.MustSee {
 			m := seen[glob]
-			at := []verdict.Arg{verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", foreign.Short(m.FirstLine))}
+			at := []verdict.Arg{
+				verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo),
+				verdict.Text("line", foreign.Short(m.FirstLine)),
+			}
 			if m.UsedNo > 0 {
-				at = []verdict.Arg{verdict.Text("glob", glob), verdict.Int("line_no", m.UsedNo), verdict.Text("line", foreign.Short(m.UsedLine))}
+				at = []verdict.Arg{
+					verdict.Text("glob", glob), verdict.Int("line_no", m.UsedNo),
+					verdict.Text("line", foreign.Short(m.UsedLine)),
+				}
 			}
 			switch {
 			case m.Count == 0:
@@ -306,7 +322,8 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 				v = verdict.Fail
 				against = append(against, factOf(e, code.Of("kernels.wrongly_seen",
 					"{subject} = {value:q}: {glob:q} must not be in the log but is (line {line_no}: {line})"),
-					verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", foreign.Short(m.FirstLine))))
+					verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo),
+					verdict.Text("line", foreign.Short(m.FirstLine))))
 			}
 		}
 	}
@@ -324,19 +341,24 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 
 // observes reports whether any of the evidence is an observation.
 func observes(wanted []variant.Evidence) bool {
-	return slices.ContainsFunc(wanted, func(e variant.Evidence) bool { return len(e.MustObserve)+len(e.MustNotObserve) > 0 })
+	return slices.ContainsFunc(wanted, func(e variant.Evidence) bool {
+		return len(e.MustObserve)+len(e.MustNotObserve) > 0
+	})
 }
 
 // judgeObserved adds observations to the verdict on the log: each required value, and
 // none that is excluded. What is not observed proves nothing, either way.
-func judgeObserved(wanted []variant.Evidence, seen map[string]ledger.Observed, not map[string]verdict.Reason, v verdict.Verdict, reasons []verdict.Reason) (verdict.Verdict, []verdict.Reason) {
+func judgeObserved(wanted []variant.Evidence, seen map[string]ledger.Observed, not map[string]verdict.Reason,
+	v verdict.Verdict, reasons []verdict.Reason,
+) (verdict.Verdict, []verdict.Reason) {
 	own := verdict.Pass
 	var against, proofs []verdict.Reason
 	for _, e := range wanted {
 		look := func(want map[string]any, must bool) {
 			for _, what := range slices.Sorted(maps.Keys(want)) {
 				o, ok := seen[what]
-				name, is, from := verdict.Text("name", what), verdict.Text("is", o.String()), verdict.Text("from", o.From)
+				name, is, from := verdict.Text("name", what), verdict.Text("is", o.String()),
+					verdict.Text("from", o.From)
 				switch {
 				case !ok:
 					why := not[what]
@@ -351,7 +373,8 @@ func judgeObserved(wanted []variant.Evidence, seen map[string]ledger.Observed, n
 					own = verdict.Fail
 					against = append(against, factOf(e, code.Of("kernels.observed_other",
 						"{subject} = {value:q}: {name} must be {must} but the engine reports {is} ({from})"),
-						name, is, from, verdict.Text("must", ledger.Observed{Value: want[what], Unit: o.Unit}.String())))
+						name, is, from,
+						verdict.Text("must", ledger.Observed{Value: want[what], Unit: o.Unit}.String())))
 				case !must && o.Value == want[what]:
 					own = verdict.Fail
 					against = append(against, factOf(e, code.Of("kernels.wrongly_observed",
@@ -364,7 +387,8 @@ func judgeObserved(wanted []variant.Evidence, seen map[string]ledger.Observed, n
 						name, is, from))
 				case must && o.Configured:
 					own = verdict.Fail
-					against = append(against, factOf(e, code.OnlyConfigured, name, is, from, verdict.Text("glob", what)))
+					against = append(against,
+						factOf(e, code.OnlyConfigured, name, is, from, verdict.Text("glob", what)))
 				default:
 					proofs = append(proofs, factOf(e, code.Of("kernels.observed",
 						"{subject} = {value:q}: observed {name} {is} ({from})"),
@@ -387,7 +411,9 @@ func judgeObserved(wanted []variant.Evidence, seen map[string]ledger.Observed, n
 // judgePartial is the verdict on an incomplete log: it starts in the middle, because the
 // server was running before the launch, or its middle was dropped. Lines that are there
 // count, for and against; missing ones prove nothing.
-func judgePartial(why code.Fact, wanted []variant.Evidence, seen map[string]logscan.Match, v verdict.Verdict, reasons []verdict.Reason) (verdict.Verdict, []verdict.Reason) {
+func judgePartial(why code.Fact, wanted []variant.Evidence, seen map[string]logscan.Match, v verdict.Verdict,
+	reasons []verdict.Reason,
+) (verdict.Verdict, []verdict.Reason) {
 	excluded := false
 	for _, e := range wanted {
 		for _, glob := range e.MustNotSee {

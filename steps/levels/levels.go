@@ -78,7 +78,9 @@ func (q *qualification) keep(path string, content []byte) error {
 // benchmark. before is the launch that it replaces, nil if it is the first. It also makes
 // the prompts of some workloads for all engines of a comparison (record.Fit). Without
 // levels there is no launch.
-func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, parent Parent, fit []string, before *ledger.Launch, out *ledger.Decision) ([]ledger.Level, *ledger.Launch, error) {
+func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant,
+	parent Parent, fit []string, before *ledger.Launch, out *ledger.Decision,
+) ([]ledger.Level, *ledger.Launch, error) {
 	blocks := Of(protocol, v)
 	if len(blocks) == 0 {
 		return nil, nil, nil
@@ -93,7 +95,10 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 		}
 	}
 	id := runtime.QualifyLaunch + runtime.ShortID(s.Run, s.Node.ID, v.Key, s.Attempt)
-	ev := runtime.Event{Type: "launch_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Level: "qualification", Launch: 1, Launches: 1}
+	ev := runtime.Event{
+		Type: "launch_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature,
+		Variant: v.Name, Level: "qualification", Launch: 1, Launches: 1,
+	}
 	record := &ledger.Launch{Purpose: ledger.ForQualification, Ordinal: 1, Order: 1, OK: true, Qualifies: s.Key}
 	var err error
 	if record.Draw, err = promptSeed(lab, protocol, v, parent.Answered); err != nil {
@@ -116,10 +121,12 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 	}
 	switch {
 	case levels == nil:
-		levels = skippedLevels(blocks, ledger.Level{Name: blocks[0].Level(), Verdict: verdict.Error, Reasons: []verdict.Reason{record.Error}})
+		levels = skippedLevels(blocks,
+			ledger.Level{Name: blocks[0].Level(), Verdict: verdict.Error, Reasons: []verdict.Reason{record.Error}})
 	case !record.OK && decide.Qualified(levels):
 		// It broke after its levels.
-		levels = append(levels, ledger.Level{Name: engineLevel, Verdict: verdict.Error, Reasons: []verdict.Reason{record.Error}})
+		levels = append(levels,
+			ledger.Level{Name: engineLevel, Verdict: verdict.Error, Reasons: []verdict.Reason{record.Error}})
 	case len(record.Invalid) > 0:
 		v, why := decide.NotCounted(record)
 		levels = append(levels, ledger.Level{Name: engineLevel, Verdict: v, Reasons: why})
@@ -149,7 +156,10 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 // Recorded is the newest launch that ran the levels of a variant for this node as it is now; nil if it counts
 // no more. A broken one is repeated.
 func Recorded(s *runtime.Scope, lab *launch.Lab, v *variant.Variant) *ledger.Launch {
-	all := lab.Store.Launches(store.LaunchFilter{VariantKey: v.Key, Purpose: ledger.ForQualification, Node: s.Node.ID, OK: true})
+	all := lab.Store.Launches(store.LaunchFilter{
+		VariantKey: v.Key, Purpose: ledger.ForQualification,
+		Node: s.Node.ID, OK: true,
+	})
 	if len(all) == 0 {
 		return nil
 	}
@@ -170,66 +180,77 @@ type qualifying struct {
 
 // qualifies runs the levels of a protocol in one launch. There are none if the engine did
 // not start.
-var qualifies = launch.Function[*launch.Lab, qualifying, []ledger.Level]{Kind: ledger.ForQualification, Here: func(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *variant.Variant, r *ledger.Launch, with qualifying) ([]ledger.Level, error) {
-	protocol := lab.Variants.Plan.Protocol(with.Protocol)
-	blocks := Of(protocol, v)
-	as := v
-	var profiles *profileFolders
-	if slices.ContainsFunc(blocks, func(b *plans.Block) bool { return b.Kind == Profile }) {
-		folder, err := os.MkdirTemp(lab.RunDir, "profiles-")
+var qualifies = launch.Function[*launch.Lab, qualifying, []ledger.Level]{
+	Kind: ledger.ForQualification,
+	Here: func(ctx context.Context, lab *launch.Lab, s *runtime.Scope, v *variant.Variant, r *ledger.Launch,
+		with qualifying,
+	) ([]ledger.Level, error) {
+		protocol := lab.Variants.Plan.Protocol(with.Protocol)
+		blocks := Of(protocol, v)
+		as := v
+		var profiles *profileFolders
+		if slices.ContainsFunc(blocks, func(b *plans.Block) bool { return b.Kind == Profile }) {
+			folder, err := os.MkdirTemp(lab.RunDir, "profiles-")
+			if err == nil {
+				err = os.Chmod(folder, 0o777) // the user in a container differs
+			}
+			if err != nil {
+				return nil, fmt.Errorf("no folder for profiles: %w", err)
+			}
+			defer os.RemoveAll(folder) // what counts is stored as artifacts
+			profiles = &profileFolders{folder: folder}
+			as, profiles.inside = v.WithProfiler(profiles.folder)
+		}
+		st, err := lab.Launch(ctx, s, as, r)
+		switch {
+		case ctx.Err() != nil && err != nil:
+			return nil, ctx.Err()
+		case st == nil:
+			return nil, err
+		case err != nil:
+			return nil, nil
+		}
+		q := &qualification{
+			Started: st, variant: v, protocol: protocol, parent: with.Parent, hard: s.Force,
+			profiles: profiles,
+		}
+		levels, err := q.runInOrder(ctx, s, blocks)
+		if passed := decide.Qualified(levels); err == nil && passed && len(with.Fit) > 0 {
+			var ws []*plans.Workload
+			for _, name := range with.Fit {
+				ws = append(ws, lab.Variants.Plan.Workload(name))
+			}
+			switch failed := record.Fit(ctx, q.Started, ws); {
+			case failed == nil:
+			case ctx.Err() != nil:
+				err = context.Cause(ctx)
+			default: // the engine counts as broken
+				q.RecordFailure(failed)
+				levels = append(levels,
+					ledger.Level{Name: engineLevel, Verdict: verdict.Error, Reasons: []verdict.Reason{q.Record.Error}})
+			}
+		}
 		if err == nil {
-			err = os.Chmod(folder, 0o777) // the user in a container differs
+			st.Observe(ctx, v)
+		}
+		st.Stop(s)
+		if err == nil && q.finish != nil {
+			var l ledger.Level
+			if l, err = q.finish(); err == nil {
+				levels = append(levels, l)
+			}
 		}
 		if err != nil {
-			return nil, fmt.Errorf("no folder for profiles: %w", err)
+			return nil, err
 		}
-		defer os.RemoveAll(folder) // what counts is stored as artifacts
-		profiles = &profileFolders{folder: folder}
-		as, profiles.inside = v.WithProfiler(profiles.folder)
-	}
-	st, err := lab.Launch(ctx, s, as, r)
-	switch {
-	case ctx.Err() != nil && err != nil:
-		return nil, ctx.Err()
-	case st == nil:
-		return nil, err
-	case err != nil:
-		return nil, nil
-	}
-	q := &qualification{Started: st, variant: v, protocol: protocol, parent: with.Parent, hard: s.Force, profiles: profiles}
-	levels, err := q.runInOrder(ctx, s, blocks)
-	if passed := decide.Qualified(levels); err == nil && passed && len(with.Fit) > 0 {
-		var ws []*plans.Workload
-		for _, name := range with.Fit {
-			ws = append(ws, lab.Variants.Plan.Workload(name))
-		}
-		switch failed := record.Fit(ctx, q.Started, ws); {
-		case failed == nil:
-		case ctx.Err() != nil:
-			err = context.Cause(ctx)
-		default: // the engine counts as broken
-			q.RecordFailure(failed)
-			levels = append(levels, ledger.Level{Name: engineLevel, Verdict: verdict.Error, Reasons: []verdict.Reason{q.Record.Error}})
-		}
-	}
-	if err == nil {
-		st.Observe(ctx, v)
-	}
-	st.Stop(s)
-	if err == nil && q.finish != nil {
-		var l ledger.Level
-		if l, err = q.finish(); err == nil {
-			levels = append(levels, l)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return levels, nil
-}}
+		return levels, nil
+	},
+}
 
 // Carry executes an order for a qualification launch, or one that answers for others.
-func Carry(ctx context.Context, s *runtime.Scope, lab *launch.Lab, v *variant.Variant, o *launch.Order) (json.RawMessage, error) {
+func Carry(ctx context.Context, s *runtime.Scope, lab *launch.Lab, v *variant.Variant,
+	o *launch.Order,
+) (json.RawMessage, error) {
 	if o.Kind == forReference.Kind {
 		return forReference.Carry(ctx, lab, s, v, o)
 	}
@@ -239,14 +260,19 @@ func Carry(ctx context.Context, s *runtime.Scope, lab *launch.Lab, v *variant.Va
 // runInOrder runs one level after the other and stops at the first that does not pass, unless
 // it only marks a row: later ones are recorded as invalid, or inconclusive as it is, with the
 // root cause. One that is judged late is left to finish.
-func (q *qualification) runInOrder(ctx context.Context, s *runtime.Scope, blocks []*plans.Block) ([]ledger.Level, error) {
+func (q *qualification) runInOrder(ctx context.Context, s *runtime.Scope, blocks []*plans.Block) ([]ledger.Level,
+	error,
+) {
 	var done []ledger.Level
 	for i, b := range blocks {
 		lv, err := levelFor(b, q.variant)
 		if err != nil {
 			return nil, err
 		}
-		s.Emit(runtime.Event{Type: "level_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: b.Level(), Variant: q.variant.Name})
+		s.Emit(runtime.Event{
+			Type: "level_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature,
+			Level: b.Level(), Variant: q.variant.Name,
+		})
 		began := time.Now()
 		q.level, q.against = b, nil
 		l := ledger.Level{Name: b.Level()}
@@ -299,7 +325,10 @@ func Marks(p *plans.Protocol, l ledger.Level) bool {
 
 // reportLevel reports to the observer how a level ended.
 func (q *qualification) reportLevel(s *runtime.Scope, l ledger.Level) {
-	s.Emit(runtime.Event{Type: "level_done", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: l.Name, Variant: q.variant.Name, Verdict: string(l.Verdict), Reasons: l.Reasons, Seconds: l.Seconds})
+	s.Emit(runtime.Event{
+		Type: "level_done", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature,
+		Level: l.Name, Variant: q.variant.Name, Verdict: string(l.Verdict), Reasons: l.Reasons, Seconds: l.Seconds,
+	})
 }
 
 // skippedLevels is a level that did not pass and, as invalid, all that follow it; as

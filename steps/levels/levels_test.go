@@ -49,13 +49,17 @@ func TestKernelsOfALogThatBrokeOff(t *testing.T) {
 		{"broken, nothing against it", nil, []string{"*absent*"}, true, ""},
 		{"broken, seen against it", []string{"*absent*"}, []string{"*there*"}, true, verdict.Fail},
 	} {
-		q := &qualification{Started: &launch.Started{How: "process", Inst: brokenLog{path: path, broken: c.broken}, Record: &ledger.Launch{}}}
+		q := &qualification{Started: &launch.Started{
+			How: "process", Inst: brokenLog{path: path, broken: c.broken},
+			Record: &ledger.Launch{},
+		}}
 		wanted := []variant.Evidence{{Knob: "knob", Value: "on", MustSee: c.must, MustNotSee: c.not}}
 		synctest.Test(t, func(t *testing.T) { // what may still come is waited for
 			a := &artifact{}
 			must.Do(t, a.search(t.Context(), q, wanted))
 			v, reasons := judgeProof(wanted, a.scan, a.Partial, nil, nil)
-			if broke := verdict.Holds(reasons, code.LogBrokeOff.Kind); broke != (c.want == "") || !broke && v != c.want {
+			if broke := verdict.Holds(reasons, code.LogBrokeOff.Kind); broke != (c.want == "") ||
+				!broke && v != c.want {
 				t.Errorf("%s: %s %q; want %q", c.name, v, verdict.Lines(reasons), c.want)
 			}
 		})
@@ -97,7 +101,10 @@ func TestJudgeKernels(t *testing.T) {
 		}
 		return m
 	}
-	gemm := variant.Evidence{Knob: "moe", Value: "gemm", MustSee: []string{"*cutlass*"}, MustNotSee: []string{"*marlin*"}}
+	gemm := variant.Evidence{
+		Knob: "moe", Value: "gemm", MustSee: []string{"*cutlass*"},
+		MustNotSee: []string{"*marlin*"},
+	}
 	bare := variant.Evidence{Knob: "moe", Value: "bare"}
 	more := variant.Evidence{Knob: "head", Value: "f32", MustSee: []string{"*head f32*"}}
 	for _, c := range []struct {
@@ -109,7 +116,12 @@ func TestJudgeKernels(t *testing.T) {
 	}{
 		{"proved", []variant.Evidence{gemm}, see("*cutlass*"), verdict.Pass, "line 7"},
 		{"absent", []variant.Evidence{gemm}, see(), verdict.Fail, "must be in the log"},
-		{"one of two absent", []variant.Evidence{more, gemm}, see("*head f32*"), verdict.Fail, "\"*cutlass*\" must be in the log"},
+		{
+			"one of two absent",
+			[]variant.Evidence{more, gemm},
+			see("*head f32*"), verdict.Fail,
+			"\"*cutlass*\" must be in the log",
+		},
 		{"wrong path", []variant.Evidence{gemm}, see("*cutlass*", "*marlin*"), verdict.Fail, "must not be in the log"},
 		{"unproven", []variant.Evidence{bare}, see("*cutlass*"), verdict.Inconclusive, "unproven"},
 		{"unproven beside a proof", []variant.Evidence{gemm, bare}, see("*cutlass*"), verdict.Inconclusive, "unproven"},
@@ -121,7 +133,8 @@ func TestJudgeKernels(t *testing.T) {
 			t.Errorf("%s: %s %q, want %s saying %q", c.name, got, verdict.Lines(reasons), c.want, c.says)
 		}
 		if verdict.Holds(reasons, "kernels.seen") != (got == verdict.Pass) {
-			t.Errorf("%s: what was seen is said where it proves something, and else only what is missing: %q", c.name, verdict.Lines(reasons))
+			t.Errorf("%s: what was seen is said where it proves something, and else only what is missing: %q", c.name,
+				verdict.Lines(reasons))
 		}
 	}
 }
@@ -133,22 +146,51 @@ func TestKnobsProvedByObservation(t *testing.T) {
 	mustNot := func(want map[string]any) []variant.Evidence {
 		return []variant.Evidence{{Knob: "moe", Value: "b", MustNotObserve: want}}
 	}
-	seen := map[string]ledger.Observed{"kernel": {Value: "marlin", From: "log line 7"}, "graphs": {Value: false}, "n": {Value: 2.0}}
-	not := map[string]verdict.Reason{"tactic": verdict.New(code.Unobserved, verdict.Text("why", "no line of the log matches"))}
+	seen := map[string]ledger.Observed{
+		"kernel": {Value: "marlin", From: "log line 7"}, "graphs": {Value: false},
+		"n": {Value: 2.0},
+	}
+	not := map[string]verdict.Reason{
+		"tactic": verdict.New(code.Unobserved, verdict.Text("why", "no line of the log matches")),
+	}
 	for name, c := range map[string]struct {
 		wanted []variant.Evidence
 		log    verdict.Verdict
 		want   verdict.Verdict
 		says   string
 	}{
-		"seen":                   {must(map[string]any{"kernel": "marlin", "n": 2.0}), "pass", "pass", `observed kernel "marlin" (log line 7)`},
-		"another":                {must(map[string]any{"kernel": "gemm"}), "pass", "fail", `kernel must be "gemm" but the engine reports "marlin"`},
-		"false is a value":       {must(map[string]any{"graphs": true}), "pass", "fail", "graphs must be true but the engine reports false"},
-		"not observed":           {must(map[string]any{"tactic": "x"}), "pass", "inconclusive", "tactic was not observed: no line of the log matches"},
-		"not looked for":         {must(map[string]any{"what": "x"}), "pass", "inconclusive", "this engine has no observation of that name"},
-		"must not":               {mustNot(map[string]any{"kernel": "gemm"}), "pass", "pass", `observed kernel "marlin"`},
-		"must not, but is":       {mustNot(map[string]any{"kernel": "marlin"}), "pass", "fail", "but the engine reports it"},
-		"must not, not known":    {mustNot(map[string]any{"tactic": "x"}), "pass", "inconclusive", "tactic was not observed"},
+		"seen": {
+			must(map[string]any{"kernel": "marlin", "n": 2.0}), "pass", "pass",
+			`observed kernel "marlin" (log line 7)`,
+		},
+		"another": {
+			must(map[string]any{"kernel": "gemm"}), "pass", "fail",
+			`kernel must be "gemm" but the engine reports "marlin"`,
+		},
+		"false is a value": {
+			must(map[string]any{"graphs": true}), "pass", "fail",
+			"graphs must be true but the engine reports false",
+		},
+		"not observed": {
+			must(map[string]any{"tactic": "x"}), "pass", "inconclusive",
+			"tactic was not observed: no line of the log matches",
+		},
+		"not looked for": {
+			must(map[string]any{"what": "x"}), "pass", "inconclusive",
+			"this engine has no observation of that name",
+		},
+		"must not": {
+			mustNot(map[string]any{"kernel": "gemm"}), "pass", "pass",
+			`observed kernel "marlin"`,
+		},
+		"must not, but is": {
+			mustNot(map[string]any{"kernel": "marlin"}), "pass", "fail",
+			"but the engine reports it",
+		},
+		"must not, not known": {
+			mustNot(map[string]any{"tactic": "x"}), "pass", "inconclusive",
+			"tactic was not observed",
+		},
 		"the log speaks too":     {must(map[string]any{"kernel": "marlin"}), "fail", "fail", "reason of the log"},
 		"both against":           {must(map[string]any{"tactic": "x"}), "fail", "fail", "reason of the log"},
 		"nothing to be observed": {[]variant.Evidence{{Knob: "moe", Value: "b"}}, "pass", "pass", "reason of the log"},
@@ -171,8 +213,13 @@ func TestChatsAreAskedWhereNothingElseHasLogProbabilities(t *testing.T) {
 		{Name: "text", API: "completions", PromptTokens: []int{64}, OutputTokens: []int{8}, Concurrency: []int{1}},
 		{Name: "talk", API: "chat", PromptTokens: []int{64}, OutputTokens: []int{8}, Concurrency: []int{1}},
 	}
-	protocol := &plans.Protocol{Levels: []*plans.Block{{Kind: plans.BenchmarkLevel, Attrs: map[string]any{"workloads": []any{"text", "talk"}}}}}
-	for kind, want := range map[string][]openai.API{"ollama": {openai.Chat}, "vllm": {openai.Completions, openai.Chat}} {
+	protocol := &plans.Protocol{
+		Levels: []*plans.Block{{Kind: plans.BenchmarkLevel, Attrs: map[string]any{"workloads": []any{"text", "talk"}}}},
+	}
+	for kind, want := range map[string][]openai.API{
+		"ollama": {openai.Chat},
+		"vllm":   {openai.Completions, openai.Chat},
+	} {
 		p := &plans.Plan{Engines: []*plans.Engine{{Kind: "llamacpp"}, {Kind: kind}}, Workloads: workloads}
 		c := correctness{quality.Settings{Prompts: 8}}
 		cells := c.ask(p, protocol).Cells
@@ -197,7 +244,8 @@ func TestJudgeTrace(t *testing.T) {
 			Files: []trace.File{file}, Parts: []trace.Part{{Phase: trace.Decode, Kernels: kernels}},
 		}}}
 	}
-	ran := taken(trace.File{}, trace.Kernel{Name: marlin, Short: "Marlin", Count: 24, Total: 900}, trace.Kernel{Name: "nvjet_tst", Count: 8, Total: 100})
+	ran := taken(trace.File{}, trace.Kernel{Name: marlin, Short: "Marlin", Count: 24, Total: 900},
+		trace.Kernel{Name: "nvjet_tst", Count: 8, Total: 100})
 	partly := taken(trace.File{Hidden: 3}, trace.Kernel{Name: "nvjet_tst", Count: 8, Total: 100})
 	for _, tt := range []struct {
 		name   string
@@ -208,12 +256,37 @@ func TestJudgeTrace(t *testing.T) {
 	}{
 		{"a family", variant.Evidence{MustTrace: []string{"marlin"}}, ran, verdict.Pass, "trace.seen"},
 		{"a glob", variant.Evidence{MustTrace: []string{"*MARLIN_moe*"}}, ran, verdict.Pass, "trace.seen"},
-		{"not there", variant.Evidence{MustTrace: []string{"cutlass_grouped_gemm"}}, ran, verdict.Fail, "trace.not_seen"},
-		{"not there, as far as one can see", variant.Evidence{MustTrace: []string{"marlin"}}, partly, verdict.Inconclusive, "trace.not_seen"},
-		{"not to be there", variant.Evidence{MustNotTrace: []string{"marlin"}}, ran, verdict.Fail, "trace.wrongly_seen"},
+		{
+			"not there",
+			variant.Evidence{MustTrace: []string{"cutlass_grouped_gemm"}},
+			ran, verdict.Fail,
+			"trace.not_seen",
+		},
+		{
+			"not there, as far as one can see",
+			variant.Evidence{MustTrace: []string{"marlin"}},
+			partly,
+			verdict.Inconclusive, "trace.not_seen",
+		},
+		{
+			"not to be there",
+			variant.Evidence{MustNotTrace: []string{"marlin"}},
+			ran, verdict.Fail,
+			"trace.wrongly_seen",
+		},
 		{"not there as wanted", variant.Evidence{MustNotTrace: []string{"cutlass"}}, ran, verdict.Pass, ""},
-		{"perhaps there", variant.Evidence{MustNotTrace: []string{"marlin"}}, partly, verdict.Inconclusive, "trace.bare"},
-		{"there, whatever is hidden", variant.Evidence{MustNotTrace: []string{"nvjet"}}, partly, verdict.Fail, "trace.wrongly_seen"},
+		{
+			"perhaps there",
+			variant.Evidence{MustNotTrace: []string{"marlin"}},
+			partly,
+			verdict.Inconclusive, "trace.bare",
+		},
+		{
+			"there, whatever is hidden",
+			variant.Evidence{MustNotTrace: []string{"nvjet"}},
+			partly, verdict.Fail,
+			"trace.wrongly_seen",
+		},
 		{"nothing asked for", variant.Evidence{}, partly, verdict.Pass, ""},
 	} {
 		v, why := judgeTrace([]variant.Evidence{tt.wanted}, tt.in)

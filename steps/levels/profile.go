@@ -48,7 +48,8 @@ func AnalysisOf(st *store.Store, l *ledger.Launch) (*trace.Analysis, error) {
 		return nil, fmt.Errorf("the profile of launch %s: %w", l.ID, err)
 	}
 	if a.Format != trace.Format {
-		return nil, fmt.Errorf("the profile of launch %s has format %q, but this mxflow reads %q", l.ID, a.Format, trace.Format)
+		return nil,
+			fmt.Errorf("the profile of launch %s has format %q, but this mxflow reads %q", l.ID, a.Format, trace.Format)
 	}
 	return a, nil
 }
@@ -118,7 +119,9 @@ func (p *profiled) judge(ctx context.Context, e *evidence) (verdict.Verdict, []v
 	if err != nil {
 		return "", nil, err
 	}
-	windows := mapFiles(e.Windows, e.folder, func(folder, file string) (string, error) { return filepath.Join(folder, file), nil })
+	windows := mapFiles(e.Windows, e.folder, func(folder, file string) (string, error) {
+		return filepath.Join(folder, file), nil
+	})
 	taken, err := p.Analyse(ctx, windows, files)
 	if why := (*verdict.Fault)(nil); errors.As(err, &why) {
 		return verdict.Inconclusive, []verdict.Reason{why.Reason.Map(e.redact.Text)}, nil
@@ -160,7 +163,9 @@ func (e *evidence) profiles() (folder string, err error) {
 }
 
 // mapFiles returns windows with their file paths mapped, relative to a folder.
-func mapFiles(windows []profiling.Window, folder string, path func(folder, file string) (string, error)) []profiling.Window {
+func mapFiles(windows []profiling.Window, folder string,
+	path func(folder, file string) (string, error),
+) []profiling.Window {
 	windows = slices.Clone(windows)
 	for i := range windows {
 		windows[i].Files = slices.Clone(windows[i].Files)
@@ -202,7 +207,10 @@ func judgeTrace(wanted []variant.Evidence, taken []profiling.WindowProfile) (ver
 	for _, e := range wanted {
 		find := func(pattern string) (n int, args []verdict.Arg) {
 			n, us, longest := profiling.Launches(taken, func(name string) bool { return symbol.Match(pattern, name) })
-			return n, []verdict.Arg{verdict.Int("launches", n), verdict.Text("kernel", longest.Short), verdict.Num("gpu", us, "µs")}
+			return n, []verdict.Arg{
+				verdict.Int("launches", n), verdict.Text("kernel", longest.Short),
+				verdict.Num("gpu", us, "µs"),
+			}
 		}
 		for _, pattern := range e.MustTrace {
 			if n, args := find(pattern); n > 0 {

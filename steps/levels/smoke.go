@@ -26,7 +26,12 @@ var smokeKind = Kind{
 			var errs []plans.AttrError
 			pattern, _ := b.Attrs["pattern"].(string)
 			if _, err := regexp.Compile(pattern); err != nil {
-				errs = append(errs, plans.AttrError{Attr: "pattern", Code: "invalid-value", Summary: "Invalid regular expression", Detail: fmt.Sprintf("%s. The syntax is RE2.", verdict.Capital(foreign.NotPattern(err).Error()))})
+				errs = append(errs,
+					plans.AttrError{
+						Attr: "pattern", Code: "invalid-value", Summary: "Invalid regular expression",
+						Detail: fmt.Sprintf("%s. The syntax is RE2.",
+							verdict.Capital(foreign.NotPattern(err).Error())),
+					})
 			}
 			return errs
 		},
@@ -81,12 +86,14 @@ func (s *smoke) judge(_ context.Context, e *evidence) (verdict.Verdict, []verdic
 	if !strings.Contains(strings.ToLower(text), strings.ToLower(expect)) {
 		return verdict.Fail, verdict.Because(code.Of("smoke.lacks",
 			"the answer to {prompt:q} should contain {expect:q} but was {answer:q}"),
-			verdict.Text("prompt", s.Prompt), verdict.Text("expect", s.Expect), verdict.Text("answer", foreign.Short(text))), nil
+			verdict.Text("prompt", s.Prompt), verdict.Text("expect", s.Expect),
+			verdict.Text("answer", foreign.Short(text))), nil
 	}
 	if s.re != nil && !s.re.MatchString(text) {
 		return verdict.Fail, verdict.Because(code.Of("smoke.unlike",
 			"the answer to {prompt:q} should match {pattern:q} but was {answer:q}"),
-			verdict.Text("prompt", s.Prompt), verdict.Text("pattern", s.Pattern), verdict.Text("answer", foreign.Short(text))), nil
+			verdict.Text("prompt", s.Prompt), verdict.Text("pattern", s.Pattern),
+			verdict.Text("answer", foreign.Short(text))), nil
 	}
 	if ok, why := answers.Coherent(text); !ok {
 		return verdict.Fail, []verdict.Reason{verdict.Say("smoke.garbage",

@@ -17,7 +17,8 @@ func usedGPUs(uuids []string, series []measure.Series) []string {
 	above := func(name string, least float64) (used []string) {
 		for _, s := range series {
 			over := func(x float64) bool { return x > least }
-			if s.Name == name && slices.Contains(uuids, s.Source) && slices.ContainsFunc(s.Value, over) && !slices.Contains(used, s.Source) {
+			if s.Name == name && slices.Contains(uuids, s.Source) && slices.ContainsFunc(s.Value, over) &&
+				!slices.Contains(used, s.Source) {
 				used = append(used, s.Source)
 			}
 		}

@@ -44,7 +44,8 @@ func (r *recording) judge() {
 		r.checkPossible(c)
 		if c.run.ByEvents {
 			r.note(c.fact(code.Of("answers.by_events",
-				"tokens of {subject} were counted as stream events, as the engine does not count them"))) // only the client counted the tokens
+				// only the client counted the tokens
+				"tokens of {subject} were counted as stream events, as the engine does not count them")))
 		}
 		r.checkCounts(c)
 		for _, f := range answers.Incoherent(c.samples) { // answers that are not text
@@ -57,7 +58,8 @@ func (r *recording) judge() {
 // disturbing are the reasons not to count that lie with the machine or the client, at that
 // moment, and not with the engine: such a launch is made again.
 var disturbing = []code.Fact{
-	code.GPUSlowed, code.GPUNeighbours, code.ClockWandered, code.ReadingsDamaged, code.SentLate, code.WokenLate, code.ReadLate, code.HeldBack,
+	code.GPUSlowed, code.GPUNeighbours, code.ClockWandered, code.ReadingsDamaged, code.SentLate, code.WokenLate,
+	code.ReadLate, code.HeldBack,
 }
 
 // disturbed reports whether there are reasons, and all of them are disturbances: what else
@@ -83,17 +85,20 @@ func (c sentCell) fact(what code.Fact, args ...verdict.Arg) verdict.Reason {
 func (r *recording) checkClientDelay(c sentCell) {
 	limit := r.Kind.Lag(c.w.MaxLag)
 	if l := load.Lag(c.samples, limit); l.Late {
-		r.invalid(c.fact(code.SentLate, verdict.Millis("max", l.Max), verdict.Millis("p99", l.P99), verdict.Dur("limit", limit)))
+		r.invalid(c.fact(code.SentLate, verdict.Millis("max", l.Max), verdict.Millis("p99", l.P99),
+			verdict.Dur("limit", limit)))
 	}
 	if l := load.Delayed(c.delay, c.run.From, c.run.To, limit); l.Late {
-		r.invalid(c.fact(code.WokenLate, verdict.Millis("max", l.Max), verdict.Millis("p99", l.P99), verdict.Dur("limit", limit)))
+		r.invalid(c.fact(code.WokenLate, verdict.Millis("max", l.Max), verdict.Millis("p99", l.P99),
+			verdict.Dur("limit", limit)))
 	}
 	if l := load.ReadLate(c.samples); l.Over > 0 {
 		tell := r.note
 		if l.Late {
 			tell = r.invalid
 		}
-		tell(c.fact(code.ReadLate, verdict.Int("requests", l.Over), verdict.Int("of", l.Of), verdict.Millis("max", l.Max)))
+		tell(c.fact(code.ReadLate, verdict.Int("requests", l.Over), verdict.Int("of", l.Of),
+			verdict.Millis("max", l.Max)))
 	}
 }
 
@@ -102,7 +107,8 @@ func (r *recording) checkCache(c sentCell) {
 	found, recomputed := load.Caching(c.samples, c.run.Prompts.Template, c.w.SystemTokens)
 	switch {
 	case found.Worst > templateShare:
-		r.invalid(c.fact(code.FromCache, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of), verdict.Int("tokens", found.Tokens)))
+		r.invalid(c.fact(code.FromCache, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of),
+			verdict.Int("tokens", found.Tokens)))
 	case found.Requests > 0:
 		r.note(c.fact(code.Of("prompts.template_cached",
 			"{requests} of {of} requests of {subject} had a few cached tokens, as from a fixed chat template"),
@@ -126,7 +132,8 @@ func (r *recording) checkCache(c sentCell) {
 			r.note(c.fact(code.Of("prompts.cache_unknown",
 				"unknown for {unknown} of {of} requests of {subject} whether a cache answered the prompt: start the "+
 					"engine with {flag}"),
-				verdict.Int("unknown", found.Unknown), verdict.Int("of", found.Of), verdict.Text("flag", r.Kind.Ask.CachedTokens)))
+				verdict.Int("unknown", found.Unknown), verdict.Int("of", found.Of),
+				verdict.Text("flag", r.Kind.Ask.CachedTokens)))
 		}
 	}
 	if !c.w.DepthCached || c.cell.Depth == 0 {
@@ -134,7 +141,8 @@ func (r *recording) checkCache(c sentCell) {
 	}
 	switch found = recomputed; {
 	case found.Worst > recomputedShare:
-		r.invalid(c.fact(code.ContextLost, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of), verdict.Int("tokens", found.Tokens)))
+		r.invalid(c.fact(code.ContextLost, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of),
+			verdict.Int("tokens", found.Tokens)))
 	case found.Unknown > 0:
 		r.note(c.fact(code.Of("context.unknown",
 			"unknown for {unknown} of {of} requests of {subject} whether they found their context in the "+
@@ -170,7 +178,10 @@ func (r *recording) checkPromptLengths(c sentCell) {
 	switch {
 	case d.Requests == 0:
 	case c.run.Prompts.Own && c.run.Prompts.Verified && d.Far > 0:
-		args := []verdict.Arg{verdict.Int("requests", d.Far), verdict.Int("of", d.Of), verdict.Int("sent", c.cell.Prompt), verdict.Int("most", d.Most), method}
+		args := []verdict.Arg{
+			verdict.Int("requests", d.Far), verdict.Int("of", d.Of),
+			verdict.Int("sent", c.cell.Prompt), verdict.Int("most", d.Most), method,
+		}
 		if d.Least != d.Most {
 			args = append(args, verdict.Int("least", d.Least))
 		}
@@ -226,7 +237,8 @@ func FindingOf(f answers.Finding) verdict.Reason {
 		example = append(example, verdict.Int("turn", f.Request.Turn))
 	}
 	if f.Code == answers.Circles {
-		example = append(example, verdict.Int("answers", f.Count), verdict.Int("of", f.Of), verdict.Int("reverse", f.Reverse))
+		example = append(example, verdict.Int("answers", f.Count), verdict.Int("of", f.Of),
+			verdict.Int("reverse", f.Reverse))
 		return verdict.Say("answers.circles",
 			"{answers} of {of} answers loop or are empty where the parent's do not, {reverse} the other way "+
 				"round, e.g. request {request}{turn?, turn {turn}}{causes?: {causes}} ({excerpt:q})",
@@ -284,7 +296,8 @@ func (r *recording) checkBuffering(c sentCell) {
 	if float64(found.Requests) > heldShare*float64(found.Of) {
 		tell = r.invalid
 	}
-	tell(c.fact(code.HeldBack, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of), verdict.Millis("longest", found.Longest)))
+	tell(c.fact(code.HeldBack, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of),
+		verdict.Millis("longest", found.Longest)))
 }
 
 // overlongRoom is how many tokens more than requested an answer may have, and
@@ -309,7 +322,8 @@ func (r *recording) checkLength(c sentCell) {
 		for _, e := range s.Events {
 			n = max(n, e.Tokens)
 		}
-		if s.RequestedOutput < 1 || n <= s.RequestedOutput+max(overlongRoom, int(overlongShare*float64(s.RequestedOutput))) {
+		if s.RequestedOutput < 1 ||
+			n <= s.RequestedOutput+max(overlongRoom, int(overlongShare*float64(s.RequestedOutput))) {
 			continue
 		}
 		requests++
@@ -318,7 +332,8 @@ func (r *recording) checkLength(c sentCell) {
 		}
 	}
 	if requests > 0 {
-		r.invalid(c.fact(code.Overlong, verdict.Int("requests", requests), verdict.Int("of", of), verdict.Int("most", most), verdict.Int("asked", asked)))
+		r.invalid(c.fact(code.Overlong, verdict.Int("requests", requests), verdict.Int("of", of),
+			verdict.Int("most", most), verdict.Int("asked", asked)))
 	}
 }
 
@@ -367,15 +382,18 @@ func (r *recording) checkPossible(c sentCell) {
 	if most := l.MostSteps(); most > 0 {
 		shortest := time.Duration(float64(time.Second) / most)
 		if steps, known := stepRate(c.samples, shortest); known && steps > most {
-			r.invalid(c.fact(code.DecodeBeyond, verdict.Num("steps", steps, "steps/s"), verdict.Num("most", most, "steps/s"),
-				verdict.Num("least", l.LeastGB, "GB"), verdict.Num("bandwidth", l.BandwidthGBs, "GB/s"), verdict.Num("room", l.Room-1, "share"),
+			r.invalid(c.fact(code.DecodeBeyond, verdict.Num("steps", steps, "steps/s"),
+				verdict.Num("most", most, "steps/s"),
+				verdict.Num("least", l.LeastGB, "GB"), verdict.Num("bandwidth", l.BandwidthGBs, "GB/s"),
+				verdict.Num("room", l.Room-1, "share"),
 				verdict.Text("machine", l.Machine)))
 		}
 	}
 	pp, known := r.taken.Metrics[c.cell.Address+".pp"].Stats["median"]
 	if most := l.MostPrompt(); known && most > 0 && pp > most {
 		r.invalid(c.fact(code.PrefillBeyond, verdict.Num("value", pp, "tok/s"), verdict.Num("most", most, "tok/s"),
-			verdict.Num("each", l.PromptGFLOP, "GFLOP"), verdict.Num("rate", l.MostTFLOPs, "TFLOP/s"), verdict.Num("room", l.Room-1, "share"),
+			verdict.Num("each", l.PromptGFLOP, "GFLOP"), verdict.Num("rate", l.MostTFLOPs, "TFLOP/s"),
+			verdict.Num("room", l.Room-1, "share"),
 			verdict.Text("machine", l.Machine)))
 	}
 	if share, known := r.taken.Metrics[c.cell.Address+".tg_of_limit"].Stats["mean"]; known && share > 1 {

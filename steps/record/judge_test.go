@@ -45,8 +45,9 @@ func TestDisturbed(t *testing.T) {
 	} {
 		r := &recording{taken: &Measurement{}}
 		r.sent = []sentCell{{
-			w: &plans.Workload{Coherence: "off", MaxLag: 100 * time.Millisecond}, cell: plans.Cell{Address: "chat", Dimensions: measure.Dimensions{Concurrency: 1}},
-			run: measure.CellRun{Cell: "chat", To: time.Minute}, delay: c.delay, samples: inOnePiece(20, c.pieces),
+			w:    &plans.Workload{Coherence: "off", MaxLag: 100 * time.Millisecond},
+			cell: plans.Cell{Address: "chat", Dimensions: measure.Dimensions{Concurrency: 1}},
+			run:  measure.CellRun{Cell: "chat", To: time.Minute}, delay: c.delay, samples: inOnePiece(20, c.pieces),
 		}}
 		for i := range r.sent[0].samples {
 			s := &r.sent[0].samples[i]
@@ -94,7 +95,10 @@ func TestHeld(t *testing.T) {
 	} {
 		r := &recording{taken: &Measurement{}}
 		r.Kind.MaxLag = c.usual
-		r.checkBuffering(sentCell{w: &plans.Workload{MaxLag: c.declared}, cell: plans.Cell{Address: "chat"}, samples: inOnePiece(c.n, c.pieces)})
+		r.checkBuffering(sentCell{
+			w: &plans.Workload{MaxLag: c.declared}, cell: plans.Cell{Address: "chat"},
+			samples: inOnePiece(c.n, c.pieces),
+		})
 		if len(r.taken.Invalid) != c.invalid || len(r.taken.Notes) != c.notes {
 			t.Errorf("%+v: invalid %q, notes %q", c, verdict.Lines(r.taken.Invalid), verdict.Lines(r.taken.Notes))
 		}
@@ -123,7 +127,10 @@ func TestUncounted(t *testing.T) {
 		"an engine without a page": {hits: unknown, note: "start the engine with --say-it"},
 		"that cannot say it":       {hits: unknown, silent: true},
 		"nothing, as it says":      {hits: unknown, said: true},
-		"most, as it says":         {hits: unknown, said: true, cached: 90, invalid: "prompts were partly answered from a cache"},
+		"most, as it says": {
+			hits: unknown, said: true, cached: 90,
+			invalid: "prompts were partly answered from a cache",
+		},
 	} {
 		r := &recording{taken: &Measurement{Metrics: map[string]measure.Summary{}}}
 		if !c.silent {
@@ -137,10 +144,12 @@ func TestUncounted(t *testing.T) {
 		}
 		cell := sentCell{
 			w: &plans.Workload{DepthCached: c.depthCached}, cell: plans.Cell{Address: "chat"},
-			run: measure.CellRun{Prompts: measure.PromptLengths{Template: c.template}}, samples: slices.Repeat([]measure.Sample{{PromptTokens: 128, CachedTokens: c.cached}}, 4),
+			run:     measure.CellRun{Prompts: measure.PromptLengths{Template: c.template}},
+			samples: slices.Repeat([]measure.Sample{{PromptTokens: 128, CachedTokens: c.cached}}, 4),
 		}
 		r.checkCache(cell)
-		if got := verdict.Semicolons(r.taken.Invalid); !strings.Contains(got, c.invalid) || (c.invalid == "") != (got == "") {
+		if got := verdict.Semicolons(r.taken.Invalid); !strings.Contains(got, c.invalid) ||
+			(c.invalid == "") != (got == "") {
 			t.Errorf("%s: invalid %q, want %q", name, got, c.invalid)
 		}
 		if got := verdict.Semicolons(r.taken.Notes); !strings.Contains(got, c.note) || (c.note == "") != (got == "") {
@@ -155,18 +164,24 @@ func TestOverlong(t *testing.T) {
 		sample measure.Sample
 		want   string
 	}{
-		"as asked":                {measure.Sample{RequestedOutput: 8, OutputTokens: 8}, ""},
-		"with the end of text":    {measure.Sample{RequestedOutput: 8, OutputTokens: 9}, ""},
-		"a last draft":            {measure.Sample{RequestedOutput: 128, OutputTokens: 134}, ""},
-		"shorter":                 {measure.Sample{RequestedOutput: 8, OutputTokens: 3}, ""},
-		"not counted":             {measure.Sample{RequestedOutput: 8, OutputTokens: -1}, ""},
-		"nothing was asked for":   {measure.Sample{OutputTokens: 80}, ""},
-		"ten times as many":       {measure.Sample{RequestedOutput: 8, OutputTokens: 80}, "e.g. 80 tokens for 8"},
-		"a warm-up":               {measure.Sample{RequestedOutput: 8, OutputTokens: 80, Warmup: true}, ""},
-		"twice as many, at first": {measure.Sample{RequestedOutput: 8, OutputTokens: 8, Events: []measure.Event{{Tokens: 16}, {Tokens: 8}}}, "e.g. 16 tokens for 8"},
+		"as asked":              {measure.Sample{RequestedOutput: 8, OutputTokens: 8}, ""},
+		"with the end of text":  {measure.Sample{RequestedOutput: 8, OutputTokens: 9}, ""},
+		"a last draft":          {measure.Sample{RequestedOutput: 128, OutputTokens: 134}, ""},
+		"shorter":               {measure.Sample{RequestedOutput: 8, OutputTokens: 3}, ""},
+		"not counted":           {measure.Sample{RequestedOutput: 8, OutputTokens: -1}, ""},
+		"nothing was asked for": {measure.Sample{OutputTokens: 80}, ""},
+		"ten times as many":     {measure.Sample{RequestedOutput: 8, OutputTokens: 80}, "e.g. 80 tokens for 8"},
+		"a warm-up":             {measure.Sample{RequestedOutput: 8, OutputTokens: 80, Warmup: true}, ""},
+		"twice as many, at first": {measure.Sample{
+			RequestedOutput: 8, OutputTokens: 8,
+			Events: []measure.Event{{Tokens: 16}, {Tokens: 8}},
+		}, "e.g. 16 tokens for 8"},
 	} {
 		r := &recording{taken: &Measurement{}}
-		r.checkLength(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat"}, samples: []measure.Sample{c.sample}})
+		r.checkLength(sentCell{
+			w: &plans.Workload{}, cell: plans.Cell{Address: "chat"},
+			samples: []measure.Sample{c.sample},
+		})
 		if got := verdict.Semicolons(r.taken.Invalid); !strings.Contains(got, c.want) || (c.want == "") != (got == "") {
 			t.Errorf("%s: invalid %q, want %q", name, got, c.want)
 		}
@@ -176,7 +191,11 @@ func TestOverlong(t *testing.T) {
 // A prompt that nobody counted is not said to have no tokens.
 func TestLengthsOfUncountedPrompts(t *testing.T) {
 	r := &recording{taken: &Measurement{}}
-	r.checkPromptLengths(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat", Dimensions: measure.Dimensions{Prompt: 32}}, samples: []measure.Sample{{RequestedPrompt: 32, PromptTokens: -1}}})
+	r.checkPromptLengths(
+		sentCell{
+			w: &plans.Workload{}, cell: plans.Cell{Address: "chat", Dimensions: measure.Dimensions{Prompt: 32}},
+			samples: []measure.Sample{{RequestedPrompt: 32, PromptTokens: -1}},
+		})
 	if got := verdict.Semicolons(r.taken.Notes); !strings.Contains(got, "unknown for 1 of 1") {
 		t.Errorf("notes %q", got)
 	}

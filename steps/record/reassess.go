@@ -51,6 +51,7 @@ func Reassess(p *plans.Plan, kind kinds.Kind, l *ledger.Launch, kept measure.Rec
 // OfSamples reports whether a reason for a launch not to count comes from its samples, so
 // judging them again must find it.
 func OfSamples(why verdict.Reason) bool {
-	return why.AnyOf(disturbing...) || why.AnyOf(code.Unusable, code.FromCache, code.ContextLost, code.PrefixHits, code.LengthCounted,
-		code.Overlong, code.TooFast, code.DecodeBeyond, code.PrefillBeyond)
+	return why.AnyOf(disturbing...) ||
+		why.AnyOf(code.Unusable, code.FromCache, code.ContextLost, code.PrefixHits, code.LengthCounted,
+			code.Overlong, code.TooFast, code.DecodeBeyond, code.PrefillBeyond)
 }

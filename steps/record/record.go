@@ -78,7 +78,8 @@ func Take(ctx context.Context, s Subject, ws []*plans.Workload) (t Measurement, 
 	watched.Zero = s.Zero
 	if s.Kind.Metrics.Path != "" && len(s.Kind.Metrics.Names) > 0 {
 		watched.Metrics = &machine.MetricsPage{
-			URL: s.Client.BaseURL + s.Kind.Metrics.Path, Header: s.Client.Header, Client: s.Client.HTTP, Names: s.Kind.Metrics.Names, Needs: s.Kind.Metrics.Needs,
+			URL: s.Client.BaseURL + s.Kind.Metrics.Path, Header: s.Client.Header, Client: s.Client.HTTP,
+			Names: s.Kind.Metrics.Names, Needs: s.Kind.Metrics.Needs,
 		}
 	}
 	if r.watch, err = machine.StartSampler(ctx, watched); err != nil {
@@ -130,7 +131,8 @@ func (t *Measurement) addDisturbances() {
 		case measure.Shared:
 			why = verdict.New(code.GPUNeighbours, gpu, share, verdict.Int("most", d.Most)).On(d.Cell)
 		case measure.Wandered:
-			why = verdict.New(code.ClockWandered, gpu, verdict.Num("low", d.Low, "MHz"), verdict.Num("high", d.High, "MHz")).On(d.Cell)
+			why = verdict.New(code.ClockWandered, gpu, verdict.Num("low", d.Low, "MHz"),
+				verdict.Num("high", d.High, "MHz")).On(d.Cell)
 		}
 		t.Invalid = append(t.Invalid, why)
 	}
@@ -165,7 +167,9 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 	}
 	made := r.Prompts
 	if made == nil {
-		made = func(ctx context.Context, client prompt.Engine, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
+		made = func(ctx context.Context, client prompt.Engine, w *plans.Workload, cell plans.Cell) (prompt.Prompts,
+			error,
+		) {
 			spec, err := promptSpec(w, cell, r.Draw, "", &r.datasets)
 			if err != nil {
 				return prompt.Prompts{}, err
@@ -217,10 +221,14 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 		Cell: cell.Address, From: result.From, To: result.To, Dimensions: cell.Dimensions,
 		UniqueContext: !cachesOnPurpose(w), Unread: w.Coherence == "off",
 		ExactOutput: p.Request.IgnoreEOS,
-		Prompts:     measure.PromptLengths{Method: string(prompts.Method), Verified: prompts.Verified, Own: r.Exact, Template: prompts.Template},
-		Requests:    cell.Requests, Warmup: cell.Warmup,
+		Prompts: measure.PromptLengths{
+			Method: string(prompts.Method), Verified: prompts.Verified, Own: r.Exact,
+			Template: prompts.Template,
+		},
+		Requests: cell.Requests, Warmup: cell.Warmup,
 		Sampling: measure.Sampling{
-			API: w.API, Temperature: w.Temperature, TopP: w.TopP, TopK: w.TopK, MinP: w.MinP, RepetitionPenalty: w.RepetitionPenalty, Seed: w.Seed,
+			API: w.API, Temperature: w.Temperature, TopP: w.TopP, TopK: w.TopK, MinP: w.MinP,
+			RepetitionPenalty: w.RepetitionPenalty, Seed: w.Seed,
 		},
 	}
 	for metric, limit := range w.SLO {
@@ -233,7 +241,8 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 		return s.Measured() && s.TokenSource == measure.SourceEvents
 	})
 	t.Cells = append(t.Cells, run)
-	r.sent = append(r.sent, sentCell{w: w, cell: cell, run: run, prompts: prompts, samples: result.Samples, delay: result.Delay})
+	r.sent = append(r.sent,
+		sentCell{w: w, cell: cell, run: run, prompts: prompts, samples: result.Samples, delay: result.Delay})
 	return nil
 }
 
@@ -249,8 +258,9 @@ func LoadPlan(w *plans.Workload, cell plans.Cell) load.Plan {
 		Cell: cell.Address,
 		Request: openai.Request{
 			API: openai.API(w.API), MaxTokens: cell.Output, IgnoreEOS: w.IgnoreEOS, Seed: &seed,
-			Temperature: w.Temperature, TopP: w.TopP, TopK: w.TopK, MinP: w.MinP, RepetitionPenalty: w.RepetitionPenalty,
-			Timeouts: openai.Timeouts{Total: w.RequestTimeout, Stall: w.StallTimeout},
+			Temperature: w.Temperature, TopP: w.TopP, TopK: w.TopK, MinP: w.MinP,
+			RepetitionPenalty: w.RepetitionPenalty,
+			Timeouts:          openai.Timeouts{Total: w.RequestTimeout, Stall: w.StallTimeout},
 		},
 		FirstTimeout: w.FirstTimeout, CacheContext: w.DepthCached && cell.Depth > 0,
 		Retries: w.Retries, MaxErrors: w.MaxErrors,

@@ -20,7 +20,9 @@ import (
 
 // send measures a fresh engine with every cell of every workload and completes the
 // launch's record. What was measured before something broke is kept.
-func (l *Sender) send(ctx context.Context, st *launch.Started, same map[string]prompt.Prompts, ws []*plans.Workload, progress func(done, total int)) error {
+func (l *Sender) send(ctx context.Context, st *launch.Started, same map[string]prompt.Prompts, ws []*plans.Workload,
+	progress func(done, total int),
+) error {
 	taken, failed := Take(ctx, l.subject(st, same, progress), ws)
 	if err := keep(st, taken); err != nil {
 		return err
@@ -103,7 +105,8 @@ func keep(st *launch.Started, taken Measurement) (err error) {
 		st.WarmingUp = max(st.WarmingUp, warmingUp(taken.Samples, c.Cell, taken.preparing))
 	}
 	r.Cells, r.Disturbed = taken.Cells, taken.Disturbed
-	r.Notes, r.Invalid, r.Incoherent = append(r.Notes, taken.Notes...), append(r.Invalid, taken.Invalid...), append(r.Incoherent, taken.Incoherent...)
+	r.Notes, r.Invalid, r.Incoherent = append(r.Notes, taken.Notes...), append(r.Invalid, taken.Invalid...),
+		append(r.Incoherent, taken.Incoherent...)
 	if len(taken.Samples) > 0 {
 		if err = st.Lab.Store.WriteSamples(st.Run, r, taken.Samples); err != nil {
 			return fmt.Errorf("cannot keep the raw samples: %w", err)
@@ -120,9 +123,12 @@ func keep(st *launch.Started, taken Measurement) (err error) {
 // subject is the running engine as the subject of a measurement.
 func (l *Sender) subject(st *launch.Started, same map[string]prompt.Prompts, progress func(done, total int)) Subject {
 	return Subject{
-		Client: st.Client, Kind: st.Kind, Zero: st.Began, Fresh: true, Exact: same == nil, Draw: st.Record.Draw.Seed, Redact: func(all []measure.Sample) { Redact(all, st.Lab.Redact) }, Progress: progress,
+		Client: st.Client, Kind: st.Kind, Zero: st.Began, Fresh: true, Exact: same == nil, Draw: st.Record.Draw.Seed,
+		Redact: func(all []measure.Sample) { Redact(all, st.Lab.Redact) }, Progress: progress,
 		Limit: st.Limit, Machine: st.Machine(),
-		Prompts: func(ctx context.Context, client prompt.Engine, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
+		Prompts: func(ctx context.Context, client prompt.Engine, w *plans.Workload, cell plans.Cell) (prompt.Prompts,
+			error,
+		) {
 			return l.prompts(ctx, client, same, st.Record, w, cell)
 		},
 	}
@@ -154,11 +160,15 @@ type Sender struct {
 
 // prompts returns the prompts of a cell: new ones for every launch, of the same lengths,
 // as an engine can remember earlier ones; or those that engines share.
-func (l *Sender) prompts(ctx context.Context, client prompt.Engine, same map[string]prompt.Prompts, of *ledger.Launch, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
+func (l *Sender) prompts(ctx context.Context, client prompt.Engine, same map[string]prompt.Prompts, of *ledger.Launch,
+	w *plans.Workload, cell plans.Cell,
+) (prompt.Prompts, error) {
 	if same != nil {
 		p, ok := same[promptKey(w, cell)]
 		if !ok {
-			return p, fmt.Errorf("this comparison started without prompts for cell %s; measure it again with --rerun %s", cell.Address, of.Node)
+			return p,
+				fmt.Errorf("this comparison started without prompts for cell %s; measure it again with --rerun %s",
+					cell.Address, of.Node)
 		}
 		return p, nil
 	}
@@ -184,7 +194,9 @@ func (l *Sender) prompts(ctx context.Context, client prompt.Engine, same map[str
 
 // Work does what a benchmark launch is for: a command runs to its end; a server is sent
 // every cell of every workload, with its own prompts or those that its record names.
-func (l *Sender) Work(ctx context.Context, st *launch.Started, v *variant.Variant, ws []*plans.Workload, progress func(done, total int)) error {
+func (l *Sender) Work(ctx context.Context, st *launch.Started, v *variant.Variant, ws []*plans.Workload,
+	progress func(done, total int),
+) error {
 	if v.Command != nil {
 		return l.command(ctx, st, v.Command)
 	}

@@ -58,16 +58,21 @@ func TestStepRate(t *testing.T) {
 	}{
 		"a token each 2 ms": {[]measure.Sample{answer(every(2*ms, 30)...)}, 500},
 		// A speculative step of 8 ms gives four tokens, which are sent one after the other.
-		"four at once": {[]measure.Sample{answer(slices.Repeat([]time.Duration{8 * ms, ms / 10, ms / 10, ms / 10}, 20)...)}, 1000 / 8.3},
+		"four at once": {[]measure.Sample{
+			answer(slices.Repeat([]time.Duration{8 * ms, ms / 10, ms / 10, ms / 10}, 20)...),
+		}, 1000 / 8.3},
 		// Events that come twice as often as steps are possible are not attributed to
 		// speculation.
 		"smoothed": {[]measure.Sample{answer(every(ms/2, 100)...)}, 2000},
 		// All at once is one step, however many tokens it is.
-		"one piece":  {[]measure.Sample{answer(every(0, 100)...)}, 0},
-		"too few":    {[]measure.Sample{answer(every(2*ms, 7)...)}, 0},
-		"the median": {[]measure.Sample{answer(every(2*ms, 20)...), answer(every(4*ms, 20)...), answer(every(ms, 20)...)}, 500},
-		"warm-up":    {[]measure.Sample{{Warmup: true, Events: answer(every(ms, 20)...).Events}}, 0},
-		"failed":     {[]measure.Sample{{Err: "x", Events: answer(every(ms, 20)...).Events}}, 0},
+		"one piece": {[]measure.Sample{answer(every(0, 100)...)}, 0},
+		"too few":   {[]measure.Sample{answer(every(2*ms, 7)...)}, 0},
+		"the median": {[]measure.Sample{
+			answer(every(2*ms, 20)...), answer(every(4*ms, 20)...),
+			answer(every(ms, 20)...),
+		}, 500},
+		"warm-up": {[]measure.Sample{{Warmup: true, Events: answer(every(ms, 20)...).Events}}, 0},
+		"failed":  {[]measure.Sample{{Err: "x", Events: answer(every(ms, 20)...).Events}}, 0},
 	} {
 		got, known := stepRate(c.samples, ms)
 		if known != (c.want > 0) || math.Abs(got-c.want) > 0.01*c.want {
@@ -98,11 +103,20 @@ func TestUsedGPUs(t *testing.T) {
 
 func TestDatasetRows(t *testing.T) {
 	for text, want := range map[string]plans.DataRows{
-		`{"prompt": "a", "output_tokens": 4}`:                                                           {Count: 1},
-		"{\"prompt\": \"a\", \"output_tokens\": 4}\n\n{\"prompt\": \"b\"}":                              {Count: 2, Unanswered: 3},
-		`{"messages": [{"role": "system", "content": "x"}, {"role": "user", "content": "a"}]}`:          {Count: 1, Unanswered: 1, Chat: 1},
-		`{"conversations": [{"from": "human", "value": "a"}], "max_tokens": 9}`:                         {Count: 1},
-		`{"prompt": "a", "tools": [{"type": "function", "function": {"name": "f"}}], "max_tokens": 12}`: {Count: 1, Chat: 1},
+		`{"prompt": "a", "output_tokens": 4}`: {Count: 1},
+		"{\"prompt\": \"a\", \"output_tokens\": 4}\n\n{\"prompt\": \"b\"}": {
+			Count:      2,
+			Unanswered: 3,
+		},
+		`{"messages": [{"role": "system", "content": "x"}, {"role": "user", "content": "a"}]}`: {
+			Count:      1,
+			Unanswered: 1, Chat: 1,
+		},
+		`{"conversations": [{"from": "human", "value": "a"}], "max_tokens": 9}`: {Count: 1},
+		`{"prompt": "a", "tools": [{"type": "function", "function": {"name": "f"}}], "max_tokens": 12}`: {
+			Count: 1,
+			Chat:  1,
+		},
 	} {
 		got, err := DatasetRows("x.jsonl", []byte(text))
 		if err != nil || got != want {
@@ -130,7 +144,8 @@ func TestDatasetIsReadOnce(t *testing.T) {
 	if err != nil || second.Data != first.Data {
 		t.Errorf("read again: %v", err)
 	}
-	if _, err := promptSpec(w, plans.Cell{}, "", "", new(datasets)); err == nil || !strings.Contains(err.Error(), "cannot read the dataset again") {
+	if _, err := promptSpec(w, plans.Cell{}, "", "", new(datasets)); err == nil ||
+		!strings.Contains(err.Error(), "cannot read the dataset again") {
 		t.Errorf("a file that is gone: %v", err)
 	}
 	other := *d

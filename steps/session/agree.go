@@ -116,8 +116,14 @@ func (s *session) probeAnswers(ctx context.Context) error {
 			return nil
 		}
 		parent, n, group := s.members[0].variants[0], len(s.proofs)+1, Agreement(s.id)
-		record := &ledger.Launch{ID: fmt.Sprintf("%s.%d", group, n), Session: group, Purpose: ledger.ForAgreement, Ordinal: n, Order: n, OK: true, Draw: s.lab.Launches.Draws.Next()}
-		ev := runtime.Event{Variant: parent.Name, Level: ledger.ForAgreement, Launch: n, Launches: n, LaunchID: record.ID}
+		record := &ledger.Launch{
+			ID: fmt.Sprintf("%s.%d", group, n), Session: group, Purpose: ledger.ForAgreement,
+			Ordinal: n, Order: n, OK: true, Draw: s.lab.Launches.Draws.Next(),
+		}
+		ev := runtime.Event{
+			Variant: parent.Name, Level: ledger.ForAgreement, Launch: n, Launches: n,
+			LaunchID: record.ID,
+		}
 		err = s.lab.Launches.Report(s.scope, ev, parent, record, func() error {
 			_, err := asks.Make(ctx, s.lab, s.lab.Launches, s.scope, parent, record, *q)
 			return err
@@ -132,7 +138,9 @@ func (s *session) probeAnswers(ctx context.Context) error {
 // asks launches a parent to be asked about answers.
 var asks = launch.Function[*Lab, agreement.Question, struct{}]{Kind: ledger.ForAgreement, Here: probeHere}
 
-func probeHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Variant, rec *ledger.Launch, q agreement.Question) (none struct{}, err error) {
+func probeHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Variant, rec *ledger.Launch,
+	q agreement.Question,
+) (none struct{}, err error) {
 	return none, lab.Launches.Use(ctx, s, v, rec, func(st *launch.Started) error {
 		asked, err := q.Ask(ctx, st, rec.Draw.Seed)
 		if err != nil {
@@ -168,7 +176,9 @@ func (s *session) addAgreement(m *member, used []*ledger.Launch, out *ledger.Dec
 		level.Reasons = append(level.Reasons, verdict.New(code.Unchecked).On(m.Arms.Candidate.Name))
 		return nil
 	case asked == nil:
-		v, reasons = verdict.Error, []verdict.Reason{verdict.New(code.NotAsked, verdict.Text("other", m.Arms.Parent.Name)).On(m.Arms.Candidate.Name)}
+		v, reasons = verdict.Error,
+			[]verdict.Reason{verdict.New(code.NotAsked, verdict.Text("other", m.Arms.Parent.Name)).
+				On(m.Arms.Candidate.Name)}
 		if len(s.proofs) > 0 {
 			last := s.proofs[len(s.proofs)-1]
 			reasons[0], out.LogTail, out.Exit = reasons[0].From(last.Error), last.LogTail, last.Exit

@@ -43,7 +43,8 @@ func (l *Lab) attainable(f *plans.Feature, parent *variant.Variant) verdict.Reas
 	}
 	made := verdict.List("kernels", kernels)
 	unknown := func(why verdict.Reason) verdict.Reason {
-		return verdict.Say("forecast.unforeseen", "{subject}: the gain from {kernels} as fast is unknown{causes?: {causes}}",
+		return verdict.Say("forecast.unforeseen",
+			"{subject}: the gain from {kernels} as fast is unknown{causes?: {causes}}",
 			made).On(h.Metric).From(why)
 	}
 	of := claimOf(h)
@@ -81,8 +82,10 @@ func (l *Lab) attainable(f *plans.Feature, parent *variant.Variant) verdict.Reas
 		beyond = !of.AtLeast && of.Threshold < most
 	}
 	args := []verdict.Arg{
-		made, verdict.Num("claimed", of.Threshold, "ratio"), verdict.Num("most", most, "ratio"), verdict.Num("saved", gain.Saved, "µs"),
-		verdict.Span("step", r.Step.Low, r.Step.High, "µs"), verdict.Text("phase", r.Phase), verdict.Text("launch", on.ID),
+		made, verdict.Num("claimed", of.Threshold, "ratio"), verdict.Num("most", most, "ratio"),
+		verdict.Num("saved", gain.Saved, "µs"),
+		verdict.Span("step", r.Step.Low, r.Step.High, "µs"), verdict.Text("phase", r.Phase),
+		verdict.Text("launch", on.ID),
 	}
 	if r.Step.Low == r.Step.High {
 		args[4] = verdict.Num("step", r.Step.Low, "µs")
@@ -103,7 +106,9 @@ func (l *Lab) attainable(f *plans.Feature, parent *variant.Variant) verdict.Reas
 // mostIn is what the parts of an analysis allow that a metric follows from: those of its
 // phase and, if several requests are served, of prompts, which delay others' decoding.
 // The part that allows most counts.
-func mostIn(a *trace.Analysis, phase string, requests int, claim trace.Claim) (best *trace.Roofline, gain trace.Gain, why verdict.Reason) {
+func mostIn(a *trace.Analysis, phase string, requests int, claim trace.Claim) (best *trace.Roofline, gain trace.Gain,
+	why verdict.Reason,
+) {
 	why = verdict.Say("forecast.no_part",
 		"the profile has no {subject} at {requests|request|requests} at once whose steps are counted",
 		verdict.Int("requests", requests)).On(phase)
@@ -169,7 +174,8 @@ func (l *Lab) profileOf(v *variant.Variant) (*ledger.Launch, *trace.Analysis, er
 	if l.Launches.Store == nil {
 		return nil, nil, nil
 	}
-	all := slices.DeleteFunc(l.Launches.Store.Launches(store.LaunchFilter{VariantKey: v.Key, OK: true}), func(l *ledger.Launch) bool { return l.Left[levels.Analysis] == "" || !decide.Usable(l) })
+	all := slices.DeleteFunc(l.Launches.Store.Launches(store.LaunchFilter{VariantKey: v.Key, OK: true}),
+		func(l *ledger.Launch) bool { return l.Left[levels.Analysis] == "" || !decide.Usable(l) })
 	if len(all) == 0 {
 		return nil, nil, nil
 	}

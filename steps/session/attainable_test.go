@@ -82,12 +82,14 @@ phase "one" {
 func decodedOnH100() *trace.Analysis {
 	part := func(phase string, requests int, unprofiled, moe, dense float64) trace.Part {
 		return trace.Part{
-			Phase: phase, Requests: requests, Steps: 1, Tokens: requests, Wall: 1.25 * unprofiled, Busy: moe + dense, GPU: moe + dense, Unprofiled: unprofiled,
+			Phase: phase, Requests: requests, Steps: 1, Tokens: requests, Wall: 1.25 * unprofiled, Busy: moe + dense,
+			GPU: moe + dense, Unprofiled: unprofiled,
 			Categories: []trace.Category{{Name: "dense_gemm", Total: dense}, {Name: "moe", Total: moe}},
 		}
 	}
 	return &trace.Analysis{Format: trace.Format, Parts: []trace.Part{
-		part(trace.Prefill, 1, 1000, 800, 100), part(trace.Decode, 1, 3190, 938, 2105), part(trace.Decode, 8, 6000, 3000, 2000),
+		part(trace.Prefill, 1, 1000, 800, 100), part(trace.Decode, 1, 3190, 938, 2105),
+		part(trace.Decode, 8, 6000, 3000, 2000),
 	}}
 }
 
@@ -107,14 +109,25 @@ func foreseen(t *testing.T, hypothesis string, left []byte) map[string][]verdict
 		a, err := lab.Launches.Arms(scopeOf(nil, nil), lab.Variants.Plan.Feature("port"))
 		must.Do(t, err)
 		record := func(id string, left map[string]string, invalid ...verdict.Reason) {
-			l := &ledger.Launch{ID: id, Session: "q", Purpose: ledger.ForQualification, Variant: a.Parent.Name, VariantKey: a.Parent.Key, OK: true, Left: left, Invalid: invalid}
-			must.Do(t, lab.Launches.Store.Append(&ledger.Record{Type: "launch", Run: "r-1", Time: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), Launch: l}))
+			l := &ledger.Launch{
+				ID: id, Session: "q", Purpose: ledger.ForQualification, Variant: a.Parent.Name,
+				VariantKey: a.Parent.Key, OK: true, Left: left, Invalid: invalid,
+			}
+			must.Do(t,
+				lab.Launches.Store.Append(&ledger.Record{
+					Type: "launch", Run: "r-1",
+					Time: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), Launch: l,
+				}))
 		}
 		record("q.baseline.1", map[string]string{levels.Analysis: sum})
 		record("q.baseline.2", nil)
-		record("q.baseline.3", map[string]string{levels.Analysis: "of a GPU that was shared"}, verdict.New(code.GPUShared))
+		record("q.baseline.3", map[string]string{levels.Analysis: "of a GPU that was shared"},
+			verdict.New(code.GPUShared))
 	}
-	r := &runtime.Runner{Plan: lab.Variants.Plan, Graph: lab.Launches.Graph, Journal: lab.Launches.Store.Journal(), Step: lab.Step, Run: "r-1"}
+	r := &runtime.Runner{
+		Plan: lab.Variants.Plan, Graph: lab.Launches.Graph, Journal: lab.Launches.Store.Journal(),
+		Step: lab.Step, Run: "r-1",
+	}
 	preview, err := r.Reconcile()
 	must.Do(t, err)
 	notes := map[string][]verdict.Reason{}
@@ -156,19 +169,41 @@ func TestAttainable(t *testing.T) {
 		// At eight requests decoding gains 1,000 of 6,000 µs, and prompts among it more.
 		"among prompts": {"w.c8.tg", "+30%", "moe = 1.5", text(), "forecast.attainable", "", 0.363636},
 		// Without the step's own time it is as short as the GPU's: 312.667 ÷ 2,730.333.
-		"a step that was not measured": {"w.c1.tg", "+11%", "moe = 1.5", text(func(a *trace.Analysis) { a.Parts[1].Unprofiled = 0 }), "forecast.attainable", "", 0.114516},
+		"a step that was not measured": {"w.c1.tg", "+11%", "moe = 1.5", text(func(a *trace.Analysis) {
+			a.Parts[1].Unprofiled = 0
+		}), "forecast.attainable", "", 0.114516},
 
 		"no kernels named": {"w.c1.tg", "+11%", "", text(), "", "", 0},
 		"no profile":       {"w.c1.tg", "+11%", "moe = 1.5", nil, "forecast.unforeseen", "forecast.unprofiled", 0},
 		"other requests":   {"w.c64.tg", "+11%", "moe = 1.5", text(), "forecast.unforeseen", "forecast.no_part", 0},
-		"no such kernels":  {"w.c1.tg", "+11%", "attention = 1.5", text(), "forecast.unforeseen", "forecast.no_kernels", 0},
-		"no steps":         {"w.c1.tg", "+11%", "moe = 1.5", text(func(a *trace.Analysis) { a.Parts[1].Steps = 0 }), "forecast.unforeseen", "forecast.no_part", 0},
-		"a level":          {"w.c1.tg", ">= 350", "moe = 1.5", text(), "forecast.unforeseen", "forecast.not_relative", 0},
-		"another metric":   {"engine.startup_s", "-11%", "moe = 1.5", text(), "forecast.unforeseen", "forecast.not_of_steps", 0},
-		"a tail":           {"w.c1.itl.p99", "-11%", "moe = 1.5", text(), "forecast.unforeseen", "forecast.not_of_steps", 0},
-		"an open loop":     {"open.tg", "+11%", "moe = 1.5", text(), "forecast.unforeseen", "forecast.not_closed", 0},
-		"cut":              {"w.c1.tg", "+11%", "moe = 1.5", text()[:100], "forecast.unforeseen", "forecast.profile_unread", 0},
-		"another form":     {"w.c1.tg", "+11%", "moe = 1.5", text(func(a *trace.Analysis) { a.Format = "mxflow.profile/9" }), "forecast.unforeseen", "forecast.profile_unread", 0},
+		"no such kernels": {
+			"w.c1.tg", "+11%", "attention = 1.5", text(), "forecast.unforeseen",
+			"forecast.no_kernels", 0,
+		},
+		"no steps": {
+			"w.c1.tg", "+11%", "moe = 1.5", text(func(a *trace.Analysis) { a.Parts[1].Steps = 0 }),
+			"forecast.unforeseen", "forecast.no_part", 0,
+		},
+		"a level": {
+			"w.c1.tg", ">= 350", "moe = 1.5", text(), "forecast.unforeseen",
+			"forecast.not_relative", 0,
+		},
+		"another metric": {
+			"engine.startup_s", "-11%", "moe = 1.5", text(), "forecast.unforeseen",
+			"forecast.not_of_steps", 0,
+		},
+		"a tail": {
+			"w.c1.itl.p99", "-11%", "moe = 1.5", text(), "forecast.unforeseen",
+			"forecast.not_of_steps", 0,
+		},
+		"an open loop": {"open.tg", "+11%", "moe = 1.5", text(), "forecast.unforeseen", "forecast.not_closed", 0},
+		"cut": {
+			"w.c1.tg", "+11%", "moe = 1.5", text()[:100], "forecast.unforeseen",
+			"forecast.profile_unread", 0,
+		},
+		"another form": {"w.c1.tg", "+11%", "moe = 1.5", text(func(a *trace.Analysis) {
+			a.Format = "mxflow.profile/9"
+		}), "forecast.unforeseen", "forecast.profile_unread", 0},
 		"overlapping": {"w.c1.tg", "+11%", "moe = 9", text(func(a *trace.Analysis) {
 			a.Parts[1].Categories[1].Total, a.Parts[1].GPU = 9000, 11105
 		}), "forecast.unforeseen", "forecast.nothing_left", 0},
@@ -180,7 +215,9 @@ func TestAttainable(t *testing.T) {
 		notes := foreseen(t, hypothesis, c.left)
 		port, next := notes[runtime.BenchmarkID("port")], notes[runtime.BenchmarkID("next")]
 		// Of alternatives it is said once.
-		if first, second := notes[runtime.BenchmarkID("tried[on]")], notes[runtime.BenchmarkID("tried[more]")]; !slices.EqualFunc(first, port, verdict.Reason.Equal) || len(second) > 0 {
+		if first, second := notes[runtime.BenchmarkID("tried[on]")],
+			notes[runtime.BenchmarkID("tried[more]")]; !slices.EqualFunc(first, port, verdict.Reason.Equal) ||
+			len(second) > 0 {
 			t.Errorf("%s: of alternatives it says %v, %v", name, verdict.Lines(first), verdict.Lines(second))
 		}
 		if c.want == "" {
@@ -197,9 +234,10 @@ func TestAttainable(t *testing.T) {
 			t.Errorf("%s: %s, want at most %v", name, port[0].String(), c.most)
 		}
 		// A profile of the baseline says nothing of what was ported onto it.
-		if sound := c.why == "" || c.why == "forecast.unprofiled"; sound && !slices.ContainsFunc(next, func(r verdict.Reason) bool {
-			return verdict.Holds(r.Causes, "forecast.unprofiled")
-		}) {
+		if sound := c.why == "" || c.why == "forecast.unprofiled"; sound &&
+			!slices.ContainsFunc(next, func(r verdict.Reason) bool {
+				return verdict.Holds(r.Causes, "forecast.unprofiled")
+			}) {
 			t.Errorf("%s: of a feature on another one it says %v", name, verdict.Lines(next))
 		}
 		t.Log(name+":", port[0].String())

@@ -20,31 +20,58 @@ import (
 )
 
 var BenchmarkSchema = plans.Schema{
-	Doc: "Measures the candidate against its parent in fresh, interleaved launches. Each launch starts the engine, warms it up and sends every workload.",
+	Doc: "Measures the candidate against its parent in fresh, interleaved launches. Each launch starts the engine, " +
+		"warms it up and sends every workload.",
 	Example: `level "benchmark" {
   workloads = [workload.chat]
   launches  = 6
 }`,
 	Attrs: []plans.Attr{
-		{Name: "workloads", Type: plans.Refs, Ref: "workload", Filled: true, Doc: "Workloads to send, in this order. Required for a server unless `suite` is given; an engine of kind `command` brings its own work and has neither."},
-		{Name: "suite", Type: plans.Reference, Ref: "suite", Excludes: []string{"workloads"}, Doc: "Workloads to send, as a suite. `--suite` on the command line overrides it."},
-		{Name: "launches", Type: plans.Int, Unit: "launches per arm", Min: 1, MinSet: true, Doc: "Maximum launches per arm. Without it, that of the `decision` block. Fewer are made once every rule is settled. With one, no number can pass a rule."},
+		{
+			Name: "workloads", Type: plans.Refs, Ref: "workload", Filled: true,
+			Doc: "Workloads to send, in this order. Required for a server unless `suite` is given; an engine of kind " +
+				"`command` brings its own work and has neither.",
+		},
+		{
+			Name: "suite", Type: plans.Reference, Ref: "suite", Excludes: []string{"workloads"},
+			Doc: "Workloads to send, as a suite. `--suite` on the command line overrides it.",
+		},
+		{
+			Name: "launches", Type: plans.Int, Unit: "launches per arm", Min: 1, MinSet: true,
+			Doc: "Maximum launches per arm. Without it, that of the `decision` block. Fewer are made once every rule " +
+				"is settled. With one, no number can pass a rule.",
+		},
 	},
 }
 
 // RegressionSchema is the schema of what must not get worse.
 var RegressionSchema = plans.Schema{
-	Doc: "Metrics that no feature may worsen against its parent. The benchmark's launches decide: each metric of `decisive` is a criterion of every feature under the protocol, besides its own, whatever `accept` names. Every other metric of every workload is listed if it demonstrably got worse, and decides nothing.",
+	Doc: "Metrics that no feature may worsen against its parent. The benchmark's launches decide: each metric of " +
+		"`decisive` is a criterion of every feature under the protocol, besides its own, whatever `accept` names. " +
+		"Every other metric of every workload is listed if it demonstrably got worse, and decides nothing.",
 	Example: `level "regression" {
   decisive               = ["chat.tg", "chat.ttft", "engine.memory_gb"]
   max_slowdown           = 0.03
   max_memory_increase_gb = 1
 }`,
 	Attrs: []plans.Attr{
-		{Name: "decisive", Type: plans.Strings, Required: true, Unique: true, Doc: "Addresses of metrics, such as `chat.tg` or `chat.ttft.p99`."},
-		{Name: "max_slowdown", Type: plans.Number, Default: 0.03, Min: 0, MinSet: true, Max: 1, Doc: "How much worse each may be, as a share. `0.03` is the criterion `chat.tg.gain >= -0.03`."},
-		{Name: "max_memory_increase_gb", Type: plans.Number, Default: 1.0, Unit: "GB", Min: 0, MinSet: true, Doc: "How much memory metrics may grow: `engine.memory_gb.delta <= 1`."},
-		{Name: "against", Type: plans.Strings, OneOf: []string{string(plans.Root)}, Unique: true, Doc: "Other references of the same limits: `root`, the baseline. It is launched as an arm of the session: `chat.tg.root.gain >= -0.03`."},
+		{
+			Name: "decisive", Type: plans.Strings, Required: true, Unique: true,
+			Doc: "Addresses of metrics, such as `chat.tg` or `chat.ttft.p99`.",
+		},
+		{
+			Name: "max_slowdown", Type: plans.Number, Default: 0.03, Min: 0, MinSet: true, Max: 1,
+			Doc: "How much worse each may be, as a share. `0.03` is the criterion `chat.tg.gain >= -0.03`.",
+		},
+		{
+			Name: "max_memory_increase_gb", Type: plans.Number, Default: 1.0, Unit: "GB", Min: 0, MinSet: true,
+			Doc: "How much memory metrics may grow: `engine.memory_gb.delta <= 1`.",
+		},
+		{
+			Name: "against", Type: plans.Strings, OneOf: []string{string(plans.Root)}, Unique: true,
+			Doc: "Other references of the same limits: `root`, the baseline. It is launched as an arm of the " +
+				"session: `chat.tg.root.gain >= -0.03`.",
+		},
 	},
 	Check: plans.Checked(func(b *plans.Block, r plans.Regression) (errs []plans.AttrError) {
 		if b.Written["max_memory_increase_gb"] && !slices.ContainsFunc(r.Decisive, plans.IsMemory) {
@@ -128,11 +155,15 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 		return nil, runtime.ErrUndecided
 	}
 	s.Key = b.lab.Variants.BenchmarkKey(ws, vs)
-	s.Judged = runtime.Digest(slices.Concat(answersKey(ws), []any{b.protocol().Answers()}, b.lab.Validity.FreeObservations(), b.lab.Validity.AcceptedParts(), b.evidenceKeys(vs))...)
+	s.Judged = runtime.Digest(slices.Concat(answersKey(ws), []any{b.protocol().Answers()},
+		b.lab.Validity.FreeObservations(), b.lab.Validity.AcceptedParts(), b.evidenceKeys(vs))...)
 	out := &runtime.Derived{Key: s.Key, Judged: s.Judged, Variant: a.Candidate.Knobs}
 	unmeasured := func(v verdict.Verdict, why verdict.Reason) (*runtime.Derived, error) {
 		level := ledger.Level{Name: plans.BenchmarkLevel, Verdict: v, Reasons: []verdict.Reason{why}}
-		out.Outcome = &ledger.Decision{Variant: out.Variant, Verdict: v, Reasons: level.Reasons, Levels: []ledger.Level{level}, Derived: true}
+		out.Outcome = &ledger.Decision{
+			Variant: out.Variant, Verdict: v, Reasons: level.Reasons,
+			Levels: []ledger.Level{level}, Derived: true,
+		}
 		return out, nil
 	}
 	if q.Verdict != verdict.Pass {
@@ -145,7 +176,8 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 	if why, err := b.undeclaredDifference(s, vs); err != nil {
 		return out, err
 	} else if !why.IsZero() {
-		return unmeasured(verdict.Invalid, verdict.Say("session.not_measured_apart", "not measured{causes?: {causes}}").From(why))
+		return unmeasured(verdict.Invalid,
+			verdict.Say("session.not_measured_apart", "not measured{causes?: {causes}}").From(why))
 	}
 	p, why := s.Recorded(s.Key, changed(s, b.lab.Launches.WhatChanged(s, vs...), out.Variant))
 	own, err := b.member(s)
@@ -154,13 +186,17 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 	}
 	switch out.Outcome, out.Why = p, why; {
 	case p == nil && s.Previous == nil:
-		relaxed, err := own.NeedsFreshLaunches(b.lab.Launches.View(s), b.lab.session(b.lab.sessionWith(s, own, b.lab.Variants.WorkKey(ws))))
+		relaxed, err := own.NeedsFreshLaunches(b.lab.Launches.View(s),
+			b.lab.session(b.lab.sessionWith(s, own, b.lab.Variants.WorkKey(ws))))
 		out.Why = why.From(relaxed)
 		return out, err
 	case p == nil, p.Session == "", !why.IsZero(): // it counts by a person's word
 		return out, nil
 	}
-	run := &session{lab: b.lab, scope: s, id: p.Session, work: b.lab.Variants.WorkKey(ws), ws: ws, members: []*member{own}}
+	run := &session{
+		lab: b.lab, scope: s, id: p.Session, work: b.lab.Variants.WorkKey(ws), ws: ws,
+		members: []*member{own},
+	}
 	run.all, run.proofs = b.lab.session(run.id), b.lab.probedLaunches(run.id)
 	if relaxed, err := own.NeedsFreshLaunches(b.lab.Launches.View(s), run.all); err != nil || !relaxed.IsZero() {
 		out.Outcome, out.Why = nil, relaxed
@@ -223,7 +259,10 @@ func (b *benchmark) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 		err = b.addMissingLaunches(s, out)
 	}
 	if err != nil && out != nil { // what its launches left cannot be read
-		out.Outcome = &ledger.Decision{Variant: out.Variant, Verdict: verdict.Error, Reasons: []verdict.Reason{verdict.OfError(err)}}
+		out.Outcome = &ledger.Decision{
+			Variant: out.Variant, Verdict: verdict.Error,
+			Reasons: []verdict.Reason{verdict.OfError(err)},
+		}
 		err = nil
 	}
 	return out, err
@@ -245,7 +284,9 @@ func (b *benchmark) addMissingLaunches(s *runtime.Scope, out *runtime.Derived) e
 		return err
 	case own.Open:
 		next, before := own.NextLook(view, run.id, run.work), b.parentLaunchedEarlier(s)
-		have := slices.DeleteFunc(slices.Clone(run.all), func(l *ledger.Launch) bool { return !own.Has(l.VariantKey) || !decide.Usable(l) })
+		have := slices.DeleteFunc(slices.Clone(run.all), func(l *ledger.Launch) bool {
+			return !own.Has(l.VariantKey) || !decide.Usable(l)
+		})
 		if len(have) > 0 {
 			args := []verdict.Arg{verdict.Int("n", len(have)), verdict.Int("most", own.Most*len(own.Launched))}
 			if next < own.Most {
@@ -306,7 +347,10 @@ func (l *Lab) markExclusive(launches []runtime.Launch, vs []*variant.Variant) []
 
 func plannedLaunch(v *variant.Variant, purpose, work string) runtime.Launch {
 	model := variant.ModelOf(v.Spec, nil)
-	return runtime.Launch{Variant: v.Name, VariantKey: v.Key, Engine: v.Spec.Kind, Model: model, Purpose: purpose, Work: work, Sure: true}
+	return runtime.Launch{
+		Variant: v.Name, VariantKey: v.Key, Engine: v.Spec.Kind, Model: model, Purpose: purpose,
+		Work: work, Sure: true,
+	}
 }
 
 // qualifying is the launch that runs the levels of a protocol.
@@ -337,7 +381,10 @@ func (b *benchmark) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision,
 		return nil, err
 	}
 	if n := run.planned - run.slots(); n > 0 {
-		s.Emit(runtime.Event{Type: "launches_spared", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Launches: n})
+		s.Emit(runtime.Event{
+			Type: "launches_spared", Node: s.Node.ID, Phase: s.Node.Phase,
+			Feature: s.Node.Feature, Launches: n,
+		})
 	}
 	out, level := &ledger.Decision{Variant: own.variants[1].Knobs}, ledger.Level{Name: plans.BenchmarkLevel}
 	if err := run.conclude(ctx, own, out, &level); err != nil {
@@ -368,7 +415,8 @@ func (b *benchmark) session(s *runtime.Scope) (run *session, own *member, fresh 
 	// was cut in its first round, before every arm had its turn.
 	cut := b.lab.cutInFirstRound(run.all, members)
 	for _, m := range members {
-		if m == own || len(run.all) == 0 || cut || slices.ContainsFunc(run.all, func(l *ledger.Launch) bool { return l.VariantKey == m.Arms.Candidate.Key }) {
+		if m == own || len(run.all) == 0 || cut ||
+			slices.ContainsFunc(run.all, func(l *ledger.Launch) bool { return l.VariantKey == m.Arms.Candidate.Key }) {
 			run.members = append(run.members, m)
 		}
 	}
@@ -391,7 +439,9 @@ type measuring struct {
 // measures sends every cell of every workload to one launch.
 var measures = launch.Function[*Lab, measuring, struct{}]{Kind: ledger.ForBenchmark, Here: measureHere}
 
-func measureHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Variant, rec *ledger.Launch, with measuring) (none struct{}, err error) {
+func measureHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Variant, rec *ledger.Launch,
+	with measuring,
+) (none struct{}, err error) {
 	var ws []*plans.Workload
 	for _, name := range with.Workloads {
 		ws = append(ws, lab.Variants.Plan.Workload(name))

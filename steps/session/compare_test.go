@@ -31,16 +31,45 @@ func TestCheckCompare(t *testing.T) {
 		attrs map[string]any
 		want  string // summaries, joined
 	}{
-		{"good", map[string]any{"engines": []any{"openai.a", "openai.b"}, "reference": "openai.b", "workloads": []any{"chat"}}, ""},
+		{"good", map[string]any{
+			"engines": []any{"openai.a", "openai.b"}, "reference": "openai.b",
+			"workloads": []any{"chat"},
+		}, ""},
 		{"commands", map[string]any{"engines": []any{"command.a", "command.b"}, "reference": "command.b"}, ""},
-		{"mixed", map[string]any{"engines": []any{"command.a", "openai.b"}, "reference": "openai.b", "workloads": []any{"chat"}}, ""},
-		{"one", map[string]any{"engines": []any{"openai.a"}, "reference": "openai.a", "workloads": []any{"chat"}}, "Nothing to compare"},
-		{"stranger", map[string]any{"engines": []any{"openai.a", "openai.b"}, "reference": "openai.c", "workloads": []any{"chat"}}, "Reference is not compared"},
-		{"optional", map[string]any{"engines": []any{"openai.a", "openai.b"}, "optional": []any{"openai.a"}, "reference": "openai.b", "workloads": []any{"chat"}}, ""},
-		{"optional reference", map[string]any{"engines": []any{"openai.a", "openai.b"}, "optional": []any{"openai.b"}, "reference": "openai.b", "workloads": []any{"chat"}}, "Optional reference"},
-		{"optional stranger", map[string]any{"engines": []any{"openai.a", "openai.b"}, "optional": []any{"openai.c"}, "reference": "openai.b", "workloads": []any{"chat"}}, "Optional engine is not compared"},
-		{"silence", map[string]any{"engines": []any{"openai.a", "command.b"}, "reference": "openai.a"}, "Comparison sends nothing"},
-		{"commands are sent nothing", map[string]any{"engines": []any{"command.a", "command.b"}, "reference": "command.b", "workloads": []any{"chat"}}, "Workloads for a command"},
+		{"mixed", map[string]any{
+			"engines": []any{"command.a", "openai.b"}, "reference": "openai.b",
+			"workloads": []any{"chat"},
+		}, ""},
+		{
+			"one",
+			map[string]any{"engines": []any{"openai.a"}, "reference": "openai.a", "workloads": []any{"chat"}},
+			"Nothing to compare",
+		},
+		{"stranger", map[string]any{
+			"engines": []any{"openai.a", "openai.b"}, "reference": "openai.c",
+			"workloads": []any{"chat"},
+		}, "Reference is not compared"},
+		{"optional", map[string]any{
+			"engines": []any{"openai.a", "openai.b"}, "optional": []any{"openai.a"},
+			"reference": "openai.b", "workloads": []any{"chat"},
+		}, ""},
+		{"optional reference", map[string]any{
+			"engines": []any{"openai.a", "openai.b"}, "optional": []any{"openai.b"},
+			"reference": "openai.b", "workloads": []any{"chat"},
+		}, "Optional reference"},
+		{"optional stranger", map[string]any{
+			"engines": []any{"openai.a", "openai.b"}, "optional": []any{"openai.c"},
+			"reference": "openai.b", "workloads": []any{"chat"},
+		}, "Optional engine is not compared"},
+		{
+			"silence",
+			map[string]any{"engines": []any{"openai.a", "command.b"}, "reference": "openai.a"},
+			"Comparison sends nothing",
+		},
+		{"commands are sent nothing", map[string]any{
+			"engines":   []any{"command.a", "command.b"},
+			"reference": "command.b", "workloads": []any{"chat"},
+		}, "Workloads for a command"},
 	} {
 		var got []string
 		for _, e := range CompareSchema.Check(&plans.Block{Attrs: c.attrs}) {
@@ -57,10 +86,12 @@ func TestCheckCompare(t *testing.T) {
 func TestOtherTokens(t *testing.T) {
 	launch := func(tokens float64) []gates.Launch {
 		return []gates.Launch{{ID: "l", Metrics: map[string]measure.Summary{
-			"chat.prompt_tokens": {Stats: map[string]float64{"median": tokens}}, "chat.tg": {Stats: map[string]float64{"median": 1}},
+			"chat.prompt_tokens": {Stats: map[string]float64{"median": tokens}},
+			"chat.tg":            {Stats: map[string]float64{"median": 1}},
 		}}}
 	}
-	if got := otherTokens(launch(52), launch(48)); len(got) != 1 || !strings.Contains(got[0].String(), "52 tokens long by its own count, 48") {
+	if got := otherTokens(launch(52), launch(48)); len(got) != 1 ||
+		!strings.Contains(got[0].String(), "52 tokens long by its own count, 48") {
 		t.Errorf("got %q", verdict.Lines(got))
 	}
 	if got := otherTokens(launch(48), launch(48)); len(got) != 0 {
@@ -71,7 +102,10 @@ func TestOtherTokens(t *testing.T) {
 // Launches of one engine that say different things of themselves are no row.
 func TestCompareWantsOneEngine(t *testing.T) {
 	kind := &kinds.Kind{Observe: []kinds.Pattern{{Name: "attention", Type: "string"}}}
-	v := &variant.Variant{Arm: decide.Arm{Name: "reference", Engine: "openai.a", Key: "A"}, Spec: engine.Spec{Profile: kind}}
+	v := &variant.Variant{
+		Arm:  decide.Arm{Name: "reference", Engine: "openai.a", Key: "A"},
+		Spec: engine.Spec{Profile: kind},
+	}
 	for name, c := range map[string]struct {
 		one, two string
 		want     verdict.Verdict
@@ -82,14 +116,18 @@ func TestCompareWantsOneEngine(t *testing.T) {
 		it.rows[0].Most = 2
 		for i, said := range []string{c.one, c.two} {
 			it.all = append(it.all, &ledger.Launch{
-				ID: []string{"1", "2"}[i], VariantKey: "A", OK: true, Ordinal: i + 1, Fingerprint: map[string]string{"cpu": "c"},
-				Observed: map[string]ledger.Observed{"attention": {Value: said, Line: "attention=" + said, Whole: true}},
+				ID: []string{"1", "2"}[i], VariantKey: "A", OK: true, Ordinal: i + 1,
+				Fingerprint: map[string]string{"cpu": "c"},
+				Observed: map[string]ledger.Observed{
+					"attention": {Value: said, Line: "attention=" + said, Whole: true},
+				},
 			})
 		}
 		it.ended()
 		err := it.decide(t.Context(), &ledger.Decision{})
 		e := it.rows[0].entry
-		if err != nil || e.Verdict != c.want || (c.want != "") != strings.Contains(e.Why.String(), `differ in attention: "fa" in launch 1`) {
+		if err != nil || e.Verdict != c.want ||
+			(c.want != "") != strings.Contains(e.Why.String(), `differ in attention: "fa" in launch 1`) {
 			t.Errorf("%s: %v, %q (%s)", name, err, e.Verdict, e.Why.String())
 		}
 	}
@@ -104,8 +142,11 @@ func tableOf(all []*ledger.Launch, places int, spoil func(l *ledger.Launch), vs 
 	}
 	it := &table{
 		ComparisonContent: plans.ComparisonContent{Launches: 4, Reference: "reference"},
-		session:           &session{lab: NewLab(&plans.Plan{}, nil), scope: scope, id: "s-1", atOnce: places, all: slices.Clone(all)},
-		measured:          func(int, verdict.Verdict) []verdict.Reason { return nil },
+		session: &session{
+			lab: NewLab(&plans.Plan{}, nil), scope: scope, id: "s-1", atOnce: places,
+			all: slices.Clone(all),
+		},
+		measured: func(int, verdict.Verdict) []verdict.Reason { return nil },
 	}
 	if vs == nil {
 		for _, name := range []string{"reference", "a", "b"} {
@@ -153,7 +194,8 @@ func TestTable(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			it, began := tableOf(nil, c.places, nil), time.Now()
 			out := ends(t, t.Context(), it)
-			if took := int(time.Since(began).Minutes()); took != c.minutes || len(it.all) != 12 || len(out.Launches) != 12 {
+			if took := int(time.Since(began).Minutes()); took != c.minutes || len(it.all) != 12 ||
+				len(out.Launches) != 12 {
 				t.Errorf("%d places: %d minutes, %d launches", c.places, took, len(it.all))
 			}
 			orders := map[int]bool{}
@@ -238,7 +280,8 @@ func TestTableReplaces(t *testing.T) {
 				}
 				it, want := tableOf(nil, 1, spoil), c.launches
 				if again {
-					ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute+time.Second) // b is the first of round 2
+					// b is the first of round 2
+					ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute+time.Second)
 					defer cancel()
 					if ends(t, ctx, it) != nil {
 						t.Fatal("it was not cut")
@@ -258,7 +301,8 @@ func TestTableReplaces(t *testing.T) {
 						beside = 0
 					}
 					if e.Verdict != broken || len(e.Launches) != counted || len(e.Beside) != beside {
-						t.Errorf("%s: row %s is %q with %d beside %d", c.name, e.Name, e.Verdict, len(e.Launches), len(e.Beside))
+						t.Errorf("%s: row %s is %q with %d beside %d", c.name, e.Name, e.Verdict,
+							len(e.Launches), len(e.Beside))
 					}
 				}
 			})
@@ -285,7 +329,13 @@ func TestTablePlaceLost(t *testing.T) {
 		{"the last of a round", []string{"s-1.reference.2"}, nil, 12 + 3, 4, "", []int{2}},
 		{"the first of a round", []string{"s-1.b.2"}, nil, 12 + 1, 4, "", []int{2}},
 		{"twice", []string{"s-1.a.2", "s-1.a.2r1"}, nil, 12 + 2 + 2, 4, "", []int{2}},
-		{"beside a row that broke", []string{"s-1.reference.2"}, []string{"s-1.b.2"}, 12 - 3 + 2, 0, verdict.Error, nil},
+		{
+			"beside a row that broke",
+			[]string{"s-1.reference.2"},
+			[]string{"s-1.b.2"},
+			12 - 3 + 2, 0,
+			verdict.Error, nil,
+		},
 		{"a row each time", []string{"s-1.b.2", "s-1.b.2r1", "s-1.b.2r2"}, nil, 12 - 2 + 2, 1, verdict.Error, nil},
 	} {
 		for cut := range 8 {
@@ -331,20 +381,26 @@ func TestTablePlaceLost(t *testing.T) {
 						want, broken = c.counted, c.broken
 					}
 					if e.Verdict != broken || len(e.Launches) != want && !(gaveUp && i == 0) {
-						t.Errorf("%s, cut after %d minutes: %s is %q with %d", c.name, cut, e.Name, e.Verdict, len(e.Launches))
+						t.Errorf("%s, cut after %d minutes: %s is %q with %d", c.name, cut, e.Name, e.Verdict,
+							len(e.Launches))
 					}
 					for i, l := range e.Launches {
 						if o := e.Beside[i]; l.Place != o.Place || l.Round != o.Round {
-							t.Errorf("%s, cut after %d minutes: %s stood on %s, the reference on %s", c.name, cut, l.ID, l.Place, o.Place)
+							t.Errorf("%s, cut after %d minutes: %s stood on %s, the reference on %s", c.name, cut, l.ID,
+								l.Place, o.Place)
 						}
-						if e.Name == "b" && slices.Contains(c.moved, l.Round) && l.Place == fmt.Sprintf("gpu %d", (l.Round-1)%2) {
-							t.Errorf("%s, cut after %d minutes: round %d counts on %s, which was lost", c.name, cut, l.Round, l.Place)
+						if e.Name == "b" && slices.Contains(c.moved, l.Round) &&
+							l.Place == fmt.Sprintf("gpu %d", (l.Round-1)%2) {
+							t.Errorf("%s, cut after %d minutes: round %d counts on %s, which was lost", c.name, cut,
+								l.Round, l.Place)
 						}
 					}
 				}
 				slices.Sort(out.Launches)
-				if len(it.all) != c.launches && !gaveUp || len(slices.Compact(slices.Clone(out.Launches))) != len(out.Launches) {
-					t.Errorf("%s, cut after %d minutes: %d launches, want %d, of which count %v", c.name, cut, len(it.all), c.launches, out.Launches)
+				if len(it.all) != c.launches && !gaveUp ||
+					len(slices.Compact(slices.Clone(out.Launches))) != len(out.Launches) {
+					t.Errorf("%s, cut after %d minutes: %d launches, want %d, of which count %v", c.name, cut,
+						len(it.all), c.launches, out.Launches)
 				}
 				for _, l := range it.all {
 					if slices.ContainsFunc(it.all, func(o *ledger.Launch) bool { return o != l && o.ID == l.ID }) {

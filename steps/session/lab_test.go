@@ -102,7 +102,8 @@ func TestResolve(t *testing.T) {
 	}
 	on, err := l.Variants.Resolve(nil, "x", l.Variants.Plan.Baseline.Engine, map[string]string{"a": "on", "b": "off"})
 	must.Do(t, err)
-	if !maps.Equal(on.Spec.Env, map[string]string{"KEEP": "1", "A": "on"}) || !slices.Equal(on.Spec.Unset, []string{"DROP"}) {
+	if !maps.Equal(on.Spec.Env, map[string]string{"KEEP": "1", "A": "on"}) ||
+		!slices.Equal(on.Spec.Unset, []string{"DROP"}) {
 		t.Errorf("env %v, unset %v: null must unset", on.Spec.Env, on.Spec.Unset)
 	}
 	command := on.Spec.Command
@@ -120,7 +121,8 @@ func TestResolve(t *testing.T) {
 	if again, _ := l.Variants.Baseline(nil); again.Key != base.Key {
 		t.Error("the same variant has two keys")
 	}
-	if _, err := l.Variants.Resolve(nil, "x", l.Variants.Plan.Baseline.Engine, map[string]string{"a": "maybe", "b": "on"}); err == nil {
+	if _, err := l.Variants.Resolve(nil, "x", l.Variants.Plan.Baseline.Engine,
+		map[string]string{"a": "maybe", "b": "on"}); err == nil {
 		t.Error("an unknown knob value was resolved")
 	}
 }
@@ -138,14 +140,16 @@ func TestStack(t *testing.T) {
 	}
 	outcomes["feature.first"] = &ledger.Decision{Verdict: "pass", Accepted: true}
 	a, err := l.Launches.Arms(s, second)
-	if err != nil || a.Parent.Knobs["a"] != "on" || a.Parent.Name != "accepted" || a.Candidate.Knobs["b"] != "on" || a.Candidate.Knobs["a"] != "on" {
+	if err != nil || a.Parent.Knobs["a"] != "on" || a.Parent.Name != "accepted" || a.Candidate.Knobs["b"] != "on" ||
+		a.Candidate.Knobs["a"] != "on" {
 		t.Errorf("accepted: parent %+v, candidate %+v, %v", a.Parent, a.Candidate, err)
 	}
 	if len(a.Distinct(true)) != 3 || len(a.Distinct(false)) != 2 {
 		t.Error("the baseline must be an arm of its own exactly when a rule asks for it")
 	}
 	outcomes["feature.first"] = &ledger.Decision{Verdict: "fail"}
-	if a, err = l.Launches.Arms(s, second); err != nil || a.Parent.Name != "baseline" || a.Candidate.Knobs["a"] != "off" {
+	if a, err = l.Launches.Arms(s, second); err != nil || a.Parent.Name != "baseline" ||
+		a.Candidate.Knobs["a"] != "off" {
 		t.Errorf("rejected: parent %+v, candidate %+v, %v", a.Parent, a.Candidate, err)
 	}
 	must.Equal(t, "a baseline that is the parent is launched once", len(a.Distinct(true)), 2)
@@ -154,7 +158,8 @@ func TestStack(t *testing.T) {
 	if a, err = l.Launches.Arms(s, second); err != nil || a.Parent.Name != "baseline" {
 		t.Errorf("locked: parent %+v, %v", a.Parent, err)
 	}
-	if _, err = l.Launches.Arms(s, l.Variants.Plan.Feature("third")); err == nil || errors.Is(err, runtime.ErrUndecided) {
+	if _, err = l.Launches.Arms(s, l.Variants.Plan.Feature("third")); err == nil ||
+		errors.Is(err, runtime.ErrUndecided) {
 		t.Errorf("built on a feature that is locked: error %v, want one that says so", err)
 	}
 }
@@ -182,12 +187,16 @@ func TestArmsOfChoices(t *testing.T) {
 	s := scopeOf(outcomes, nil)
 	for i, value := range []string{"small", "large"} {
 		a, err := l.Launches.Arms(s, sized.Alternatives[i])
-		if err != nil || a.Candidate.Knobs["size"] != value || a.Candidate.Knobs["a"] != "on" || a.Parent.Name != "baseline" || a.Parent.Knobs["size"] != "none" {
+		if err != nil || a.Candidate.Knobs["size"] != value || a.Candidate.Knobs["a"] != "on" ||
+			a.Parent.Name != "baseline" || a.Parent.Knobs["size"] != "none" {
 			t.Errorf("%s: %+v %v", value, a, err)
 		}
 	}
 	confirm := sized.Confirm[0]
-	for _, f := range []*plans.Feature{sized, confirm, l.Variants.Plan.Feature("stacked"), l.Variants.Plan.Feature("child")} {
+	for _, f := range []*plans.Feature{
+		sized, confirm, l.Variants.Plan.Feature("stacked"),
+		l.Variants.Plan.Feature("child"),
+	} {
 		if _, err := l.Launches.Arms(s, f); !errors.Is(err, runtime.ErrUndecided) {
 			t.Errorf("%s before anything is decided: %v", f.Name, err)
 		}
@@ -195,10 +204,12 @@ func TestArmsOfChoices(t *testing.T) {
 	won := map[string]string{"a": "on", "size": "large"}
 	outcomes["feature.sized.first"] = &ledger.Decision{Verdict: "pass", Variant: won}
 	a, err := l.Launches.Arms(s, confirm)
-	if err != nil || a.Candidate.Knobs["size"] != "large" || a.Candidate.Engine != "embedded.wide" || a.Parent.Engine != "embedded.wide" || a.Root.Engine != "embedded.wide" {
+	if err != nil || a.Candidate.Knobs["size"] != "large" || a.Candidate.Engine != "embedded.wide" ||
+		a.Parent.Engine != "embedded.wide" || a.Root.Engine != "embedded.wide" {
 		t.Errorf("the confirmation's arms are %+v %+v %+v, %v", a.Candidate, a.Parent, a.Root, err)
 	}
-	if first, err := l.Launches.Arms(s, sized); err != nil || first.Candidate.Name != "sized[large]" || first.Candidate.Key == a.Candidate.Key || first.Parent.Key == a.Parent.Key {
+	if first, err := l.Launches.Arms(s, sized); err != nil || first.Candidate.Name != "sized[large]" ||
+		first.Candidate.Key == a.Candidate.Key || first.Parent.Key == a.Parent.Key {
 		t.Errorf("on the first engine: %+v, %v", first.Candidate, err)
 	}
 	if sub, err := (&qualify{lab: l, feature: confirm}).subject(s); err != nil || !sub.spared.IsZero() {
@@ -213,7 +224,8 @@ func TestArmsOfChoices(t *testing.T) {
 	outcomes["feature.sized"] = &ledger.Decision{Kind: "feature", Verdict: "pass", Accepted: true, Variant: won}
 	for _, name := range []string{"stacked", "child"} {
 		a, err := l.Launches.Arms(s, l.Variants.Plan.Feature(name))
-		if err != nil || a.Parent.Knobs["size"] != "large" || a.Parent.Knobs["a"] != "on" || a.Candidate.Knobs["a"] != "off" {
+		if err != nil || a.Parent.Knobs["size"] != "large" || a.Parent.Knobs["a"] != "on" ||
+			a.Candidate.Knobs["a"] != "off" {
 			t.Errorf("%s is built on %+v, %v", name, a.Parent, err)
 		}
 	}

@@ -11,7 +11,11 @@ import (
 
 // MatrixSchema is the schema of a matrix of knob combinations.
 var MatrixSchema = plans.Schema{
-	Doc: "Measures combinations of knobs (cells) against one baseline. Each cell is qualified by the levels of a protocol and measured in fresh launches interleaved by rounds. Cells enter no stack. Shows the best cell of each metric, the effect of each value alone and the additional effect of pairs, with bounds. Passes when every cell was measured. From 4 launches, the gates of its phase and later ones read a cell: `matrix.together[\"kv_cache=on\"].chat.tg.gain >= 0.05`.",
+	Doc: "Measures combinations of knobs (cells) against one baseline. Each cell is qualified by the levels of a " +
+		"protocol and measured in fresh launches interleaved by rounds. Cells enter no stack. Shows the best cell of " +
+		"each metric, the effect of each value alone and the additional effect of pairs, with bounds. Passes when " +
+		"every cell was measured. From 4 launches, the gates of its phase and later ones read a cell: " +
+		"`matrix.together[\"kv_cache=on\"].chat.tg.gain >= 0.05`.",
 	Example: `step "matrix" "together" {
   knobs     = { kv_cache = ["off", "on"], experts = ["all", "routed"] }
   design    = "full"
@@ -19,14 +23,41 @@ var MatrixSchema = plans.Schema{
   protocol  = protocol.standard
 }`,
 	Attrs: []plans.Attr{
-		{Name: "knobs", Type: plans.Anything, Required: true, Doc: "The values to combine, as lists by knob. All other knobs are as in the baseline."},
-		{Name: "design", Type: plans.String, Default: plans.FullDesign, OneOf: []string{plans.FullDesign, plans.OneAtATime}, Doc: "All combinations (`full`), or each value alone (`one_at_a_time`)."},
-		{Name: "exclude", Type: plans.Anything, Doc: "Combinations to exclude, such as `[{ moe_kernel = \"gemm\" }]`. Each map can name several knobs: `{ moe_kernel = \"gemm\", activation = \"bf16\" }`."},
-		{Name: "include", Type: plans.Anything, Doc: "Cells to include in any case, as maps. Unnamed knobs have the baseline's value."},
-		{Name: "workloads", Type: plans.Refs, Ref: "workload", Required: true, Doc: "Workloads to send, in this order. `--suite` sends those of a suite instead."},
-		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "Its levels qualify each cell before it is measured. One launch, which is not measured, runs all of them except the benchmark."},
-		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches per cell", Min: 2, MinSet: true, Max: 12, Doc: "Measured launches of the baseline and of each cell."},
-		{Name: "may_break", Type: plans.Bool, Default: false, Doc: "Whether the step passes without cells that break. They stay in the table. A rule that reads one does not pass."},
+		{
+			Name: "knobs", Type: plans.Anything, Required: true,
+			Doc: "The values to combine, as lists by knob. All other knobs are as in the baseline.",
+		},
+		{Name: "design", Type: plans.String, Default: plans.FullDesign, OneOf: []string{
+			plans.FullDesign,
+			plans.OneAtATime,
+		}, Doc: "All combinations (`full`), or each value alone (`one_at_a_time`)."},
+		{
+			Name: "exclude", Type: plans.Anything,
+			Doc: "Combinations to exclude, such as `[{ moe_kernel = \"gemm\" }]`. Each map can name several knobs: " +
+				"`{ moe_kernel = \"gemm\", activation = \"bf16\" }`.",
+		},
+		{
+			Name: "include", Type: plans.Anything,
+			Doc: "Cells to include in any case, as maps. Unnamed knobs have the baseline's value.",
+		},
+		{
+			Name: "workloads", Type: plans.Refs, Ref: "workload", Required: true,
+			Doc: "Workloads to send, in this order. `--suite` sends those of a suite instead.",
+		},
+		{
+			Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true,
+			Doc: "Its levels qualify each cell before it is measured. One launch, which is not measured, runs all of " +
+				"them except the benchmark.",
+		},
+		{
+			Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches per cell", Min: 2, MinSet: true, Max: 12,
+			Doc: "Measured launches of the baseline and of each cell.",
+		},
+		{
+			Name: "may_break", Type: plans.Bool, Default: false,
+			Doc: "Whether the step passes without cells that break. They stay in the table. A rule that reads one " +
+				"does not pass.",
+		},
 	},
 }
 

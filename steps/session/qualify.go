@@ -61,7 +61,8 @@ func (q *qualify) subject(s *runtime.Scope) (*subject, error) {
 			sub.spared = verdict.Say("session.confirms_nothing",
 				"confirms nothing: with the knobs of {subject}, engine.{engine} starts exactly as engine.{first} "+
 					"does",
-				verdict.Text("engine", f.Engine), verdict.Text("first", first.Candidate.Engine)).On(first.Candidate.Name)
+				verdict.Text("engine", f.Engine),
+				verdict.Text("first", first.Candidate.Engine)).On(first.Candidate.Name)
 		}
 	}
 	if sub.spared.IsZero() && a.Candidate.Key == a.Parent.Key && decide.Benchmarked(plan, f) {
@@ -99,7 +100,10 @@ func (q *qualify) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	}
 	if !sub.spared.IsZero() {
 		out.Notes = []verdict.Reason{sub.spared}
-		out.Outcome = &ledger.Decision{Variant: out.Variant, Verdict: verdict.Invalid, Reasons: out.Notes, Derived: true}
+		out.Outcome = &ledger.Decision{
+			Variant: out.Variant, Verdict: verdict.Invalid,
+			Reasons: out.Notes, Derived: true,
+		}
 		return out, nil
 	}
 	out.Outcome, out.Why = s.Recorded(out.Key, changed(s, q.lab.Launches.WhatChanged(s, sub.variants...), out.Variant))
@@ -139,7 +143,10 @@ func (q *qualify) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 			} else if err != nil {
 				// Without its parent's answers nothing is known of its own.
 				verdicts = append(verdicts, verdict.Error)
-				out.Levels = append(out.Levels, ledger.Level{Name: levels.ComparedBy(sub.protocol), Verdict: verdict.Error, Reasons: []verdict.Reason{verdict.OfError(err)}})
+				out.Levels = append(out.Levels, ledger.Level{
+					Name:    levels.ComparedBy(sub.protocol),
+					Verdict: verdict.Error, Reasons: []verdict.Reason{verdict.OfError(err)},
+				})
 				break
 			}
 		}
@@ -181,7 +188,9 @@ func (q *qualify) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 // parent is the reference of the levels: the launch that qualified the parent, if one
 // counts, and its answers. The baseline's answers are compared with those of a second
 // launch of its own, which shows how far apart its launches are.
-func (q *qualify) parent(ctx context.Context, s *runtime.Scope, sub *subject, out *ledger.Decision) (parent levels.Parent, err error) {
+func (q *qualify) parent(ctx context.Context, s *runtime.Scope, sub *subject,
+	out *ledger.Decision,
+) (parent levels.Parent, err error) {
 	if q.feature == nil {
 		parent.Answered, err = levels.References(ctx, s, q.lab.Launches, sub.protocol, sub.variant(), 1, out)
 		return parent, err
@@ -197,7 +206,9 @@ func (q *qualify) parent(ctx context.Context, s *runtime.Scope, sub *subject, ou
 
 // repeatAfterCrash qualifies a candidate once more whose launch crashed where its parent's did not:
 // a second crash is the outcome, otherwise its levels are those of the second launch.
-func (q *qualify) repeatAfterCrash(ctx context.Context, s *runtime.Scope, sub *subject, parent levels.Parent, first *ledger.Launch, before []ledger.Level, out *ledger.Decision) ([]ledger.Level, error) {
+func (q *qualify) repeatAfterCrash(ctx context.Context, s *runtime.Scope, sub *subject, parent levels.Parent,
+	first *ledger.Launch, before []ledger.Level, out *ledger.Decision,
+) ([]ledger.Level, error) {
 	arms := sub.arms.ArmKeys()
 	launches := append(q.parentQualifications(s, sub, out), first)
 	if !decide.MayCrashAgain(arms.Candidate, arms.Parent, launches) {
@@ -229,10 +240,13 @@ func firstNotPassed(all []ledger.Level) int {
 
 // parentQualifications are the launches that qualified the parent by the same levels: here, beside the
 // candidate, or in another node.
-func (q *qualify) parentQualifications(s *runtime.Scope, sub *subject, out *ledger.Decision) (launches []*ledger.Launch) {
+func (q *qualify) parentQualifications(s *runtime.Scope, sub *subject,
+	out *ledger.Decision,
+) (launches []*ledger.Launch) {
 	ids, plan := slices.Clone(out.Launches), q.lab.Variants.Plan
 	add := func(node, protocol string) {
-		if d := s.Outcome(node); d != nil && runtime.Digest(levelParts(plan, plan.Protocol(protocol))...) == runtime.Digest(levelParts(plan, sub.protocol)...) {
+		if d := s.Outcome(node); d != nil && runtime.Digest(levelParts(plan, plan.Protocol(protocol))...) ==
+			runtime.Digest(levelParts(plan, sub.protocol)...) {
 			ids = append(ids, d.Launches...)
 		}
 	}
@@ -256,9 +270,10 @@ func (q *qualify) qualifiedElsewhere(s *runtime.Scope, v *variant.Variant) bool 
 		d := s.Outcome(id)
 		return d != nil && d.Verdict == verdict.Pass && maps.Equal(d.Variant, v.Knobs)
 	}
-	return q.feature.Engine == "" && (passed(runtime.BaselineID) || slices.ContainsFunc(q.lab.Variants.Plan.Candidates(), func(f *plans.Feature) bool {
-		return f.Engine == "" && f.Name != q.feature.Name && passed(runtime.QualifyID(f.Name))
-	}))
+	return q.feature.Engine == "" && (passed(runtime.BaselineID) ||
+		slices.ContainsFunc(q.lab.Variants.Plan.Candidates(), func(f *plans.Feature) bool {
+			return f.Engine == "" && f.Name != q.feature.Name && passed(runtime.QualifyID(f.Name))
+		}))
 }
 
 // qualifyKey covers the variants, the levels with their settings, and the machine.

@@ -47,7 +47,9 @@ func (j *Judge) lab(p *plans.Plan) (*Lab, error) {
 // Counts returns a launch with what its samples show about whether it counts, and the
 // reasons not to that no sample shows, which stay as recorded. It reports false if too
 // little is kept of it.
-func (j *Judge) Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) (again *ledger.Launch, alone []verdict.Reason, known bool) {
+func (j *Judge) Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) (again *ledger.Launch,
+	alone []verdict.Reason, known bool,
+) {
 	lab, err := j.lab(p)
 	if err != nil {
 		return nil, nil, false
@@ -67,7 +69,9 @@ func (j *Judge) Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) 
 		if own.Metrics = maps.Clone(l.Metrics); err != nil {
 			return nil, nil, false
 		}
-		maps.DeleteFunc(own.Metrics, func(address string, _ measure.Summary) bool { return strings.HasPrefix(address, "command.") })
+		maps.DeleteFunc(own.Metrics, func(address string, _ measure.Summary) bool {
+			return strings.HasPrefix(address, "command.")
+		})
 		maps.Copy(own.Metrics, printed)
 	}
 	own.Invalid, own.Incoherent, own.Disturbed = judged.Invalid, judged.Incoherent, judged.Disturbed
@@ -103,7 +107,9 @@ func (l *Lab) armOf(arm decide.Arm, all []*ledger.Launch) (*variant.Variant, err
 
 // Benchmark is the outcome of a session's launches for a feature: its level, and the
 // launches that it rests on. An error means that it cannot be known.
-func (j *Judge) Benchmark(p *plans.Plan, f *plans.Feature, id string, all []*ledger.Launch, scope *runtime.Scope) (*ledger.Decision, error) {
+func (j *Judge) Benchmark(p *plans.Plan, f *plans.Feature, id string, all []*ledger.Launch,
+	scope *runtime.Scope,
+) (*ledger.Decision, error) {
 	lab, err := j.lab(p)
 	if err != nil {
 		return nil, err
@@ -174,7 +180,8 @@ func (s *session) ended() error {
 	for _, m := range s.members {
 		m.DropLostArms(s.all)
 		if reference := m.variants[0]; m.Alone {
-			why, err := s.lab.Validity.LaunchWithoutEvidence(launchesOf(usable, m.variants[:1]), reference, m.Feature.Protocol)
+			why, err := s.lab.Validity.LaunchWithoutEvidence(launchesOf(usable, m.variants[:1]), reference,
+				m.Feature.Protocol)
 			if err != nil {
 				return err
 			} else if !why.IsZero() {

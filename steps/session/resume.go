@@ -70,13 +70,18 @@ func (l *Lab) sessionToResume(s *runtime.Scope, m *member, work string) (string,
 		if err := complete.Look(view, all); err != nil {
 			return "", err
 		}
-		mended := slices.ContainsFunc(all, func(launch *ledger.Launch) bool { return m.Has(launch.VariantKey) && !decide.Usable(launch) })
+		mended := slices.ContainsFunc(all, func(launch *ledger.Launch) bool {
+			return m.Has(launch.VariantKey) && !decide.Usable(launch)
+		})
 		p := s.Previous
 		e.begun, e.rebooted, e.complete = slices.Contains(l.begun, e.id), !l.sameBoot(all), !complete.Open
-		e.crashed = decide.ReadsCrashes(l.Variants.Plan, m.Feature) && slices.ContainsFunc(decide.Crashes(l.Launches.Store.Records(), m.Arms.Candidate.Key), func(launch *ledger.Launch) bool {
-			return launch.Purpose == ledger.ForQualification
-		})
-		e.invalid = p != nil && p.MeasureKey == s.Key && p.DecisionKey == s.Judged && p.Verdict == verdict.Invalid && !p.Derived && p.Session == e.id && !mended
+		e.crashed = decide.ReadsCrashes(l.Variants.Plan, m.Feature) &&
+			slices.ContainsFunc(decide.Crashes(l.Launches.Store.Records(), m.Arms.Candidate.Key),
+				func(launch *ledger.Launch) bool {
+					return launch.Purpose == ledger.ForQualification
+				})
+		e.invalid = p != nil && p.MeasureKey == s.Key && p.DecisionKey == s.Judged && p.Verdict == verdict.Invalid &&
+			!p.Derived && p.Session == e.id && !mended
 	}
 	if resume, _ := e.resumeReason(); !resume {
 		return "", nil
@@ -93,11 +98,17 @@ func (l *Lab) sessionWith(s *runtime.Scope, m *member, work string) (id string) 
 	}
 	// A candidate that entered the stack is the parent of others, in their sessions.
 	beside := map[string]bool{}
-	for _, launch := range l.Launches.Store.Launches(store.LaunchFilter{VariantKey: m.Arms.Parent.Key, Purpose: ledger.ForBenchmark}) {
+	for _, launch := range l.Launches.Store.Launches(store.LaunchFilter{
+		VariantKey: m.Arms.Parent.Key,
+		Purpose:    ledger.ForBenchmark,
+	}) {
 		beside[launch.Session] = beside[launch.Session] || launch.Work == work
 	}
 	decided, p := "", s.Previous
-	for _, launch := range l.Launches.Store.Launches(store.LaunchFilter{VariantKey: m.Arms.Candidate.Key, Purpose: ledger.ForBenchmark}) {
+	for _, launch := range l.Launches.Store.Launches(store.LaunchFilter{
+		VariantKey: m.Arms.Candidate.Key,
+		Purpose:    ledger.ForBenchmark,
+	}) {
 		if launch.Work != work || !beside[launch.Session] {
 			continue
 		}
@@ -152,11 +163,16 @@ func (l *Lab) sessionOfRows(s *runtime.Scope, launches int) (string, error) {
 
 // firstSession is the first session of that name and a number that may be continued: in
 // most cases, because it has no launches.
-func (l *Lab) firstSession(s *runtime.Scope, name []any, know func(e *earlier, have []*ledger.Launch) error) (string, error) {
+func (l *Lab) firstSession(s *runtime.Scope, name []any, know func(e *earlier, have []*ledger.Launch) error) (string,
+	error,
+) {
 	for n := 0; ; n++ {
 		id := "s-" + runtime.ShortID(append(name, n)...)
 		have := l.session(id)
-		e := earlier{id: id, begun: slices.Contains(l.begun, id), asked: s.Forced && len(have) > 0, rebooted: !l.sameBoot(have)}
+		e := earlier{
+			id: id, begun: slices.Contains(l.begun, id), asked: s.Forced && len(have) > 0,
+			rebooted: !l.sameBoot(have),
+		}
 		if err := know(&e, have); err != nil {
 			return "", err
 		}
@@ -170,7 +186,8 @@ func (l *Lab) firstSession(s *runtime.Scope, name []any, know func(e *earlier, h
 // it now run in parallel with the recorded ones. If a candidate's outcome rests on it, that round
 // was complete, and later candidates were not in it.
 func (l *Lab) cutInFirstRound(launches []*ledger.Launch, members []*member) bool {
-	if len(launches) == 0 || !l.sameBoot(launches) || slices.ContainsFunc(launches, func(launch *ledger.Launch) bool { return launch.Ordinal > 1 }) {
+	if len(launches) == 0 || !l.sameBoot(launches) ||
+		slices.ContainsFunc(launches, func(launch *ledger.Launch) bool { return launch.Ordinal > 1 }) {
 		return false
 	}
 	for _, m := range members {

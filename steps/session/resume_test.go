@@ -21,7 +21,10 @@ func TestResumeReason(t *testing.T) {
 		{"none", earlier{}, false},
 		{"cut", earlier{id: "s"}, true},
 		{"complete", earlier{id: "s", complete: true}, true},
-		{"begun by this apply, whatever else", earlier{id: "s", begun: true, broke: true, relaxed: true, asked: true, invalid: true, rebooted: true}, true},
+		{"begun by this apply, whatever else", earlier{
+			id: "s", begun: true, broke: true, relaxed: true, asked: true,
+			invalid: true, rebooted: true,
+		}, true},
 		{"broke", earlier{id: "s", broke: true, complete: true}, false},
 		{"a rule was relaxed", earlier{id: "s", relaxed: true, complete: true}, false},
 		{"a person asked", earlier{id: "s", asked: true, complete: true}, false},

@@ -128,9 +128,10 @@ func (s *session) divide(ctx context.Context) (err error) {
 // started, as long as something makes launches there, or in turn.
 func (s *session) remotePlace(ctx context.Context, round int, begun []*ledger.Place) (*ledger.Place, error) {
 	n := s.scope.Node
-	return s.lab.Launches.Elsewhere.Stand(ctx, (round-1)%s.lab.Variants.Plan.Executor.Slots, begun, func(what verdict.Reason) {
-		s.scope.Emit(runtime.Event{Type: "note", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Why: what})
-	})
+	return s.lab.Launches.Elsewhere.Stand(ctx, (round-1)%s.lab.Variants.Plan.Executor.Slots, begun,
+		func(what verdict.Reason) {
+			s.scope.Emit(runtime.Event{Type: "note", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Why: what})
+		})
 }
 
 // sideBySide is how many rounds run at a time.
@@ -228,7 +229,9 @@ func (s *session) place(round int) *ledger.Place {
 	if len(s.places) == 0 {
 		return nil
 	}
-	if i := slices.IndexFunc(s.all, func(l *ledger.Launch) bool { return l.Ordinal == round && l.Place != nil }); i >= 0 {
+	if i := slices.IndexFunc(s.all, func(l *ledger.Launch) bool {
+		return l.Ordinal == round && l.Place != nil
+	}); i >= 0 {
 		return s.all[i].Place
 	}
 	return s.places[(round-1)%len(s.places)]
@@ -240,7 +243,8 @@ func (s *session) slot(ctx context.Context, sl slot) (lost bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tries := sl.launchesOf(s.all)
-	if !s.needsVariant(sl.variant) || slices.ContainsFunc(tries, func(l *ledger.Launch) bool { return decide.Usable(l) && l.Place.Same(sl.place) }) {
+	if !s.needsVariant(sl.variant) ||
+		slices.ContainsFunc(tries, func(l *ledger.Launch) bool { return decide.Usable(l) && l.Place.Same(sl.place) }) {
 		return false, nil
 	}
 	for {
@@ -334,7 +338,8 @@ func (s *session) missing() (out []runtime.Launch) {
 		for round := m.Rounds + 1; round <= m.Most; round++ {
 			for _, v := range m.launchedVariants() {
 				id := launchID(v.Key, slot{variant: v, ordinal: round}, 0)
-				if planned[id] || slices.ContainsFunc(slot{variant: v, ordinal: round}.launchesOf(s.all), decide.Usable) {
+				if planned[id] ||
+					slices.ContainsFunc(slot{variant: v, ordinal: round}.launchesOf(s.all), decide.Usable) {
 					continue
 				}
 				planned[id] = true
@@ -386,7 +391,8 @@ func (s *session) make(ctx context.Context, sl slot, tries []*ledger.Launch) (*l
 		last := tries[len(tries)-1]
 		why := decide.WhyNot(last)
 		if decide.Usable(last) {
-			why = []verdict.Reason{verdict.Say("place.left", "{subject} was lost before the round was complete").On(last.PlaceName())}
+			why = []verdict.Reason{verdict.Say("place.left", "{subject} was lost before the round was complete").
+				On(last.PlaceName())}
 		}
 		record.Replaces, ev.Why = last.ID, verdict.New(code.LaunchAgain).On(last.ID).From(why...)
 	}

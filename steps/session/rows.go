@@ -394,7 +394,9 @@ func (t *table) judge(ctx context.Context, r *row, out *ledger.Decision) error {
 	case r.Rounds < r.Most:
 		e.Verdict, e.Marked = verdict.Invalid, false // a pass has all of its launches
 	default:
-		e.Notes = slices.DeleteFunc(level.Reasons, func(n verdict.Reason) bool { return n.Kind == code.LaunchesPerArm.Kind })
+		e.Notes = slices.DeleteFunc(level.Reasons, func(n verdict.Reason) bool {
+			return n.Kind == code.LaunchesPerArm.Kind
+		})
 		e.Notes = append(e.Notes, otherTokens(e.Launches, e.Beside)...)
 	}
 	return nil

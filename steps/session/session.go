@@ -125,7 +125,10 @@ func (s *session) reportLooks() {
 			continue
 		}
 		m.reported = now
-		ev := runtime.Event{Type: "looked", Node: s.scope.Node.ID, Phase: s.scope.Node.Phase, Feature: m.Feature.Name, Level: plans.BenchmarkLevel, Look: now, Why: m.invalid}
+		ev := runtime.Event{
+			Type: "looked", Node: s.scope.Node.ID, Phase: s.scope.Node.Phase, Feature: m.Feature.Name,
+			Level: plans.BenchmarkLevel, Look: now, Why: m.invalid,
+		}
 		if ev.Why.IsZero() && m.broken != nil {
 			ev.Why = m.broken.Error
 		}
@@ -291,7 +294,10 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 		level.Verdict, level.Reasons = verdict.Inconclusive, []verdict.Reason{cut}
 	}
 	if err == nil && level.Verdict == verdict.Pass {
-		for _, note := range []verdict.Reason{cut, decide.ParentSlower(s.lab.Launches.View(s.scope), m.Arms.Candidate, m.Arms.Parent, used)} {
+		for _, note := range []verdict.Reason{
+			cut,
+			decide.ParentSlower(s.lab.Launches.View(s.scope), m.Arms.Candidate, m.Arms.Parent, used),
+		} {
 			if !note.IsZero() {
 				level.Reasons = append(level.Reasons, note)
 			}

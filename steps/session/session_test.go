@@ -55,22 +55,28 @@ func newRig(t *testing.T, speed speeds) *rig {
 	lab := labOf(t, planstest.SharedPlan)
 	p := lab.Variants.Plan
 	for _, protocol := range p.Protocols { // no engine answers here
-		protocol.Levels = append(protocol.Levels, &plans.Block{Kind: plans.CorrectnessLevel, Attrs: map[string]any{"answers": "unchecked"}})
+		protocol.Levels = append(protocol.Levels,
+			&plans.Block{Kind: plans.CorrectnessLevel, Attrs: map[string]any{"answers": "unchecked"}})
 	}
 	r := &rig{}
-	scope := &runtime.Scope{Node: &runtime.Node{ID: "feature.x.benchmark"}, Outcome: func(string) *ledger.Decision { return nil }, Emit: func(ev runtime.Event) { r.told = append(r.told, ev) }}
+	scope := &runtime.Scope{Node: &runtime.Node{ID: "feature.x.benchmark"}, Outcome: func(string) *ledger.Decision {
+		return nil
+	}, Emit: func(ev runtime.Event) { r.told = append(r.told, ev) }}
 	parent := &variant.Variant{Arm: decide.Arm{Name: "baseline", Key: "base"}}
 	r.session = &session{lab: lab, scope: scope, id: "s-1", ws: p.Workloads}
 	for _, f := range p.Phases[0].Features {
 		candidate := &variant.Variant{Arm: decide.Arm{Name: f.Name, Key: f.Name}}
-		r.members = append(r.members, newMember(p, f, launch.Arms{Candidate: candidate, Parent: parent, Root: parent}, []*variant.Variant{parent, candidate}))
+		r.members = append(r.members, newMember(p, f, launch.Arms{Candidate: candidate, Parent: parent, Root: parent},
+			[]*variant.Variant{parent, candidate}))
 	}
 	r.launch = func(_ context.Context, sl slot, tries []*ledger.Launch) (*ledger.Launch, error) {
 		l := &ledger.Launch{
-			ID: launchID(r.id, sl, len(tries)), Session: r.id, VariantKey: sl.variant.Key, Variant: sl.variant.Name, Ordinal: sl.ordinal, Order: sl.order, OK: true,
+			ID: launchID(r.id, sl, len(tries)), Session: r.id, VariantKey: sl.variant.Key, Variant: sl.variant.Name,
+			Ordinal: sl.ordinal, Order: sl.order, OK: true,
 			Fingerprint: map[string]string{"cpu": "one"},
 			Metrics: map[string]measure.Summary{"w.tg": {
-				Unit: "tok/s", Better: measure.Higher, N: 10, Requests: 10, Stats: map[string]float64{"median": speed[sl.variant.Key](sl.ordinal)},
+				Unit: "tok/s", Better: measure.Higher, N: 10, Requests: 10,
+				Stats: map[string]float64{"median": speed[sl.variant.Key](sl.ordinal)},
 			}},
 		}
 		if r.spoil != nil {
@@ -116,7 +122,8 @@ func TestSessionSharesAndStops(t *testing.T) {
 	for i, want := range []int{8, 2 * strings.Count(got, "y")} {
 		level, out := r.conclusion(t, i)
 		if level.Verdict != verdict.Pass || len(out.Launches) != want {
-			t.Errorf("%s: %s, %d launches of %d, %+v", r.members[i].Feature.Name, level.Verdict, len(out.Launches), want, level.Reasons)
+			t.Errorf("%s: %s, %d launches of %d, %+v", r.members[i].Feature.Name, level.Verdict, len(out.Launches),
+				want, level.Reasons)
 		}
 	}
 }
@@ -134,7 +141,8 @@ func TestSessionTells(t *testing.T) {
 		for _, rule := range l.Rules {
 			test := rule.Comparisons[0].Test
 			text += fmt.Sprintf(" %s %s %s", rule.Name, rule.Verdict, test.Stop)
-			if test.Stop == stats.Open && test.Low != nil && test.High != nil && *test.Low < test.Threshold && test.Threshold < *test.High {
+			if test.Stop == stats.Open && test.Low != nil && test.High != nil && *test.Low < test.Threshold &&
+				test.Threshold < *test.High {
 				open++
 			}
 		}
@@ -147,10 +155,12 @@ func TestSessionTells(t *testing.T) {
 			y = append(y, text)
 		}
 	}
-	if got := strings.Join(x, ", "); !strings.HasPrefix(got, "0/8 next 4, 1/8 next 4, 2/8 next 4, 3/8 next 4 c inconclusive open, 4/8 next 0 c pass passed") {
+	if got := strings.Join(x, ", "); !strings.HasPrefix(got,
+		"0/8 next 4, 1/8 next 4, 2/8 next 4, 3/8 next 4 c inconclusive open, 4/8 next 0 c pass passed") {
 		t.Errorf("x: %s", got)
 	}
-	if got := strings.Join(y, ", "); !strings.Contains(got, "4/8 next 6 ") || open == 0 || !strings.Contains(y[len(y)-1], " next 0") {
+	if got := strings.Join(y, ", "); !strings.Contains(got, "4/8 next 6 ") || open == 0 ||
+		!strings.Contains(y[len(y)-1], " next 0") {
 		t.Errorf("y: %s", got)
 	}
 }
@@ -174,12 +184,15 @@ func TestSessionReplacesAndDrops(t *testing.T) {
 	// What is made again keeps its number, and has its own place in the order.
 	must.Equal(t, "numbers and orders", fmt.Sprint(r.numbers[:4], r.orders[:4]), "[1 2 2 3] [1 2 3 4]")
 	level, out := r.conclusion(t, 0)
-	if level.Verdict != verdict.Pass || slices.Contains(out.Launches, "s-1.x.1") || !slices.Contains(out.Launches, "s-1.x.1r1") ||
-		!slices.ContainsFunc(level.Reasons, verdict.New(code.LaunchReplaced).On("s-1.x.1").From(fact("the GPU was throttled")).Equal) {
+	if level.Verdict != verdict.Pass || slices.Contains(out.Launches, "s-1.x.1") ||
+		!slices.Contains(out.Launches, "s-1.x.1r1") ||
+		!slices.ContainsFunc(level.Reasons,
+			verdict.New(code.LaunchReplaced).On("s-1.x.1").From(fact("the GPU was throttled")).Equal) {
 		t.Errorf("x: %+v, %v", level, out.Launches)
 	}
 	level, out = r.conclusion(t, 1)
-	if level.Verdict != verdict.Error || !lost(level.Reasons[0], "s-1.y.2", "the engine died") || !slices.Contains(out.Launches, "s-1.y.2") {
+	if level.Verdict != verdict.Error || !lost(level.Reasons[0], "s-1.y.2", "the engine died") ||
+		!slices.Contains(out.Launches, "s-1.y.2") {
 		t.Errorf("y: %+v, %v", level, out.Launches)
 	}
 }
@@ -207,7 +220,10 @@ func TestSessionOfCrashes(t *testing.T) {
 		{"once", dead("s-1.x.2"), verdict.Pass, "1 2 2r1 3 4", code.LaunchReplaced.Kind},
 		{"twice", dead("s-1.x.2", "s-1.x.2r1"), verdict.Fail, "1 2 2r1", code.CrashedAgain.Kind},
 		{"again later", dead("s-1.x.1", "s-1.x.3"), verdict.Fail, "1 1r1 2 3", code.CrashedAgain.Kind},
-		{"twice and the parent before", dead("s-1.x.2", "s-1.x.2r1", "s-1.baseline.1"), verdict.Error, "", "session.launch_lost"},
+		{
+			"twice and the parent before", dead("s-1.x.2", "s-1.x.2r1", "s-1.baseline.1"), verdict.Error, "",
+			"session.launch_lost",
+		},
 		{"once, and then what is nobody's crash", func(l *ledger.Launch, _ int) {
 			if l.VariantKey == "x" && l.Ordinal == 2 {
 				if died(l, "segfault"); l.ID != "s-1.x.2" {
@@ -218,7 +234,8 @@ func TestSessionOfCrashes(t *testing.T) {
 		{"what its log shows to be the plan's mistake", func(l *ledger.Launch, _ int) {
 			if l.VariantKey == "x" && l.Ordinal == 2 {
 				died(l, "no such flag")
-				l.Error, l.Failure = l.Error.From(verdict.New(code.Diagnosed, verdict.Text("class", "config"))), ledger.FailurePlan
+				l.Error, l.Failure = l.Error.From(verdict.New(code.Diagnosed, verdict.Text("class", "config"))),
+					ledger.FailurePlan
 			}
 		}, verdict.Error, "1 2", "session.launch_lost"},
 	} {
@@ -235,7 +252,8 @@ func TestSessionOfCrashes(t *testing.T) {
 				if name, own := strings.CutPrefix(l.ID, "s-1.x."); own {
 					made = append(made, name)
 				}
-				if level.Verdict == verdict.Fail && l.VariantKey == "x" && !slices.Contains(out.Launches, l.ID) && !l.OK {
+				if level.Verdict == verdict.Fail && l.VariantKey == "x" && !slices.Contains(out.Launches, l.ID) &&
+					!l.OK {
 					t.Errorf("%s is none of %s", l.ID, out.Launches)
 				}
 			}
@@ -273,11 +291,13 @@ func TestSessionCountsReplaced(t *testing.T) {
 	must.Do(t, r.run(t.Context()))
 	replaced := func(n, of int, more ...verdict.Arg) verdict.Reason {
 		return verdict.Say("session.replaced", "", append([]verdict.Arg{
-			verdict.Int("n", n), verdict.Int("of", of), verdict.Text("other", "baseline"), verdict.Int("other_n", 0), verdict.Int("other_of", 4),
+			verdict.Int("n", n), verdict.Int("of", of), verdict.Text("other", "baseline"), verdict.Int("other_n", 0),
+			verdict.Int("other_of", 4),
 		}, more...)...)
 	}
 	for i, want := range []verdict.Reason{replaced(3, 7, verdict.Text("many", "yes")).On("x"), replaced(1, 5).On("y")} {
-		if level, _ := r.conclusion(t, i); level.Verdict != verdict.Pass || !slices.ContainsFunc(level.Reasons, want.Equal) {
+		if level, _ := r.conclusion(t, i); level.Verdict != verdict.Pass ||
+			!slices.ContainsFunc(level.Reasons, want.Equal) {
 			t.Errorf("%s %+v", level.Verdict, level.Reasons)
 		}
 	}
@@ -290,8 +310,10 @@ func TestSessionGivesUp(t *testing.T) {
 	must.Do(t, r.run(t.Context()))
 	must.Equal(t, "launched", r.short(), "bbb")
 	level, out := r.conclusion(t, 0)
-	if level.Verdict != verdict.Inconclusive || level.Reasons[0].Kind != "session.launch_lost" || level.Reasons[0].Subject != "s-1.baseline.1r2" ||
-		!slices.ContainsFunc(level.Reasons[0].Causes, verdict.New(code.MachineDisturbed).From(fact("shared GPU")).Equal) {
+	if level.Verdict != verdict.Inconclusive || level.Reasons[0].Kind != "session.launch_lost" ||
+		level.Reasons[0].Subject != "s-1.baseline.1r2" ||
+		!slices.ContainsFunc(level.Reasons[0].Causes,
+			verdict.New(code.MachineDisturbed).From(fact("shared GPU")).Equal) {
 		t.Errorf("%+v", level)
 	}
 	// It is no outcome: on a quiet machine the same session goes on with that launch.
@@ -352,7 +374,8 @@ func ids(launches []*ledger.Launch) string {
 // TestInterleave: two arms go ABBA BAAB, any prefix is balanced to within one
 // round, and a longer session begins as a shorter one did.
 func TestInterleave(t *testing.T) {
-	a, b, c := &variant.Variant{Arm: decide.Arm{Name: "A"}}, &variant.Variant{Arm: decide.Arm{Name: "B"}}, &variant.Variant{Arm: decide.Arm{Name: "C"}}
+	a, b, c := &variant.Variant{Arm: decide.Arm{Name: "A"}}, &variant.Variant{Arm: decide.Arm{Name: "B"}},
+		&variant.Variant{Arm: decide.Arm{Name: "C"}}
 	for _, x := range []struct {
 		arms   []*variant.Variant
 		rounds int
@@ -401,7 +424,8 @@ func TestRootDropsOut(t *testing.T) {
 		if level.Verdict != verdict.Pass || len(out.Launches) != 8 || s.members[0].Rounds != 4 {
 			t.Errorf("%s, %d launches, %+v", level.Verdict, len(out.Launches), level.Reasons)
 		}
-		if last := level.Reasons[len(level.Reasons)-1]; last.Kind != code.ReferenceLost.Kind || last.Subject != "root" || last.Causes[0].Kind != "session.launch_lost" {
+		if last := level.Reasons[len(level.Reasons)-1]; last.Kind != code.ReferenceLost.Kind ||
+			last.Subject != "root" || last.Causes[0].Kind != "session.launch_lost" {
 			t.Errorf("%+v", level.Reasons)
 		}
 	}
@@ -418,7 +442,8 @@ func TestRootOfAnotherEnvironment(t *testing.T) {
 	}
 	must.Do(t, r.run(t.Context()))
 	level, _ := r.conclusion(t, 0)
-	if last := level.Reasons[len(level.Reasons)-1]; level.Verdict != verdict.Pass || last.Kind != code.ReferenceLost.Kind || last.Causes[0].Kind != code.EnvironmentApart.Kind {
+	if last := level.Reasons[len(level.Reasons)-1]; level.Verdict != verdict.Pass ||
+		last.Kind != code.ReferenceLost.Kind || last.Causes[0].Kind != code.EnvironmentApart.Kind {
 		t.Errorf("%s %+v", level.Verdict, level.Reasons)
 	}
 	if got := r.short(); strings.Count(got, "r") != 1 {
@@ -449,7 +474,11 @@ func TestChanged(t *testing.T) {
 	}{
 		{was, verdict.Reason{}, map[string]string{"activation": "mxfp8", "tile": "64"}, "activation bf16 → mxfp8"},
 		{was, verdict.Reason{}, map[string]string{"activation": "bf16", "tile": "64", "new": "on"}, ""},
-		{was, verdict.Say("tree.changed", "tree x changed"), map[string]string{"activation": "mxfp8"}, "tree x changed"},
+		{
+			was, verdict.Say("tree.changed", "tree x changed"),
+			map[string]string{"activation": "mxfp8"},
+			"tree x changed",
+		},
 		{&runtime.Scope{}, verdict.Reason{}, map[string]string{"tile": "64"}, ""},
 	} {
 		must.Equal(t, c.knobs, changed(c.scope, c.trees, c.knobs).String(), c.want)

@@ -64,7 +64,8 @@ func (c *Command) CommandMetrics() (all []plans.CommandMetric) {
 var outputPart = plans.Part{
 	Times: plans.AtMost1,
 	Schema: plans.Schema{
-		Doc:     "Where an engine of kind `command` leaves its JSON. Without this block, it is the command's whole standard output. At most 64 MiB are read.",
+		Doc: "Where an engine of kind `command` leaves its JSON. Without this block, it is the command's whole " +
+			"standard output. At most 64 MiB are read.",
 		Example: plans.Example(examples, `output {`),
 		Attrs:   plans.Attrs(Command{}),
 	},
@@ -74,7 +75,8 @@ var metricPart = plans.Part{
 	Label: "Its name in rules: `command.<name>`.",
 	Times: plans.AnyTimes,
 	Schema: plans.Schema{
-		Doc:     "A number in the JSON of an engine of kind `command`. An expression that yields several numbers gives the launch several values, such as one per trial.",
+		Doc: "A number in the JSON of an engine of kind `command`. An expression that yields several numbers " +
+			"gives the launch several values, such as one per trial.",
 		Example: plans.Example(examples, `metric "tg" {`),
 		Attrs:   plans.Attrs(Metric{}),
 		Check: func(b *plans.Block) (errs []plans.AttrError) {
@@ -83,7 +85,12 @@ var metricPart = plans.Part{
 			}
 			if text, ok := b.Attrs["jq"].(string); ok {
 				if _, err := observe.CompileJQ(text); err != nil {
-					errs = append(errs, plans.AttrError{Attr: "jq", Code: "invalid-jq", Summary: "Invalid jq expression", Detail: fmt.Sprintf("%v. Write an expression that yields numbers, such as .results[].tg.", err)})
+					errs = append(errs,
+						plans.AttrError{
+							Attr: "jq", Code: "invalid-jq", Summary: "Invalid jq expression",
+							Detail: fmt.Sprintf("%v. Write an expression that yields numbers, such as .results[].tg.",
+								err),
+						})
 				}
 			}
 			return errs
@@ -128,10 +135,12 @@ func commandOf(e *plans.Engine) (*Command, error) {
 // JSON, and the numbers in it, which have no other metric's name.
 func ProgramParts(called string) map[string]plans.Part {
 	output, metric := outputPart, metricPart
-	output.Doc = "Where the program leaves its JSON. Without this block, it is the program's whole standard output. At most 64 MiB are read."
+	output.Doc = "Where the program leaves its JSON. Without this block, it is the program's whole standard output. " +
+		"At most 64 MiB are read."
 	output.Attrs = slices.Clone(output.Attrs)
 	output.Attrs[0].Doc = "The file that the program writes, relative to `$MXFLOW_OUT`. Without it, standard output."
-	metric.Label, metric.Doc = called, "A number in the JSON of the program. If the expression yields several, the median is used."
+	metric.Label, metric.Doc = called,
+		"A number in the JSON of the program. If the expression yields several, the median is used."
 	metric.Example = `metric "exact_match" {
   jq     = ".results.gsm8k.exact_match"
   unit   = "share"
@@ -187,7 +196,9 @@ func ReadOutput(path string) ([]byte, error) {
 		return nil, fmt.Errorf("cannot read its output: %w", err)
 	}
 	if len(text) > MaxOutput {
-		return nil, fmt.Errorf("its output is larger than %d MiB; print only the requested numbers, and the rest to standard error", MaxOutput>>20)
+		return nil,
+			fmt.Errorf("its output is larger than %d MiB; print only the requested numbers, and the rest to standard "+
+				"error", MaxOutput>>20)
 	}
 	return text, nil
 }
@@ -263,7 +274,9 @@ func (c *Command) document(text []byte) (any, error) {
 	}
 	v, err := decodeJSON(trimmed)
 	if err != nil {
-		return nil, fmt.Errorf("its output is not JSON: %w; if it prints other lines too, send them to standard error, or read only its last line (output block, format %q)", err, formatLastLine)
+		return nil,
+			fmt.Errorf("its output is not JSON: %w; if it prints other lines too, send them to standard error, or "+
+				"read only its last line (output block, format %q)", err, formatLastLine)
 	}
 	return v, nil
 }
@@ -280,7 +293,9 @@ func decodeJSON(text []byte) (any, error) {
 		return nil, foreign.NotJSON(text, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("more follows the first document, at byte %d; print one document, or set format to %q or %q", d.InputOffset(), formatJSONL, formatLastLine)
+		return nil,
+			fmt.Errorf("more follows the first document, at byte %d; print one document, or set format to %q or %q",
+				d.InputOffset(), formatJSONL, formatLastLine)
 	}
 	return v, nil
 }

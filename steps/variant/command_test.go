@@ -23,10 +23,18 @@ func TestCommandValues(t *testing.T) {
 		wrong              string // part of the error
 	}{
 		{"one number", FormatJSON, `{"tg": 57.85}`, one(".tg"), []float64{57.85}, ""},
-		{"trials", FormatJSON, ` {"results":[{"tg":3},{"tg":1},{"tg":2}]} ` + "\n", one(".results[].tg"), []float64{3, 1, 2}, ""},
+		{
+			"trials", FormatJSON, ` {"results":[{"tg":3},{"tg":1},{"tg":2}]} ` + "\n", one(".results[].tg"),
+			[]float64{3, 1, 2},
+			"",
+		},
 		{"computed", FormatJSON, `{"tokens": 100, "s": 4}`, one(".tokens / .s"), []float64{25}, ""},
 		{"zero", FormatJSON, `{"tg": 0}`, one(".tg"), []float64{0}, ""},
-		{"large", FormatJSON, `{"tg": 123456789012345678901234567890}`, one(".tg"), []float64{123456789012345678901234567890}, ""},
+		{
+			"large", FormatJSON, `{"tg": 123456789012345678901234567890}`, one(".tg"),
+			[]float64{123456789012345678901234567890},
+			"",
+		},
 		{"negative that may be", FormatJSON, `{"t": -3}`, negative, []float64{-3}, ""},
 		{"lines", formatJSONL, "{\"tg\":1}\n\n{\"tg\":2}\r\n", one(".[].tg"), []float64{1, 2}, ""},
 		{"last line", formatLastLine, "warming up\n{\"tg\": 9}\n\n", one(".tg"), []float64{9}, ""},
@@ -44,7 +52,10 @@ func TestCommandValues(t *testing.T) {
 		{"NaN by jq", FormatJSON, `{"tg": 1}`, one("nan"), nil, "not a finite number"},
 		{"infinite by jq", FormatJSON, `{"tg": 1}`, one("infinite"), nil, "not a finite number"},
 		{"divided by zero", FormatJSON, `{"tg": 1, "s": 0}`, one(".tg / .s"), nil, "cannot divide"},
-		{"too large a float", FormatJSON, `{"tg": 1e999}`, one(".tg"), nil, "not JSON: the number 1e999 is too large to be read"},
+		{
+			"too large a float", FormatJSON, `{"tg": 1e999}`, one(".tg"), nil,
+			"not JSON: the number 1e999 is too large to be read",
+		},
 		{"too large an integer", FormatJSON, `{}`, one(strings.Repeat("9", 400)), nil, "not a finite number"},
 		{"absent", FormatJSON, `{"pp": 1}`, one(".tg"), nil, "gives null"},
 		{"empty", FormatJSON, `{"results": []}`, one(".results[].tg"), nil, "gives no value"},

@@ -8,23 +8,29 @@ import (
 )
 
 // composePart is an engine that is a service of a compose file.
-var composePart = launchPart{schema: composeSchema, put: func(l *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
-	var c composeAttrs
-	if err := d.engine.Launch.Decode(&c); err != nil {
-		return nil, err
-	}
-	file := l.Plan.Path(c.File)
-	if abs, err := filepath.Abs(file); err == nil {
-		file = abs
-	}
-	spec.Compose = &engine.Compose{
-		File: file, Service: c.Service, Profiles: c.Profiles, Image: d.image, Command: c.Command, Port: c.Port,
-	}
-	return c.Command, nil
-}}
+var composePart = launchPart{
+	schema: composeSchema,
+	put: func(l *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
+		var c composeAttrs
+		if err := d.engine.Launch.Decode(&c); err != nil {
+			return nil, err
+		}
+		file := l.Plan.Path(c.File)
+		if abs, err := filepath.Abs(file); err == nil {
+			file = abs
+		}
+		spec.Compose = &engine.Compose{
+			File: file, Service: c.Service, Profiles: c.Profiles, Image: d.image, Command: c.Command, Port: c.Port,
+		}
+		return c.Command, nil
+	},
+}
 
 var composeSchema = plans.Schema{
-	Doc:     "The engine is a service of a compose file. Every launch is its own compose project, removed when the engine is stopped; named volumes stay. Environment, flags and a port on loopback are added by an overlay file; in them and in `command`, `{port}` is the port that the service listens on. It needs `docker compose` or `docker-compose`.",
+	Doc: "The engine is a service of a compose file. Every launch is its own compose project, removed when the " +
+		"engine is stopped; named volumes stay. Environment, flags and a port on loopback are added by an overlay " +
+		"file; in them and in `command`, `{port}` is the port that the service listens on. It needs `docker compose` " +
+		"or `docker-compose`.",
 	Example: plans.Example(examples, `compose {`),
 	Attrs:   plans.Attrs(composeAttrs{}),
 	Check: plans.Checked(func(_ *plans.Block, c composeAttrs) []plans.AttrError {

@@ -14,12 +14,14 @@ import (
 var endpointPart = launchPart{schema: endpointSchema, put: putEndpoint}
 
 var endpointSchema = plans.Schema{
-	Doc:     "The engine is already running; mxflow neither starts nor stops it. Launches are fresh starts only with `restart`; without it nothing is compared, whatever the numbers.",
+	Doc: "The engine is already running; mxflow neither starts nor stops it. Launches are fresh starts only with " +
+		"`restart`; without it nothing is compared, whatever the numbers.",
 	Example: plans.Example(examples, `endpoint {`),
 	Attrs:   plans.Attrs(endpointAttrs{}),
 	Check: plans.Checked(func(b *plans.Block, e endpointAttrs) (errs []plans.AttrError) {
 		add := func(attr, code, summary, format string, args ...any) {
-			errs = append(errs, plans.AttrError{Attr: attr, Code: code, Summary: summary, Detail: fmt.Sprintf(format, args...)})
+			errs = append(errs,
+				plans.AttrError{Attr: attr, Code: code, Summary: summary, Detail: fmt.Sprintf(format, args...)})
 		}
 		if err := run.CheckURL(e.URL); err != nil {
 			add("url", "invalid-value", "Invalid url", "%v.", err)
@@ -32,14 +34,17 @@ var endpointSchema = plans.Schema{
 			case err != nil:
 				add("headers", "invalid-value", "Invalid header", "%q is invalid: %v.", name, err)
 			case e.APIKey != "" && strings.EqualFold(name, "Authorization"):
-				add("headers", "endpoint-contradiction", "Two keys", "api_key is sent as the header Authorization, which headers sets too. Remove one of them.")
+				add("headers", "endpoint-contradiction", "Two keys",
+					"api_key is sent as the header Authorization, which headers sets too. Remove one of them.")
 			}
 		}
 		if strings.HasPrefix(e.URL, "http://") && (e.CAFile != "" || e.Insecure) {
-			add("url", "endpoint-contradiction", "Certificates without TLS", "ca_file and insecure are about https://, and this is plain http://. Correct the url, or remove them.")
+			add("url", "endpoint-contradiction", "Certificates without TLS",
+				"ca_file and insecure are about https://, and this is plain http://. Correct the url, or remove them.")
 		}
 		if _, given := b.Attrs["restart"]; given && (len(e.Restart) == 0 || e.Restart[0] == "") {
-			add("restart", "empty-value", "Empty restart", `Name the program that restarts the server and its arguments, such as ["ssh", "box", "systemctl restart vllm"], or remove restart.`)
+			add("restart", "empty-value", "Empty restart",
+				`Name the program that restarts the server and its arguments, such as ["ssh", "box", "systemctl restart vllm"], or remove restart.`)
 		}
 		return errs
 	}),
@@ -79,7 +84,8 @@ func putEndpoint(l *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 		lost = append(lost, "env")
 	}
 	if len(lost) > 0 {
-		return nil, fmt.Errorf("engine %s.%s is not started by mxflow: %s of the plan cannot reach it", d.engine.Kind, d.engine.Name, strings.Join(lost, ", "))
+		return nil, fmt.Errorf("engine %s.%s is not started by mxflow: %s of the plan cannot reach it", d.engine.Kind,
+			d.engine.Name, strings.Join(lost, ", "))
 	}
 	file := func(path string) string {
 		if path == "" {

@@ -15,7 +15,11 @@ import (
 var gpuPart = plans.Part{
 	Times: plans.AtMost1,
 	Schema: plans.Schema{
-		Doc:     "Which GPUs of this machine the engine uses. Without the block, those in `CUDA_VISIBLE_DEVICES` (AMD: `ROCR_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES`) or the container's `gpus`, otherwise all; an embedded engine and an endpoint use none. They are locked against every other mxflow until this apply ends. Before a launch, mxflow waits until no other process holds memory on them; after it, until the engine's memory is released.",
+		Doc: "Which GPUs of this machine the engine uses. Without the block, those in `CUDA_VISIBLE_DEVICES` " +
+			"(AMD: `ROCR_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES`) or the container's `gpus`, otherwise all; an " +
+			"embedded engine and an endpoint use none. They are locked against every other mxflow until this apply " +
+			"ends. Before a launch, mxflow waits until no other process holds memory on them; after it, until the " +
+			"engine's memory is released.",
 		Attrs:   plans.Attrs(GPU{}),
 		Example: plans.Example(examples, `gpu {`),
 		Check:   checkGPU,
@@ -29,7 +33,11 @@ func checkGPU(b *plans.Block) (wrong []plans.AttrError) {
 	}
 	for _, glob := range c.Ignore {
 		if glob == "" || glob == "*" {
-			wrong = append(wrong, plans.AttrError{Attr: "ignore", Code: "evidence-proves-nothing", Summary: "Glob matches everything", Detail: "It would wait for no process. Name the programs that are allowed, such as \"Xorg\"."})
+			wrong = append(wrong,
+				plans.AttrError{
+					Attr: "ignore", Code: "evidence-proves-nothing", Summary: "Glob matches everything",
+					Detail: "It would wait for no process. Name the programs that are allowed, such as \"Xorg\".",
+				})
 		}
 	}
 	return wrong
@@ -97,6 +105,7 @@ func (c GPU) visible() string {
 func SelectsGPUs(spec engine.Spec, c GPU) bool {
 	return slices.ContainsFunc(machine.SelectingVariables(), func(name string) bool {
 		value, own := spec.Env[name]
-		return own && !(name == cudaVisible && c.Devices != nil && value == c.visible()) || slices.Contains(spec.Unset, name)
+		return own && !(name == cudaVisible && c.Devices != nil && value == c.visible()) ||
+			slices.Contains(spec.Unset, name)
 	})
 }

@@ -127,7 +127,9 @@ func (l *Resolver) AcceptedEntries() []string {
 // Counts is what of an identity the plan does not accept to differ.
 func (l *Resolver) Counts(id source.Identity) source.Identity {
 	if len(id.Folders) > 0 && IsFree("packages", l.AcceptedEntries()) {
-		installed := func(f source.Folder) bool { return f.Holds == source.HoldsPackages || f.Holds == source.HoldsLibrary }
+		installed := func(f source.Folder) bool {
+			return f.Holds == source.HoldsPackages || f.Holds == source.HoldsLibrary
+		}
 		id.Folders = slices.DeleteFunc(slices.Clone(id.Folders), installed)
 	}
 	return id

@@ -11,7 +11,8 @@ import (
 func TestMachineKeyAccepts(t *testing.T) {
 	p := &plans.Plan{Baseline: &plans.Baseline{AcceptFingerprint: []string{"driver"}}}
 	old, now := map[string]string{"driver": "580", "cpu": "c"}, map[string]string{"driver": "590", "cpu": "c"}
-	if MachineKey(old, p) != MachineKey(now, p) || MachineKey(old, nil) == MachineKey(now, nil) || MachineKey(old, &plans.Plan{}) != MachineKey(old, nil) {
+	if MachineKey(old, p) != MachineKey(now, p) || MachineKey(old, nil) == MachineKey(now, nil) ||
+		MachineKey(old, &plans.Plan{}) != MachineKey(old, nil) {
 		t.Error("the key of a machine does not follow what the plan accepts")
 	}
 }
@@ -22,7 +23,10 @@ func TestKeysChangeWithSecretsAndDoNotShowThem(t *testing.T) {
 		return redact.NewWith([]string{"secret one", "secret two"}, func(s string) string { return key + s[len(s)-3:] })
 	}
 	spec := func(secret string) engine.Spec {
-		return engine.Spec{Kind: "openai", Command: []string{"serve", "--token=" + secret}, Env: map[string]string{"T": secret}}
+		return engine.Spec{
+			Kind: "openai", Command: []string{"serve", "--token=" + secret},
+			Env: map[string]string{"T": secret},
+		}
 	}
 	one := (&Resolver{Seal: seal("a")}).variantKey(t.Context(), spec("secret one"))
 	if again := (&Resolver{Seal: seal("a")}).variantKey(t.Context(), spec("secret one")); again != one {

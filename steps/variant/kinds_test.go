@@ -67,11 +67,13 @@ func TestKindsResolve(t *testing.T) {
 			  value "off" { settings = { enable_prefix_caching = false } }
 			  value "on" {}
 			}`,
-			"python3 -m sglang.launch_server --model-path m --host 127.0.0.1 --port {port} --disable-radix-cache", "", "", "m", "",
+			"python3 -m sglang.launch_server --model-path m --host 127.0.0.1 --port {port} --disable-radix-cache",
+			"", "", "m", "",
 		},
 		"a file in the home folder": {
 			`engine "llamacpp" "e" { model = "~/models/x.gguf" }`,
-			"llama-server -m " + filepath.Join(home, "models/x.gguf") + " --host 127.0.0.1 --port {port}", "LLAMA_ARG_LOG_VERBOSITY=4", "", "", filepath.Join(home, "models/x.gguf"),
+			"llama-server -m " + filepath.Join(home, "models/x.gguf") + " --host 127.0.0.1 --port {port}",
+			"LLAMA_ARG_LOG_VERBOSITY=4", "", "", filepath.Join(home, "models/x.gguf"),
 		},
 		"a name of its own": {
 			`engine "llamacpp" "e" {
@@ -79,21 +81,24 @@ func TestKindsResolve(t *testing.T) {
 			  settings = { served_model_name = "x", log_verbosity = 5 }
 			  env      = { LLAMA_ARG_LOG_VERBOSITY = "3" }
 			}`,
-			"llama-server -m x.gguf --host 127.0.0.1 --port {port} --alias x -lv 5", "LLAMA_ARG_LOG_VERBOSITY=3", "", "x", "x.gguf",
+			"llama-server -m x.gguf --host 127.0.0.1 --port {port} --alias x -lv 5", "LLAMA_ARG_LOG_VERBOSITY=3",
+			"", "x", "x.gguf",
 		},
 		"a configuration file": {
 			`engine "trtllm" "e" {
 			  model    = "m"
 			  settings = { enforce_eager = true, kv_cache_dtype = "fp8" }
 			}`,
-			"trtllm-serve m --host 127.0.0.1 --port {port} --extra_llm_api_options {config}", "", "llm_args.yaml: cuda_graph_config: null; kv_cache_config:;     dtype: fp8", "m", "",
+			"trtllm-serve m --host 127.0.0.1 --port {port} --extra_llm_api_options {config}", "",
+			"llm_args.yaml: cuda_graph_config: null; kv_cache_config:;     dtype: fp8", "m", "",
 		},
 		"settings in the environment": {
 			`engine "ollama" "e" {
 			  model    = "gpt-oss:20b"
 			  settings = { max_model_len = 8192 }
 			}`,
-			"ollama serve", "OLLAMA_CONTEXT_LENGTH=8192 OLLAMA_HOST=127.0.0.1:{port} OLLAMA_KEEP_ALIVE=-1", "", "gpt-oss:20b", "",
+			"ollama serve", "OLLAMA_CONTEXT_LENGTH=8192 OLLAMA_HOST=127.0.0.1:{port} OLLAMA_KEEP_ALIVE=-1", "",
+			"gpt-oss:20b", "",
 		},
 		"a command of the plan's": {
 			`engine "openai" "own" {
@@ -113,7 +118,8 @@ func TestKindsResolve(t *testing.T) {
 		if spec.Config != nil {
 			config = spec.ConfigName + ": " + strings.ReplaceAll(strings.TrimSpace(string(spec.Config)), "\n", "; ")
 		}
-		got := fmt.Sprintf("%q %q %q model %q at %q", strings.Join(spec.Command, " "), strings.Join(env, " "), config, spec.Model, spec.ModelPath)
+		got := fmt.Sprintf("%q %q %q model %q at %q", strings.Join(spec.Command, " "), strings.Join(env, " "), config,
+			spec.Model, spec.ModelPath)
 		want := fmt.Sprintf("%q %q %q model %q at %q", tc.command, tc.env, tc.config, tc.model, tc.path)
 		must.Equal(t, name, got, want)
 	}
@@ -135,15 +141,18 @@ func TestKindsResolveInContainers(t *testing.T) {
 		if k.Image == "" {
 			continue
 		}
-		spec := specOf(t, fmt.Sprintf("engine %q \"e\" {\n model = \"/models/m.gguf\"\n docker {\n gpus = \"all\"\n }\n}", k.Name))
+		spec := specOf(t,
+			fmt.Sprintf("engine %q \"e\" {\n model = \"/models/m.gguf\"\n docker {\n gpus = \"all\"\n }\n}", k.Name))
 		words := strings.Join(spec.Command, " ")
 		for _, value := range spec.Env {
 			words += " " + value
 		}
-		if spec.Docker == nil || spec.Docker.Image != k.Image || !strings.Contains(words, "0.0.0.0") || !strings.Contains(words, "{port}") || spec.ModelPath != "" {
+		if spec.Docker == nil || spec.Docker.Image != k.Image || !strings.Contains(words, "0.0.0.0") ||
+			!strings.Contains(words, "{port}") || spec.ModelPath != "" {
 			t.Errorf("%s: %v %v at %q", k.Name, spec.Docker, words, spec.ModelPath)
 		}
-		if c := k.Container; spec.Docker != nil && (spec.Docker.IPC != c.IPC || spec.Docker.ShmSize != c.ShmSize || !maps.Equal(spec.Docker.Ulimits, c.Ulimits)) {
+		if c := k.Container; spec.Docker != nil && (spec.Docker.IPC != c.IPC || spec.Docker.ShmSize != c.ShmSize ||
+			!maps.Equal(spec.Docker.Ulimits, c.Ulimits)) {
 			t.Errorf("%s: the container is %+v, want %+v", k.Name, *spec.Docker, c)
 		}
 	}
@@ -200,7 +209,8 @@ func TestProfileChangesACopy(t *testing.T) {
 	switch {
 	case len(k.Ready) != 1 || k.Ready[0].Path != "/ready":
 		t.Errorf("ready %v", k.Ready)
-	case k.Metrics.Path != "/prom" || !slices.Equal(k.Metrics.Names["running"], []string{"fork:running", "vllm:num_requests_running"}):
+	case k.Metrics.Path != "/prom" ||
+		!slices.Equal(k.Metrics.Names["running"], []string{"fork:running", "vllm:num_requests_running"}):
 		t.Errorf("metrics %v", k.Metrics)
 	case k.Ask.IgnoreEOS || !k.Ask.Usage:
 		t.Errorf("ask %v", k.Ask)
@@ -220,9 +230,13 @@ func TestEnginesThatCannotBe(t *testing.T) {
 		"none for its own": {vllm("process {\n command = [\"vllm\", \"serve\", \"{model}\"]\n }"), "Missing model"},
 		"none for exec":    {vllm("exec {\n container = \"c\"\n }"), "Missing model"},
 		"none for docker":  {vllm("docker {\n command = [\"--model\", \"{model}\"]\n }"), "Missing model"},
-		"none for compose": {vllm("compose {\n service = \"s\"\n command = [\"serve\", \"{model}\"]\n }"), "Missing model"},
-		"no command":       {"engine \"openai\" \"e\" {\n exec {\n container = \"c\"\n }\n}", "Missing command"},
-		"no choice":        {"engine \"llamacpp\" \"e\" {\n model = \"x.gguf\"\n settings = { attention_backend = \"fa3\" }\n}", "attention_backend must be one of on, off"},
+		"none for compose": {
+			vllm("compose {\n service = \"s\"\n command = [\"serve\", \"{model}\"]\n }"),
+			"Missing model",
+		},
+		"no command": {"engine \"openai\" \"e\" {\n exec {\n container = \"c\"\n }\n}", "Missing command"},
+		"no choice": {"engine \"llamacpp\" \"e\" {\n model = \"x.gguf\"\n settings = { attention_backend = " +
+			"\"fa3\" }\n}", "attention_backend must be one of on, off"},
 		"unknown setting":  {vllm("model = \"m\"\n settings = { max_num_seq = 2 }"), "Did you mean"},
 		"a page":           {profile(`ready_path = "health"`), `write "/health"`},
 		"a knob's setting": {vllm(`model = "m"`) + knob, `has no setting "fused"`},

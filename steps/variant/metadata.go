@@ -13,18 +13,29 @@ import (
 var metadataPart = plans.Part{
 	Times: plans.AtMost1,
 	Schema: plans.Schema{
-		Doc:     "Extra metadata of every launch. GPUs, driver, image, command, environment, packages, model files and host are recorded without it. Entries that numbers depend on form the launch's fingerprint: arms are compared only if it is the same.",
+		Doc: "Extra metadata of every launch. GPUs, driver, image, command, environment, packages, model files " +
+			"and host are recorded without it. Entries that numbers depend on form the launch's fingerprint: arms " +
+			"are compared only if it is the same.",
 		Attrs:   plans.Attrs(Metadata{}),
 		Example: plans.Example(examples, `metadata {`),
 		Check: plans.Checked(func(_ *plans.Block, c Metadata) (wrong []plans.AttrError) {
 			for name, path := range sorted.All(c.Repos) {
 				if strings.TrimSpace(path) == "" {
-					wrong = append(wrong, plans.AttrError{Attr: "repos", Code: "empty-value", Summary: "Empty path", Detail: fmt.Sprintf("repos has %s without a path. Write the folder of its git tree, as the engine sees it.", name)})
+					wrong = append(wrong,
+						plans.AttrError{
+							Attr: "repos", Code: "empty-value", Summary: "Empty path",
+							Detail: fmt.Sprintf("repos has %s without a path. Write the folder of its git tree, as "+
+								"the engine sees it.", name),
+						})
 				}
 			}
 			for name, command := range sorted.All(c.Commands) {
 				if strings.TrimSpace(command) == "" {
-					wrong = append(wrong, plans.AttrError{Attr: "commands", Code: "empty-value", Summary: "Empty command", Detail: fmt.Sprintf("commands has %s without a command. Write the command for sh.", name)})
+					wrong = append(wrong,
+						plans.AttrError{
+							Attr: "commands", Code: "empty-value", Summary: "Empty command",
+							Detail: fmt.Sprintf("commands has %s without a command. Write the command for sh.", name),
+						})
 				}
 			}
 			return wrong
@@ -54,7 +65,8 @@ func (l *Resolver) modelConfig(e *plans.Engine) (text []byte, path string, err e
 	}
 	path = l.Plan.Abs(c.Config)
 	wrong := func(why string) error {
-		return fmt.Errorf("model_config of engine.%s.%s names %s, %s; use the config.json beside the model's weights", e.Kind, e.Name, path, why)
+		return fmt.Errorf("model_config of engine.%s.%s names %s, %s; use the config.json beside the model's weights",
+			e.Kind, e.Name, path, why)
 	}
 	info, err := os.Stat(path)
 	switch {

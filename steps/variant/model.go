@@ -17,7 +17,8 @@ import (
 func modelFor(spec *engine.Spec, command []string) string {
 	model := spec.Model
 	// A path, not a name such as "openai/gpt-oss-20b".
-	isPath := strings.HasSuffix(model, ".gguf") || slices.ContainsFunc([]string{"/", "./", "../", "~/"}, func(prefix string) bool { return strings.HasPrefix(model, prefix) })
+	isPath := strings.HasSuffix(model, ".gguf") || slices.ContainsFunc([]string{"/", "./", "../", "~/"},
+		func(prefix string) bool { return strings.HasPrefix(model, prefix) })
 	if spec.How() != engine.HowProcess || !kinds.NeedsModel(command) || !isPath {
 		return model
 	}

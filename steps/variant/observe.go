@@ -18,7 +18,8 @@ var observePart = plans.Part{
 	Label: "Its name in rules: `engine.observed.<name>`. One of the kind's names replaces that observation.",
 	Times: plans.AnyTimes,
 	Schema: plans.Schema{
-		Doc: "One thing that the engine reports about itself. It is read at every launch after the engine has answered. It has one source: `log`, `path` or `file` with `jq`, or `metric`.",
+		Doc: "One thing that the engine reports about itself. It is read at every launch after the engine has " +
+			"answered. It has one source: `log`, `path` or `file` with `jq`, or `metric`.",
 		Example: `observe "tactic" {
   log  = "autotuner chose tactic (?P<value>\\S+)"
   type = "string"
@@ -30,7 +31,8 @@ observe "fallbacks" {
 		Attrs: plans.Attrs(observeConfig{}),
 		Check: plans.Checked(func(_ *plans.Block, c observeConfig) (errs []plans.AttrError) {
 			wrong := func(attr, code, summary, format string, args ...any) {
-				errs = append(errs, plans.AttrError{Attr: attr, Code: code, Summary: summary, Detail: fmt.Sprintf(format, args...)})
+				errs = append(errs,
+					plans.AttrError{Attr: attr, Code: code, Summary: summary, Detail: fmt.Sprintf(format, args...)})
 			}
 			if c.JQ != "" {
 				if _, err := observe.CompileJQ(c.JQ); err != nil {
@@ -38,7 +40,8 @@ observe "fallbacks" {
 				}
 			}
 			if c.Path != "" && !strings.HasPrefix(c.Path, "/") {
-				wrong("path", "invalid-value", "Invalid path", "%q must start with a slash: it is a page of the engine, such as \"/v1/models\".", c.Path)
+				wrong("path", "invalid-value", "Invalid path",
+					"%q must start with a slash: it is a page of the engine, such as \"/v1/models\".", c.Path)
 			}
 			if c.Log != "" {
 				switch re, err := regexp.Compile(c.Log); {
@@ -46,15 +49,20 @@ observe "fallbacks" {
 					wrong("log", "invalid-value", "Invalid regular expression", "%s. The syntax is RE2.",
 						verdict.Capital(foreign.NotPattern(err).Error()))
 				case re.NumSubexp() == 0 && (c.Type == kinds.TypeString || c.Type == kinds.TypeNumber):
-					wrong("log", "unusable-observation", "Expression without a group", "A %s is what a group matches: put the "+
-						"value into parentheses, as in \"Using (\\\\w+) backend\". Without a group it can be a bool or a count.", c.Type)
+					wrong("log", "unusable-observation", "Expression without a group",
+						"A %s is what a group matches: put the "+
+							"value into parentheses, as in \"Using (\\\\w+) backend\". Without a group it can be a "+
+							"bool "+
+							"or a count.", c.Type)
 				case re.MatchString("") && c.Type == kinds.TypeCount:
 					wrong("log", "unusable-observation", "Expression matches everything",
 						"It matches even an empty line, so it counts all lines. Name text that must be there.")
 				}
 			}
 			if c.Scale != nil && *c.Scale == 0 {
-				wrong("scale", "invalid-value", "Invalid scale", "A scale of 0 makes every value 0. Remove scale, or set the factor from the engine's number to the unit.")
+				wrong("scale", "invalid-value", "Invalid scale",
+					"A scale of 0 makes every value 0. Remove scale, or set the factor from the engine's number to "+
+						"the unit.")
 			}
 			return errs
 		}),

@@ -53,12 +53,21 @@ func Register(r *plans.Registry) {
 		r.Engines = map[string]plans.EngineKind{}
 	}
 	for _, k := range kinds.All() {
-		out := plans.EngineKind{Doc: k.Doc, Example: k.Example, NeedsProcess: k.NeedsCommand(), Settings: []plans.Attr{}, Variables: k.Variables, Check: Check, Doubt: portNotTaken}
+		out := plans.EngineKind{
+			Doc: k.Doc, Example: k.Example, NeedsProcess: k.NeedsCommand(),
+			Settings: []plans.Attr{}, Variables: k.Variables, Check: Check, Doubt: portNotTaken,
+		}
 		for _, p := range k.Patterns(nil) {
-			out.Observed = append(out.Observed, plans.Observed{Name: p.Name, Type: string(p.Type), Unit: p.Unit, Doc: p.Doc, Asked: k.OnlyEchoed(p.Name)})
+			out.Observed = append(out.Observed, plans.Observed{
+				Name: p.Name, Type: string(p.Type), Unit: p.Unit,
+				Doc: p.Doc, Asked: k.OnlyEchoed(p.Name),
+			})
 		}
 		for _, s := range k.Settings {
-			a := plans.Attr{Name: s.Name, Type: plans.String, OneOf: s.Choices, Doc: strings.TrimSpace(s.Doc + " Default: " + s.Default + ".")}
+			a := plans.Attr{
+				Name: s.Name, Type: plans.String, OneOf: s.Choices,
+				Doc: strings.TrimSpace(s.Doc + " Default: " + s.Default + "."),
+			}
 			switch {
 			case s.Type == "bool":
 				a.Type = plans.Bool

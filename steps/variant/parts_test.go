@@ -15,7 +15,9 @@ import (
 func TestShowGPUs(t *testing.T) {
 	block := func(devices ...any) *plans.Engine {
 		devices = append([]any{}, devices...)
-		return &plans.Engine{Parts: map[string][]*plans.Block{"gpu": {{Kind: "gpu", Attrs: map[string]any{"devices": devices, "wait": "1m0s"}}}}}
+		return &plans.Engine{Parts: map[string][]*plans.Block{
+			"gpu": {{Kind: "gpu", Attrs: map[string]any{"devices": devices, "wait": "1m0s"}}},
+		}}
 	}
 	for _, test := range []struct {
 		name string
@@ -29,7 +31,11 @@ func TestShowGPUs(t *testing.T) {
 		{"all", block("all"), engine.Spec{}, "", false},
 		{"no block", &plans.Engine{}, engine.Spec{}, "", false},
 		{"a knob's own", block("1"), engine.Spec{Env: map[string]string{"CUDA_VISIBLE_DEVICES": "0"}}, "0", true},
-		{"a knob's own, of another vendor", block("1"), engine.Spec{Env: map[string]string{"HIP_VISIBLE_DEVICES": "0"}}, "", false},
+		{
+			"a knob's own, of another vendor", block("1"),
+			engine.Spec{Env: map[string]string{"HIP_VISIBLE_DEVICES": "0"}},
+			"", false,
+		},
 		{"in a container", block("1"), engine.Spec{Docker: &engine.Docker{}}, "", false},
 	} {
 		must.Do(t, showGPUs(test.e, &test.spec))
@@ -116,8 +122,11 @@ func TestPortNotTaken(t *testing.T) {
 		value  plans.KnobValue
 		want   string // part of each warning; empty is none
 	}{
-		"default port":      {engine: process("python3", "fixed.py"), want: "port = 8000"},
-		"named port":        {engine: process("./server", "--port", "9123"), want: "Write {port} in place of 9123, or add to its process block: ‹port = 9123›"},
+		"default port": {engine: process("python3", "fixed.py"), want: "port = 8000"},
+		"named port": {
+			engine: process("./server", "--port", "9123"),
+			want:   "Write {port} in place of 9123, or add to its process block: ‹port = 9123›",
+		},
 		"another variable":  {engine: process("sh", "other.sh"), want: "nor $MXFLOW_PORT is in its command"},
 		"placeholder":       {engine: process("./server", "--port={port}")},
 		"in the shell":      {engine: process("sh", "-c", "./server -p $MXFLOW_PORT")},
@@ -126,16 +135,26 @@ func TestPortNotTaken(t *testing.T) {
 		"its worktree":      {engine: process("{source.v}/serve.sh")},
 		"fixed in worktree": {engine: process("{source.v}/serve.sh", "--port", "9123"), want: "in place of 9123"},
 		"args":              {engine: with(process("./server"), func(e *plans.Engine) { e.Args = []string{"{port}"} })},
-		"environment":       {engine: with(process("./server"), func(e *plans.Engine) { e.Env = map[string]string{"AT": "0.0.0.0:{port}"} })},
-		"settings":          {engine: with(process("./server"), func(e *plans.Engine) { e.Settings = map[string]any{"port": "{port}"} })},
-		"declared":          {engine: with(process("./server"), func(e *plans.Engine) { e.Process.Port = 8000 })},
-		"own command":       {engine: &plans.Engine{Kind: "vllm"}},
-		"container":         {engine: &plans.Engine{Kind: "openai", Launch: &plans.Block{Kind: "docker"}}},
-		"no server":         {engine: with(process("./bench"), func(e *plans.Engine) { e.Kind = "command" })},
-		"kind's variable":   {engine: with(process("ollama", "serve"), func(e *plans.Engine) { e.Kind = "ollama" })},
-		"knob's args":       {engine: process("./server"), value: plans.KnobValue{Args: []string{"--port", "{port}"}}},
-		"knob's variable":   {engine: process("./server"), value: plans.KnobValue{Env: map[string]*string{"AT": &value}}},
-		"knob's command":    {engine: process("./server", "{port}"), value: plans.KnobValue{Command: []string{"./other"}}, want: "Pass it on"},
+		"environment": {engine: with(process("./server"), func(e *plans.Engine) {
+			e.Env = map[string]string{"AT": "0.0.0.0:{port}"}
+		})},
+		"settings": {engine: with(process("./server"), func(e *plans.Engine) {
+			e.Settings = map[string]any{"port": "{port}"}
+		})},
+		"declared":        {engine: with(process("./server"), func(e *plans.Engine) { e.Process.Port = 8000 })},
+		"own command":     {engine: &plans.Engine{Kind: "vllm"}},
+		"container":       {engine: &plans.Engine{Kind: "openai", Launch: &plans.Block{Kind: "docker"}}},
+		"no server":       {engine: with(process("./bench"), func(e *plans.Engine) { e.Kind = "command" })},
+		"kind's variable": {engine: with(process("ollama", "serve"), func(e *plans.Engine) { e.Kind = "ollama" })},
+		"knob's args":     {engine: process("./server"), value: plans.KnobValue{Args: []string{"--port", "{port}"}}},
+		"knob's variable": {
+			engine: process("./server"),
+			value:  plans.KnobValue{Env: map[string]*string{"AT": &value}},
+		},
+		"knob's command": {
+			engine: process("./server", "{port}"),
+			value:  plans.KnobValue{Command: []string{"./other"}}, want: "Pass it on",
+		},
 	} {
 		p := &plans.Plan{Dir: dir, Knobs: []*plans.Knob{{Values: []*plans.KnobValue{&c.value}}}}
 		found := portNotTaken(p, c.engine)

@@ -27,7 +27,8 @@ func portNotTaken(p *plans.Plan, e *plans.Engine) (warnings []plans.AttrError) {
 	// What a command gets beside its words, in whatever variant.
 	beside, _ := json.Marshal([]any{e.Args, e.Env, e.Settings, kind.Env, p.Knobs})
 	for _, command := range commands {
-		if (source.Command{Words: append(slices.Clone(command), string(beside)), Dir: p.Abs(e.Process.Dir)}).TakesPort(source.PortVariable) {
+		if (source.Command{Words: append(slices.Clone(command), string(beside)), Dir: p.Abs(e.Process.Dir)}).TakesPort(
+			source.PortVariable) {
 			continue
 		}
 		remedy := `Pass it on, as in ‹"--port", "{port}"›, or name the port that the server always listens on in its process block: ‹port = 8000›.`
@@ -36,7 +37,8 @@ func portNotTaken(p *plans.Plan, e *plans.Engine) (warnings []plans.AttrError) {
 		}
 		warnings = append(warnings, plans.AttrError{
 			Code: "port-not-taken", Summary: "Nothing takes the port",
-			Detail: fmt.Sprintf("Each launch of engine.%s.%s gets a free port, but neither {port} nor $%s is in its command or in a script that it runs. %s",
+			Detail: fmt.Sprintf("Each launch of engine.%s.%s gets a free port, but neither {port} nor $%s is in its "+
+				"command or in a script that it runs. %s",
 				e.Kind, e.Name, source.PortVariable, remedy),
 		})
 	}

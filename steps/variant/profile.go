@@ -13,15 +13,20 @@ import (
 var profilePart = plans.Part{Schema: profileSchema, Times: plans.AtMost1}
 
 var profileSchema = plans.Schema{
-	Doc:     "Overrides parts of the profile of the engine's kind. It is for a fork, a newer version or a server without its own kind. Everything else stays the kind's.",
+	Doc: "Overrides parts of the profile of the engine's kind. It is for a fork, a newer version or a server " +
+		"without its own kind. Everything else stays the kind's.",
 	Example: plans.Example(examples, `profile {`),
 	Attrs:   plans.Attrs(Profile{}),
 	Check: plans.Checked(func(_ *plans.Block, p Profile) (errs []plans.AttrError) {
-		for attr, path := range sorted.All(map[string]string{"ready_path": p.ReadyPath, "metrics_path": p.MetricsPath, "tokenize_path": p.TokenizePath}) {
+		for attr, path := range sorted.All(map[string]string{
+			"ready_path": p.ReadyPath, "metrics_path": p.MetricsPath,
+			"tokenize_path": p.TokenizePath,
+		}) {
 			if path != "" && !strings.HasPrefix(path, "/") {
 				errs = append(errs, plans.AttrError{
 					Attr: attr, Code: "invalid-value", Summary: "Invalid " + attr,
-					Detail: fmt.Sprintf("A page of the engine starts with a slash: write %[2]q instead of %[1]q.", path, "/"+path),
+					Detail: fmt.Sprintf("A page of the engine starts with a slash: write %[2]q instead of %[1]q.",
+						path, "/"+path),
 				})
 			}
 		}

@@ -17,14 +17,18 @@ import (
 var profilerPart = plans.Part{
 	Times: plans.AtMost1,
 	Schema: plans.Schema{
-		Doc:     "A profiler around the engine's process, for the level `profile`. It replaces the engine's own. It is only in the profiled launch, never in a measured one.",
+		Doc: "A profiler around the engine's process, for the level `profile`. It replaces the engine's own. It " +
+			"is only in the profiled launch, never in a measured one.",
 		Example: plans.Example(examples, `profiler {`),
 		Attrs:   plans.Attrs(profiler{}),
 		Check: plans.Checked(func(_ *plans.Block, p profiler) (wrong []plans.AttrError) {
-			if !slices.ContainsFunc(p.Wrap, func(arg string) bool { return strings.Contains(arg, kinds.ProfileFolder) }) {
+			if !slices.ContainsFunc(p.Wrap, func(arg string) bool {
+				return strings.Contains(arg, kinds.ProfileFolder)
+			}) {
 				wrong = append(wrong, plans.AttrError{
 					Attr: "wrap", Code: "invalid-value", Summary: "Invalid profiler",
-					Detail: fmt.Sprintf("It lacks %[1]s, the folder where profiles are expected. Add for example \"-o\", \"%[1]s/engine\".", kinds.ProfileFolder),
+					Detail: fmt.Sprintf("It lacks %[1]s, the folder where profiles are expected. Add for example "+
+						"\"-o\", \"%[1]s/engine\".", kinds.ProfileFolder),
 				})
 			}
 			return wrong

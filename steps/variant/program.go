@@ -103,4 +103,5 @@ func PythonOf(spec engine.Spec) []string {
 
 // interpreter is a Python in the first lines of a program: "#!/venv/bin/python3", or what
 // pip writes if that line would be too long.
-var interpreter = regexp.MustCompile(`^#!\s*(?:/usr/bin/env (python[\d.]*)\s|(/\S*/python[\d.]*)\s|/bin/sh\n'''exec' "?(/\S*/python[\d.]*)"?\s)`)
+var interpreter = regexp.MustCompile(
+	`^#!\s*(?:/usr/bin/env (python[\d.]*)\s|(/\S*/python[\d.]*)\s|/bin/sh\n'''exec' "?(/\S*/python[\d.]*)"?\s)`)

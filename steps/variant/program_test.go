@@ -72,7 +72,8 @@ func TestEndpointKeyIsNoMeasurement(t *testing.T) {
 	if key(engine.Endpoint{URL: "http://a:1", APIKey: "y"}) != one {
 		t.Error("a new key is measured anew")
 	}
-	if key(engine.Endpoint{URL: "http://b:1", APIKey: "x"}) == one || key(engine.Endpoint{URL: "http://a:1", Headers: map[string]string{"x": "y"}}) == one {
+	if key(engine.Endpoint{URL: "http://b:1", APIKey: "x"}) == one ||
+		key(engine.Endpoint{URL: "http://a:1", Headers: map[string]string{"x": "y"}}) == one {
 		t.Error("another server has the same key")
 	}
 }
@@ -80,14 +81,17 @@ func TestEndpointKeyIsNoMeasurement(t *testing.T) {
 func TestPythonOf(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"vllm": "#!/venv/bin/python3.12\nimport sys", "env": "#!/usr/bin/env python3\n", "long": "#!/bin/sh\n'''exec' \"/a very long/x/python\" \"$0\"\n",
-		"long2": "#!/bin/sh\n'''exec' /long/x/python3 \"$0\" \"$@\"\n", "shell": "#!/bin/sh\npython3 x\n", "binary": "\x7fELF python ", "empty": "",
+		"vllm": "#!/venv/bin/python3.12\nimport sys", "env": "#!/usr/bin/env python3\n",
+		"long":  "#!/bin/sh\n'''exec' \"/a very long/x/python\" \"$0\"\n",
+		"long2": "#!/bin/sh\n'''exec' /long/x/python3 \"$0\" \"$@\"\n", "shell": "#!/bin/sh\npython3 x\n",
+		"binary": "\x7fELF python ", "empty": "",
 	} {
 		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
 	}
 	t.Setenv("PATH", dir)
 	for command, want := range map[string]string{
-		"vllm serve": "/venv/bin/python3.12", "./vllm serve": "/venv/bin/python3.12", "env": "python3", "long2": "/long/x/python3",
+		"vllm serve": "/venv/bin/python3.12", "./vllm serve": "/venv/bin/python3.12", "env": "python3",
+		"long2": "/long/x/python3",
 		"shell": "", "binary": "", "empty": "", "gone": "", "": "",
 		"/x/python3.11 -m vllm": "/x/python3.11", "uv run vllm serve": "uv run --no-sync python", "uv pip": "",
 	} {
@@ -112,7 +116,10 @@ func TestModelConfig(t *testing.T) {
 	write(t, filepath.Join(dir, "m", "broken.json"), `{"model_type": `)
 	l := &Resolver{Plan: &plans.Plan{Dir: dir}}
 	read := func(name any) (string, error) {
-		e := &plans.Engine{Kind: "openai", Name: "e", Parts: map[string][]*plans.Block{"metadata": {{Attrs: map[string]any{"model_config": name}}}}}
+		e := &plans.Engine{
+			Kind: "openai", Name: "e",
+			Parts: map[string][]*plans.Block{"metadata": {{Attrs: map[string]any{"model_config": name}}}},
+		}
 		text, _, err := l.modelConfig(e)
 		return string(text), err
 	}
@@ -122,8 +129,12 @@ func TestModelConfig(t *testing.T) {
 	if text, err := read(""); text != "" || err != nil {
 		t.Errorf("%q, %v", text, err)
 	}
-	for name, want := range map[string]string{"m/none.json": "unreadable", "m": "not a file of at most", "m/broken.json": "not JSON"} {
-		if _, err := read(name); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "model_config of engine.openai.e") {
+	for name, want := range map[string]string{
+		"m/none.json": "unreadable", "m": "not a file of at most",
+		"m/broken.json": "not JSON",
+	} {
+		if _, err := read(name); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "model_config of engine.openai.e") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

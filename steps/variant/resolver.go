@@ -91,13 +91,18 @@ func (l *Resolver) Unidentified() (facts []verdict.Reason) {
 // Resolve applies values of all knobs to an engine of the plan, which is started as
 // written if there are none.
 func (l *Resolver) Resolve(s *runtime.Scope, name, engineKey string, knobs map[string]string) (*Variant, error) {
-	return l.resolve(s, &Variant{Arm: decide.Arm{Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.ChangedKnobs(knobs)}}, false)
+	return l.resolve(s,
+		&Variant{Arm: decide.Arm{Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.ChangedKnobs(knobs)}}, false)
 }
 
 // Recorded is the variant of launches recorded under a key, by the plan alone: no file,
 // source or image is read, as they may have changed.
 func (l *Resolver) Recorded(name, engineKey, key string, knobs map[string]string) (*Variant, error) {
-	return l.resolve(nil, &Variant{Arm: decide.Arm{Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.ChangedKnobs(knobs), Key: key}}, true)
+	return l.resolve(nil,
+		&Variant{Arm: decide.Arm{
+			Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.ChangedKnobs(knobs),
+			Key: key,
+		}}, true)
 }
 
 // ResolveWith applies the baseline's knob values to an engine of the plan, except those
@@ -238,7 +243,8 @@ func (l *Resolver) draft(e *plans.Engine, knobs map[string]string) (*draft, erro
 		return nil, err
 	}
 	d := &draft{
-		engine: e, kind: kind, profiled: profiled, env: make(map[string]string, len(e.Env)+len(knobs)), unset: map[string]bool{}, settings: maps.Clone(e.Settings),
+		engine: e, kind: kind, profiled: profiled, env: make(map[string]string, len(e.Env)+len(knobs)),
+		unset: map[string]bool{}, settings: maps.Clone(e.Settings),
 		args: slices.Clone(e.Args), sources: slices.Clone(e.Parts["source"]),
 	}
 	maps.Copy(d.env, e.Env)
@@ -340,7 +346,9 @@ func (l *Resolver) spec(d *draft) (engine.Spec, error) {
 	}
 	if d.command != nil {
 		if spec.How() != engine.HowProcess {
-			return spec, fmt.Errorf("a knob sets command, but engine %s.%s is not started as a process: set the command where it is launched, and differences by env, args or image", e.Kind, e.Name)
+			return spec,
+				fmt.Errorf("a knob sets command, but engine %s.%s is not started as a process: set the command where "+
+					"it is launched, and differences by env, args or image", e.Kind, e.Name)
 		}
 		command = d.command
 	}

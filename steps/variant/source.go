@@ -19,23 +19,32 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 )
 
-const sourceDoc = "The revision that the engine is built and run from. Each commit gets its own worktree and build, each variant its own compiler caches. " +
-	"`{source.<name>}` in command, args, env and folders is the worktree, and `{source}` that of an engine with one source; the engine starts in the first if no folder is given. " +
-	"In `build` and `env` it refers to a source above this one, which is built first: when that changes, this one is built again."
+const sourceDoc = "The revision that the engine is built and run from. Each commit gets its own worktree and build, " +
+	"each variant its own compiler caches. " +
+	"`{source.<name>}` in command, args, env and folders is the worktree, and `{source}` that of an engine with one " +
+	"source; the engine starts in the first if no folder is given. " +
+	"In `build` and `env` it refers to a source above this one, which is built first: when that changes, this one is " +
+	"built again."
 
 // sourceAttrs have no defaults: what a knob's value omits is the engine's.
 var sourceAttrs = plans.Attrs(SourceConfig{})
 
-var sourcePart = plans.Part{Times: plans.AnyTimes, Label: "Its name in `{source.<name>}` and in knob values.", Schema: plans.Schema{
-	Doc: sourceDoc, Attrs: withRequired(sourceAttrs, "repo", "ref"), Check: checkSource,
-	Example: plans.Example(examples, `source "vllm" {`),
-}}
+var sourcePart = plans.Part{
+	Times: plans.AnyTimes, Label: "Its name in `{source.<name>}` and in knob values.",
+	Schema: plans.Schema{
+		Doc: sourceDoc, Attrs: withRequired(sourceAttrs, "repo", "ref"), Check: checkSource,
+		Example: plans.Example(examples, `source "vllm" {`),
+	},
+}
 
-var sourceValuePart = plans.Part{Times: plans.AnyTimes, Label: "The engine's source that it modifies.", Schema: plans.Schema{
-	Doc:   "The source for this value; it overrides the engine's of that name. It does so attribute by attribute.",
-	Attrs: withRequired(sourceAttrs, "ref"), Check: checkSource,
-	Example: plans.Example(examples, "source \"vllm\" {\n  ref "),
-}}
+var sourceValuePart = plans.Part{
+	Times: plans.AnyTimes, Label: "The engine's source that it modifies.",
+	Schema: plans.Schema{
+		Doc:   "The source for this value; it overrides the engine's of that name. It does so attribute by attribute.",
+		Attrs: withRequired(sourceAttrs, "ref"), Check: checkSource,
+		Example: plans.Example(examples, "source \"vllm\" {\n  ref "),
+	},
+}
 
 func withRequired(attrs []plans.Attr, names ...string) []plans.Attr {
 	attrs = slices.Clone(attrs)
@@ -48,11 +57,17 @@ func withRequired(attrs []plans.Attr, names ...string) []plans.Attr {
 func checkSource(b *plans.Block) (wrong []plans.AttrError) {
 	if build, ok := b.Attrs["build"]; ok {
 		if why := notCommands(build); why != "" {
-			wrong = append(wrong, plans.AttrError{Attr: "build", Code: "wrong-type", Summary: "Wrong type for build", Detail: `build takes a list of commands, each a list of texts, such as [["make", "-j8"]]; ` + why})
+			wrong = append(wrong, plans.AttrError{
+				Attr: "build", Code: "wrong-type", Summary: "Wrong type for build",
+				Detail: `build takes a list of commands, each a list of texts, such as [["make", "-j8"]]; ` + why,
+			})
 		}
 	}
 	if mount, ok := b.Attrs["mount"].(string); ok && !path.IsAbs(mount) {
-		wrong = append(wrong, plans.AttrError{Attr: "mount", Code: "invalid-value", Summary: "Invalid mount", Detail: fmt.Sprintf("mount must be a path in the container, starting with /, not %q.", mount)})
+		wrong = append(wrong, plans.AttrError{
+			Attr: "mount", Code: "invalid-value", Summary: "Invalid mount",
+			Detail: fmt.Sprintf("mount must be a path in the container, starting with /, not %q.", mount),
+		})
 	}
 	return wrong
 }
@@ -88,7 +103,9 @@ type cachesConfig struct {
 }
 
 var cachesPart = plans.Part{Times: plans.AtMost1, Schema: plans.Schema{
-	Doc:     "The state of each variant's own compiler caches. They are those of torch.compile, Triton, FlashInfer, CUDA and others. Without this block those of a process, and of an engine with a source, are warm; other containers use whatever caches exist.",
+	Doc: "The state of each variant's own compiler caches. They are those of torch.compile, Triton, FlashInfer, " +
+		"CUDA and others. Without this block those of a process, and of an engine with a source, are warm; other " +
+		"containers use whatever caches exist.",
 	Attrs:   plans.Attrs(cachesConfig{}),
 	Check:   checkSource,
 	Example: plans.Example(examples, `caches {`),
@@ -100,7 +117,9 @@ type treeConfig struct {
 }
 
 var treePart = plans.Part{Label: "Its name in reports.", Times: plans.AnyTimes, Schema: plans.Schema{
-	Doc:     "A working tree with uncommitted changes that the engine runs from. It is hashed at every launch and its diff kept; a change between two launches of a benchmark makes it invalid, and a changed tree is measured again. Trees that are mounted or that the command runs from are detected without this block.",
+	Doc: "A working tree with uncommitted changes that the engine runs from. It is hashed at every launch and " +
+		"its diff kept; a change between two launches of a benchmark makes it invalid, and a changed tree is " +
+		"measured again. Trees that are mounted or that the command runs from are detected without this block.",
 	Attrs:   plans.Attrs(treeConfig{}),
 	Example: plans.Example(examples, `tree "vllm" {`),
 }}
@@ -166,7 +185,8 @@ func (l *Resolver) provenance(d *draft, spec *engine.Spec) error {
 // SourceOf resolves a source; before are those that its build may use.
 func (l *Resolver) SourceOf(s *runtime.Scope, c SourceConfig, before ...*engine.Source) *engine.Source {
 	src := &engine.Source{
-		Name: c.Name, Repo: l.Plan.Abs(c.Repo), Ref: c.Ref, Build: c.Build, Env: c.Env, Mount: c.Mount, Timeout: int64(c.Timeout),
+		Name: c.Name, Repo: l.Plan.Abs(c.Repo), Ref: c.Ref, Build: c.Build, Env: c.Env, Mount: c.Mount,
+		Timeout: int64(c.Timeout),
 	}
 	if c.Dir != "" {
 		src.Dir = l.Plan.Abs(c.Dir)
@@ -175,19 +195,21 @@ func (l *Resolver) SourceOf(s *runtime.Scope, c SourceConfig, before ...*engine.
 		src.Timeout = int64(sourceTimeout)
 	}
 	if c.Repo == "" {
-		src.Problem = fmt.Sprintf("source %q has no repo, neither in a knob's value nor in the engine: add one, or correct the name", c.Name)
+		src.Problem = fmt.Sprintf(
+			"source %q has no repo, neither in a knob's value nor in the engine: add one, or correct the name", c.Name)
 		return src
 	}
 	if src.Uses, src.Problem = uses(c, before); src.Problem != "" {
 		return src
 	}
-	src.Commit, src.Problem = runtime.Ask(s, "commit "+src.Repo+"\x00"+src.Ref, func(ctx context.Context) (string, error) {
-		r, err := source.OpenRepo(ctx, src.Repo)
-		if err != nil {
-			return "", err
-		}
-		return r.Commit(ctx, src.Ref)
-	})
+	src.Commit, src.Problem = runtime.Ask(s, "commit "+src.Repo+"\x00"+src.Ref,
+		func(ctx context.Context) (string, error) {
+			r, err := source.OpenRepo(ctx, src.Repo)
+			if err != nil {
+				return "", err
+			}
+			return r.Commit(ctx, src.Ref)
+		})
 	if len(c.Inputs) > 0 {
 		var err error
 		if src.Inputs, err = l.inputs(c.Inputs); err != nil && src.Problem == "" {
@@ -232,7 +254,9 @@ func uses(c SourceConfig, before []*engine.Source) (names []string, problem stri
 				continue
 			}
 			if !slices.ContainsFunc(before, func(s *engine.Source) bool { return s.Name == name }) {
-				return nil, fmt.Sprintf("the build of source %q uses {source.%s}, but no source of that name is declared above it", c.Name, name)
+				return nil,
+					fmt.Sprintf("the build of source %q uses {source.%s}, but no source of that name is declared "+
+						"above it", c.Name, name)
 			}
 			if !slices.Contains(names, name) {
 				names = append(names, name)

@@ -24,7 +24,10 @@ func TestTreesAreNoticed(t *testing.T) {
 		docker *engine.Docker
 		want   int
 	}{
-		"volume":             {&plans.Engine{}, &engine.Docker{Volumes: map[string]string{repo: "/w", t.TempDir(): "/tmp", "named": "/n"}}, 1},
+		"volume": {
+			&plans.Engine{},
+			&engine.Docker{Volumes: map[string]string{repo: "/w", t.TempDir(): "/tmp", "named": "/n"}}, 1,
+		},
 		"volume below":       {&plans.Engine{}, &engine.Docker{Volumes: map[string]string{sub: "/w"}}, 1},
 		"folder of process":  {&plans.Engine{Process: &plans.Process{Dir: "engine/csrc"}}, nil, 1},
 		"no folder":          {&plans.Engine{Process: &plans.Process{}}, nil, 0},

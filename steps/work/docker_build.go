@@ -18,16 +18,28 @@ import (
 
 var dockerBuildKind = Kind{
 	Schema: plans.Schema{
-		Doc:     "Builds an image with `docker build`, again when an input has changed. Inputs are the files of the context (except those that `<Dockerfile>.dockerignore`, or else `.dockerignore`, leaves out), the Dockerfile and the attributes. It is also built again if the tag names another image than the one built.",
+		Doc: "Builds an image with `docker build`, again when an input has changed. Inputs are the files of the " +
+			"context (except those that `<Dockerfile>.dockerignore`, or else `.dockerignore`, leaves out), the " +
+			"Dockerfile and the attributes. It is also built again if the tag names another image than the one built.",
 		Example: plans.Example(examples, `step "docker_build" "vllm" {`),
 		Attrs:   plans.Attrs(dockerBuildConfig{}),
 		Check: func(b *plans.Block) []plans.AttrError {
 			var wrong []plans.AttrError
-			if tag, _ := b.Attrs["tag"].(string); tag == "" || strings.HasPrefix(tag, "-") || strings.ContainsAny(tag, " \t@") {
-				wrong = append(wrong, plans.AttrError{Attr: "tag", Code: "invalid-value", Summary: "Invalid image tag", Detail: `Write a name and a version, as in "vllm-dev:mxfp4".`})
+			if tag, _ := b.Attrs["tag"].(string); tag == "" || strings.HasPrefix(tag, "-") ||
+				strings.ContainsAny(tag, " \t@") {
+				wrong = append(wrong, plans.AttrError{
+					Attr: "tag", Code: "invalid-value", Summary: "Invalid image tag",
+					Detail: `Write a name and a version, as in "vllm-dev:mxfp4".`,
+				})
 			}
-			if folder, _ := b.Attrs["context"].(string); strings.Contains(folder, "://") || strings.HasPrefix(folder, "git@") {
-				wrong = append(wrong, plans.AttrError{Attr: "context", Code: "invalid-value", Summary: "Invalid build context", Detail: "It must be a folder of this machine, so changes in it are noticed. Fetch the repository in an earlier git step, and name its folder."})
+			if folder, _ := b.Attrs["context"].(string); strings.Contains(folder, "://") ||
+				strings.HasPrefix(folder, "git@") {
+				wrong = append(wrong,
+					plans.AttrError{
+						Attr: "context", Code: "invalid-value", Summary: "Invalid build context",
+						Detail: "It must be a folder of this machine, so changes in it are noticed. Fetch the " +
+							"repository in an earlier git step, and name its folder.",
+					})
 			}
 			return wrong
 		},
@@ -73,8 +85,8 @@ const madeImage = "image_id"
 // daemonPatience bounds the query whether an image still exists.
 const daemonPatience = 20 * time.Second
 
-// Derive implements runtime.Step. An image is identified by what it is built from. If the recorded image is gone, or its tag now
-// names another one, the key differs from the recorded one, so it is built again; the
+// Derive implements runtime.Step. An image is identified by what it is built from. If the recorded image is
+// gone, or its tag now names another one, the key differs from the recorded one, so it is built again; the
 // attempt keeps the new key apart from the old.
 func (d *dockerBuild) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	c, b, err := d.config()
@@ -93,7 +105,8 @@ func (d *dockerBuild) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 		}
 	}
 	key := d.site.sealed("docker_build", attrs, inputs)
-	if p := s.Previous; p != nil && p.Made[madeImage] != "" && (p.MeasureKey == key || strings.HasPrefix(p.MeasureKey, key+"@")) {
+	if p := s.Previous; p != nil && p.Made[madeImage] != "" &&
+		(p.MeasureKey == key || strings.HasPrefix(p.MeasureKey, key+"@")) {
 		ctx, cancel := context.WithTimeout(runtime.ContextOf(s), daemonPatience)
 		defer cancel()
 		if id, err := docker.ImageID(ctx, c.Tag); err == nil && id == p.Made[madeImage] {
@@ -116,7 +129,8 @@ func (d *dockerBuild) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decisio
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return &ledger.Decision{Verdict: verdict.Error, Reasons: verdict.Because(code.NotStarted, verdict.Line(err))}, nil
+		return &ledger.Decision{Verdict: verdict.Error, Reasons: verdict.Because(code.NotStarted, verdict.Line(err))},
+			nil
 	}
 	if _, err := b.Inputs(); err != nil {
 		return broke(err)

@@ -22,7 +22,8 @@ import (
 
 var execKind = Kind{
 	Schema: plans.Schema{
-		Doc:     "Runs a command in the plan's folder; exit status 0 passes. Any other status fails, and a command that cannot be started is an error.",
+		Doc: "Runs a command in the plan's folder; exit status 0 passes. Any other status fails, and a command " +
+			"that cannot be started is an error.",
 		Example: plans.Example(examples, `step "exec" "backup" {`),
 		Attrs:   plans.Attrs(execConfig{}),
 		Parts:   variant.ProgramParts("Its name in gates: `step.<step>.<name>`."),
@@ -85,9 +86,13 @@ func (e *execStep) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 		c.Env[program.OutVariable] = files
 	}
 	began := time.Now()
-	run, err := run.StartCommand(engine.Spec{Command: c.Command, Dir: e.site.Plan.Path(c.Dir), Env: c.Env, StopGrace: 10 * time.Second}, launch)
+	run, err := run.StartCommand(engine.Spec{
+		Command: c.Command, Dir: e.site.Plan.Path(c.Dir), Env: c.Env,
+		StopGrace: 10 * time.Second,
+	}, launch)
 	if err != nil {
-		return &ledger.Decision{Verdict: verdict.Error, Reasons: verdict.Because(code.NotStarted, verdict.Line(err))}, nil
+		return &ledger.Decision{Verdict: verdict.Error, Reasons: verdict.Because(code.NotStarted, verdict.Line(err))},
+			nil
 	}
 	out, err := e.site.await(ctx, s, run, time.Duration(c.Timeout), launch.OutPath)
 	if err != nil || out.Verdict != verdict.Pass || len(reads.Metrics) == 0 {
@@ -102,7 +107,9 @@ func (e *execStep) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 
 // numbers reads the program's output, and records it as a launch, so gates read it like
 // other numbers.
-func (e *execStep) numbers(ctx context.Context, s *runtime.Scope, reads *variant.Command, path string, began time.Time, out *ledger.Decision) error {
+func (e *execStep) numbers(ctx context.Context, s *runtime.Scope, reads *variant.Command, path string, began time.Time,
+	out *ledger.Decision,
+) error {
 	text, err := variant.ReadOutput(path)
 	var metrics map[string]measure.Summary
 	if err == nil {
@@ -117,21 +124,25 @@ func (e *execStep) numbers(ctx context.Context, s *runtime.Scope, reads *variant
 	}
 	id := "step-" + runtime.ShortID(s.Run, s.Node.ID, s.Attempt)
 	l := &ledger.Launch{
-		ID: id, Session: id, Purpose: ledger.ForStep, Node: s.Node.ID, Variant: e.block.Name, Ordinal: 1, Order: 1, OK: true,
+		ID: id, Session: id, Purpose: ledger.ForStep, Node: s.Node.ID, Variant: e.block.Name, Ordinal: 1,
+		Order: 1, OK: true,
 		Started: began.UTC(), Seconds: time.Since(began).Seconds(), Metrics: metrics,
 	}
 	if l.Output, err = e.site.Store.Put(e.site.Redact.Bytes(text)); err != nil {
 		return err
 	}
 	for _, m := range reads.CommandMetrics() {
-		out.Reasons = append(out.Reasons, program.NumberReason(l.Metrics[plans.LevelAddress(e.block.Name, m.Name)], m.Name))
+		out.Reasons = append(out.Reasons,
+			program.NumberReason(l.Metrics[plans.LevelAddress(e.block.Name, m.Name)], m.Name))
 	}
 	out.Launches = append(out.Launches, id)
 	return e.site.Store.Append(&ledger.Record{Type: "launch", Time: time.Now().UTC(), Run: s.Run, Launch: l})
 }
 
 // printed are the numbers of a program's output, by address.
-func printed(ctx context.Context, b *plans.Block, reads *variant.Command, text []byte) (map[string]measure.Summary, error) {
+func printed(ctx context.Context, b *plans.Block, reads *variant.Command, text []byte) (map[string]measure.Summary,
+	error,
+) {
 	values, err := reads.Values(ctx, text)
 	if err != nil {
 		return nil, err
@@ -145,7 +156,9 @@ func printed(ctx context.Context, b *plans.Block, reads *variant.Command, text [
 
 // ProgramNumbers are the numbers that a program step found, from its kept output; false for a
 // step that reads none.
-func ProgramNumbers(ctx context.Context, b *plans.Block, output []byte) (found map[string]measure.Summary, reads bool, err error) {
+func ProgramNumbers(ctx context.Context, b *plans.Block, output []byte) (found map[string]measure.Summary,
+	reads bool, err error,
+) {
 	c, err := variant.DecodeOutput(b.Parts)
 	if err != nil || len(c.Metrics) == 0 {
 		return nil, false, err

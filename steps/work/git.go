@@ -116,7 +116,8 @@ func (g *gitStep) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case limited.Err() != nil:
-		out.Verdict, reasons = verdict.Fail, verdict.Because(code.TimedOut, verdict.Dur("limit", time.Duration(g.common.Timeout)), verdict.Err(err))
+		out.Verdict, reasons = verdict.Fail,
+			verdict.Because(code.TimedOut, verdict.Dur("limit", time.Duration(g.common.Timeout)), verdict.Err(err))
 	case err != nil:
 		// Git's refusals fail; broken surroundings are an error.
 		out.Verdict, reasons = verdict.Fail, verdict.Because(code.GitRefused, verdict.Err(err))

@@ -16,7 +16,8 @@ import (
 )
 
 var gitTagKind = gitKind(
-	"Tags a commit, so the state before a port can be found again. A tag already at that commit is left alone; one at another commit fails the step.",
+	"Tags a commit, so the state before a port can be found again. A tag already at that commit is left alone; one "+
+		"at another commit fails the step.",
 	`step "git_tag" "backup" {
   repo = "~/projects/vllm"
   name = "before-mxfp4"
@@ -44,7 +45,11 @@ func (c *gitTag) do(ctx context.Context, r *source.Repo) (string, []verdict.Reas
 	case is == want:
 		return want, refChange("tag "+c.Name, code.RefAlready, at(ctx, r, want)), nil
 	case is != "":
-		return "", nil, &source.Error{Reason: fmt.Sprintf("tag %s is at %s, but %s is %s: use another name, or remove it (git tag -d %s)", c.Name, named(ctx, r, is), c.From, named(ctx, r, want), c.Name)}
+		return "", nil,
+			&source.Error{
+				Reason: fmt.Sprintf("tag %s is at %s, but %s is %s: use another name, or remove it (git tag -d %s)",
+					c.Name, named(ctx, r, is), c.From, named(ctx, r, want), c.Name),
+			}
 	}
 	args := []string{"tag"}
 	if c.Message != "" {
@@ -63,12 +68,15 @@ func (c *gitTag) holds(ctx context.Context, r *source.Repo, goal string) verdict
 	case "":
 		return verdict.New(code.RefGone, verdict.Text("was", source.Short(goal))).On("tag " + c.Name)
 	default:
-		return verdict.New(code.RefMoved, verdict.Text("before", source.Short(goal)), verdict.Text("after", source.Short(is))).On("tag " + c.Name)
+		return verdict.New(code.RefMoved, verdict.Text("before", source.Short(goal)),
+			verdict.Text("after", source.Short(is))).On("tag " + c.Name)
 	}
 }
 
 var gitBranchKind = gitKind(
-	"Fetches the start of a branch, makes the branch and checks it out. A branch with that commit in its history is left as it is; any other is not moved, and the step fails. If uncommitted changes are in the way, it fails and names them.",
+	"Fetches the start of a branch, makes the branch and checks it out. A branch with that commit in its history is "+
+		"left as it is; any other is not moved, and the step fails. If uncommitted changes are in the way, it fails "+
+		"and names them.",
 	`step "git_branch" "vllm" {
   repo = "~/projects/vllm"
   from = "pull/31740/head"
@@ -101,7 +109,8 @@ func (c *gitBranch) do(ctx context.Context, r *source.Repo) (string, []verdict.R
 	if switching {
 		changed, err := r.Changed(ctx)
 		if err == nil && len(changed) > 0 {
-			err = &source.Error{Reason: "uncommitted changes in " + r.Top + " are in the way and were left unchanged; commit or stash them: " + source.FileList(changed)}
+			err = &source.Error{Reason: "uncommitted changes in " + r.Top +
+				" are in the way and were left unchanged; commit or stash them: " + source.FileList(changed)}
 		}
 		if err != nil {
 			return "", nil, err
@@ -117,7 +126,8 @@ func (c *gitBranch) do(ctx context.Context, r *source.Repo) (string, []verdict.R
 	}
 	return want, append(reasons, verdict.Say("git.switched",
 		"{subject} switched from {from}{from!a detached HEAD} at {before} to {ref} at {at}",
-		verdict.Text("from", on), verdict.Text("before", head), verdict.Text("ref", c.Name), at(ctx, r, tip(ctx, r, "refs/heads/"+c.Name))).On(r.Top)), nil
+		verdict.Text("from", on), verdict.Text("before", head), verdict.Text("ref", c.Name),
+		at(ctx, r, tip(ctx, r, "refs/heads/"+c.Name))).On(r.Top)), nil
 }
 
 // point makes the branch, unless it has the commit.
@@ -135,8 +145,12 @@ func (c *gitBranch) point(ctx context.Context, r *source.Repo, want string) ([]v
 			"{subject} is at {at}, which contains {commit} from {from}"),
 			at(ctx, r, is), verdict.Text("commit", source.Short(want)), verdict.Text("from", c.From)), nil
 	}
-	return nil, &source.Error{Reason: fmt.Sprintf("branch %s is at %s, which does not contain %s from %s, and is not moved: use another name, or move it yourself (git branch -f %[1]s %[5]s)",
-		c.Name, named(ctx, r, is), named(ctx, r, want), c.From, source.Short(want))}
+	return nil,
+		&source.Error{
+			Reason: fmt.Sprintf("branch %s is at %s, which does not contain %s from %s, and is not moved: use "+
+				"another name, or move it yourself (git branch -f %[1]s %[5]s)",
+				c.Name, named(ctx, r, is), named(ctx, r, want), c.From, source.Short(want)),
+		}
 }
 
 // request matches forges' names for the commits of a pull or merge request.
@@ -151,15 +165,19 @@ func (c *gitBranch) start(ctx context.Context, r *source.Repo) (string, error) {
 	}
 	remotes := strings.Fields(out)
 	fetch := func(remote, from, to string) (string, error) {
-		if _, err := r.Run(ctx, "fetch", "--no-tags", "--no-write-fetch-head", "--end-of-options", remote, "+"+from+":"+to); err != nil {
+		if _, err := r.Run(ctx, "fetch", "--no-tags", "--no-write-fetch-head", "--end-of-options", remote,
+			"+"+from+":"+to); err != nil {
 			return "", err
 		}
 		return r.Commit(ctx, to)
 	}
 	if m := request.FindStringSubmatch(c.From); m != nil {
 		if !slices.Contains(remotes, c.Remote) {
-			return "", &source.Error{Around: true, Reason: fmt.Sprintf("%s has no remote %q (it has %s): add it with git remote add, or correct the name",
-				r.Top, c.Remote, cmp.Or(strings.Join(remotes, ", "), "none"))}
+			return "", &source.Error{
+				Around: true,
+				Reason: fmt.Sprintf("%s has no remote %q (it has %s): add it with git remote add, or correct the name",
+					r.Top, c.Remote, cmp.Or(strings.Join(remotes, ", "), "none")),
+			}
 		}
 		return fetch(c.Remote, "refs/"+m[1], "refs/mxflow/remotes/"+c.Remote+"/"+m[1])
 	}
@@ -187,8 +205,10 @@ func tip(ctx context.Context, r *source.Repo, full string) string {
 
 // goodName is what is wrong with a branch or tag name; nil if it is valid.
 func goodName(ctx context.Context, r *source.Repo, name string) error {
-	if _, err := r.Run(ctx, "check-ref-format", "--branch", name); err != nil || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "@{") {
-		return &source.Error{Reason: fmt.Sprintf("%q is not a valid branch or tag name: see git help check-ref-format", name)}
+	if _, err := r.Run(ctx, "check-ref-format", "--branch", name); err != nil || strings.HasPrefix(name, "-") ||
+		strings.HasPrefix(name, "@{") {
+		return &source.Error{Reason: fmt.Sprintf("%q is not a valid branch or tag name: see git help check-ref-format",
+			name)}
 	}
 	return nil
 }
@@ -211,7 +231,8 @@ func (c *gitBranch) holds(ctx context.Context, r *source.Repo, goal string) verd
 		return verdict.New(code.GitRefused, verdict.Err(err))
 	case on != c.Name:
 		return verdict.Say("git.off_branch", "{subject} is at {on?{on} }{commit}, no longer on branch {branch}",
-			verdict.Text("on", on), verdict.Text("commit", source.Short(head)), verdict.Text("branch", c.Name)).On(filepath.Base(r.Top))
+			verdict.Text("on", on), verdict.Text("commit", source.Short(head)),
+			verdict.Text("branch", c.Name)).On(filepath.Base(r.Top))
 	}
 	return verdict.Reason{}
 }

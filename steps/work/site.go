@@ -45,7 +45,9 @@ func (l *Site) stepLaunch(s *runtime.Scope) (engine.Launch, error) {
 
 // await waits for a step's command and decides by its end, as program.Await does. Its log
 // is kept; printed is the file of its standard output, if that is kept separately.
-func (l *Site) await(ctx context.Context, s *runtime.Scope, run engine.Command, limit time.Duration, printed string) (*ledger.Decision, error) {
+func (l *Site) await(ctx context.Context, s *runtime.Scope, run engine.Command, limit time.Duration,
+	printed string,
+) (*ledger.Decision, error) {
 	ended, err := program.Await(ctx, s.Force, run, limit, printed, l.Redact)
 	if err != nil {
 		return nil, err

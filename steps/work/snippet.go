@@ -65,7 +65,12 @@ func track(ctx context.Context, r *source.Repo, snippet, glob, from, to string) 
 		return nil, nil
 	}
 	if len(was) > maxPlaces {
-		return nil, &source.Error{Around: true, Reason: fmt.Sprintf("the snippet occurs in %s %d times: make it longer, or narrow the file", source.Short(from), len(was))}
+		return nil,
+			&source.Error{
+				Around: true,
+				Reason: fmt.Sprintf("the snippet occurs in %s %d times: make it longer, or narrow the file",
+					source.Short(from), len(was)),
+			}
 	}
 	now, err := places(ctx, r, want, to)
 	if err != nil {

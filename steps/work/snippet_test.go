@@ -30,7 +30,8 @@ func TestFollow(t *testing.T) {
 	must.Write(t, filepath.Join(dir, "csrc/sm12x_b.cuh"), text("namespace {", "\t"+granularity, "}"))
 	must.Write(t, filepath.Join(dir, "csrc/other.cu"), text(granularity))
 	must.Git(t, dir, "add", "-A")
-	from := commit(t, dir, "core.py", text("import x", "def cutlass_fused_moe(a,", "                      b):", "  return 1", "pass", "pass"))
+	from := commit(t, dir, "core.py",
+		text("import x", "def cutlass_fused_moe(a,", "                      b):", "  return 1", "pass", "pass"))
 	const snippet = "kSm12xBlockScaleGranularity  = 128"
 
 	for _, test := range []struct {
@@ -39,7 +40,10 @@ func TestFollow(t *testing.T) {
 		snippet, glob string
 		want          string
 	}{
-		{"nothing changed", func() {}, snippet, "csrc/sm12x_*.cuh", "still csrc/sm12x_a.cuh:2 csrc/sm12x_a.cuh:2, still csrc/sm12x_b.cuh:2 csrc/sm12x_b.cuh:2"},
+		{
+			"nothing changed", func() {}, snippet, "csrc/sm12x_*.cuh",
+			"still csrc/sm12x_a.cuh:2 csrc/sm12x_a.cuh:2, still csrc/sm12x_b.cuh:2 csrc/sm12x_b.cuh:2",
+		},
 		{"in no such file", func() {}, snippet, "*.py", ""},
 		{"nowhere", func() {}, "kSm13x", "csrc/*", ""},
 		{"lines", func() {}, "def cutlass_fused_moe(a,\n  b):\n", "core.py", "still core.py:2 core.py:2"},
@@ -47,20 +51,32 @@ func TestFollow(t *testing.T) {
 		{"further down", func() {
 			must.Write(t, filepath.Join(dir, "csrc/sm12x_a.cuh"), text("// a", "// more", "  "+granularity, "int x;"))
 		}, snippet, "csrc/sm12x_a.cuh", "moved csrc/sm12x_a.cuh:2 csrc/sm12x_a.cuh:3"},
-		{"in another file", func() {
-			must.Write(t, filepath.Join(dir, "csrc/sm12x_a.cuh"), text("// a"))
-			must.Write(t, filepath.Join(dir, "include/scale.cuh"), text("", "", granularity))
-			must.Write(t, filepath.Join(dir, "csrc/other.cu"), text("//"))
-		}, snippet, "csrc/sm12x_*.cuh", "moved csrc/sm12x_a.cuh:2 include/scale.cuh:3, still csrc/sm12x_b.cuh:2 csrc/sm12x_b.cuh:2"},
+		{
+			"in another file", func() {
+				must.Write(t, filepath.Join(dir, "csrc/sm12x_a.cuh"), text("// a"))
+				must.Write(t, filepath.Join(dir, "include/scale.cuh"), text("", "", granularity))
+				must.Write(t, filepath.Join(dir, "csrc/other.cu"), text("//"))
+			}, snippet, "csrc/sm12x_*.cuh",
+			"moved csrc/sm12x_a.cuh:2 include/scale.cuh:3, still csrc/sm12x_b.cuh:2 csrc/sm12x_b.cuh:2",
+		},
 		{"another number", func() {
 			must.Write(t, filepath.Join(dir, "include/scale.cuh"), text(""))
-			must.Write(t, filepath.Join(dir, "csrc/sm12x_a.cuh"), text("int y;", "// a", strings.Replace(granularity, "128", "64", 1)))
+			must.Write(t, filepath.Join(dir, "csrc/sm12x_a.cuh"),
+				text("int y;", "// a", strings.Replace(granularity, "128", "64", 1)))
 		}, snippet, "csrc/sm12x_a.cuh", "gone csrc/sm12x_a.cuh:2 :0"},
 		{"renamed in part", func() {
-			must.Write(t, filepath.Join(dir, "core.py"), text("import x", "", "def cutlass_moe_fused_v2(a, c,", "   b):"))
+			must.Write(t, filepath.Join(dir, "core.py"),
+				text("import x", "", "def cutlass_moe_fused_v2(a, c,", "   b):"))
 		}, "def cutlass_fused_moe(a,", "core.py", "gone core.py:2 :0"},
-		{"gone with its file", func() { must.Git(t, dir, "rm", "-q", "core.py") }, "def cutlass_fused_moe(a,", "core.py", "gone core.py:2 :0"},
-		{"gone from its file", func() { must.Write(t, filepath.Join(dir, "csrc/sm12x_a.cuh"), text("nothing of it")) }, snippet, "csrc/sm12x_a.cuh", "gone csrc/sm12x_a.cuh:2 :0"},
+		{"gone with its file", func() {
+			must.Git(t, dir, "rm", "-q", "core.py")
+		}, "def cutlass_fused_moe(a,", "core.py", "gone core.py:2 :0"},
+		{
+			"gone from its file", func() {
+				must.Write(t, filepath.Join(dir, "csrc/sm12x_a.cuh"), text("nothing of it"))
+			},
+			snippet, "csrc/sm12x_a.cuh", "gone csrc/sm12x_a.cuh:2 :0",
+		},
 	} {
 		test.change()
 		must.Git(t, dir, "add", "-A")

@@ -12,7 +12,9 @@ import (
 
 var todoKind = func() Kind {
 	k := gitKind(
-		"Tracks a snippet of upstream code to where it is today. A commit, a file and the snippet give it, for a note. The step passes while the snippet is there, at the same line or moved to another line or file, and fails if it was changed or is gone. It only reads; fetch before it, with `git fetch` in an exec step.",
+		"Tracks a snippet of upstream code to where it is today. A commit, a file and the snippet give it, for a "+
+			"note. The step passes while the snippet is there, at the same line or moved to another line or file, "+
+			"and fails if it was changed or is gone. It only reads; fetch before it, with `git fetch` in an exec step.",
 		`step "upstream_todo" "granularity" {
   repo    = "~/projects/flashinfer"
   commit  = "3f1c2ab"
@@ -96,7 +98,8 @@ func (c *todo) holds(ctx context.Context, r *source.Repo, goal string) verdict.R
 	case err != nil:
 		return verdict.New(code.GitRefused, verdict.Err(err))
 	case now != goal:
-		return verdict.New(code.RefMoved, verdict.Text("before", source.Short(goal)), verdict.Text("after", source.Short(now))).On(c.Ref)
+		return verdict.New(code.RefMoved, verdict.Text("before", source.Short(goal)),
+			verdict.Text("after", source.Short(now))).On(c.Ref)
 	}
 	return verdict.Reason{}
 }

@@ -59,12 +59,15 @@ type Row struct {
 // what is wrong and what to do.
 func ParseDataset(name string, data []byte) (*Dataset, error) {
 	if len(data) > maxDataset {
-		return nil, fmt.Errorf("%s: %d bytes exceed the limit of %d: keep only the rows to send", name, len(data), maxDataset)
+		return nil,
+			fmt.Errorf("%s: %d bytes exceed the limit of %d: keep only the rows to send", name, len(data), maxDataset)
 	}
 	d := &Dataset{Name: name}
 	rest := bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if first := bytes.TrimLeft(rest, " \t\r\n"); len(first) > 0 && first[0] == '[' {
-		return nil, fmt.Errorf("%s:1: the file is a JSON array, but a dataset has one object per line: convert it with `jq -c '.[]'`", name)
+		return nil,
+			fmt.Errorf("%s:1: the file is a JSON array, but a dataset has one object per line: convert it with `jq "+
+				"-c '.[]'`", name)
 	}
 	for line := 1; len(rest) > 0; line++ {
 		var text []byte
@@ -80,7 +83,8 @@ func ParseDataset(name string, data []byte) (*Dataset, error) {
 		d.Rows = append(d.Rows, row)
 	}
 	if len(d.Rows) == 0 {
-		return nil, fmt.Errorf(`%s: no rows: write one object per line, such as {"prompt": "Why is the sky blue?"}`, name)
+		return nil,
+			fmt.Errorf(`%s: no rows: write one object per line, such as {"prompt": "Why is the sky blue?"}`, name)
 	}
 	return d, nil
 }
@@ -166,7 +170,9 @@ func parseRow(text []byte) (r Row, err error) {
 		case one.Role == "user", one.Role == "assistant":
 			r.Before = append(r.Before, one)
 		default:
-			return r, fmt.Errorf(`message %d has an unknown author, or is not the first of the system's: use "system", "user" and "assistant", or "human" and "gpt" in conversations`, i+1)
+			return r,
+				fmt.Errorf(
+					`message %d has an unknown author, or is not the first of the system's: use "system", "user" and "assistant", or "human" and "gpt" in conversations`, i+1)
 		}
 	}
 	if last := len(r.Before) - 1; last >= 0 && r.Before[last].Role == "user" {
@@ -181,7 +187,8 @@ func parseRow(text []byte) (r Row, err error) {
 			continue
 		}
 		if *n < 1 || *n > maxOutput || r.Output > 0 {
-			return r, fmt.Errorf(`one of "output_tokens" and "max_tokens" must be a number of tokens from 1 to %d`, maxOutput)
+			return r,
+				fmt.Errorf(`one of "output_tokens" and "max_tokens" must be a number of tokens from 1 to %d`, maxOutput)
 		}
 		r.Output = *n
 	}
@@ -199,12 +206,15 @@ func parseRow(text []byte) (r Row, err error) {
 // enough checks that a spec's prompts can be taken from the rows.
 func (d *Dataset) enough(s Spec) error {
 	if len(d.Rows) < s.Requests+s.Warmup {
-		return fmt.Errorf("%s has %d rows, too few for %d requests and %d for warm-up (no row is sent twice, because a repeated prompt could be answered from a cache): add rows, or lower requests or warmup",
+		return fmt.Errorf("%s has %d rows, too few for %d requests and %d for warm-up (no row is sent twice, because "+
+			"a repeated prompt could be answered from a cache): add rows, or lower requests or warmup",
 			d.Name, len(d.Rows), s.Requests, s.Warmup)
 	}
 	for _, r := range d.Rows {
-		if s.API != openai.Chat && (r.System != "" || len(r.Before) > 0 || len(r.Turns) > 1 && s.Turns > 1 || len(r.Extra) > 0) {
-			return fmt.Errorf(`%s:%d: a row with messages or tools can only be sent as a chat: set api to "chat"`, d.Name, r.Line)
+		if s.API != openai.Chat &&
+			(r.System != "" || len(r.Before) > 0 || len(r.Turns) > 1 && s.Turns > 1 || len(r.Extra) > 0) {
+			return fmt.Errorf(`%s:%d: a row with messages or tools can only be sent as a chat: set api to "chat"`,
+				d.Name, r.Line)
 		}
 	}
 	return nil

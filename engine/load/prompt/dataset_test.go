@@ -17,8 +17,12 @@ func TestParseDataset(t *testing.T) {
 		want []Row
 	}{
 		"prompts": {
-			"\xef\xbb\xbf{\"prompt\": \"Why is the sky blue?\"}\r\n\n{\"id\": 7, \"prompt\": \"And the sea?\", \"max_tokens\": 12}",
-			[]Row{{Line: 1, Turns: []string{"Why is the sky blue?"}}, {Line: 3, Turns: []string{"And the sea?"}, Output: 12}},
+			"\xef\xbb\xbf{\"prompt\": \"Why is the sky blue?\"}\r\n\n{\"id\": 7, \"prompt\": \"And the sea?\", " +
+				"\"max_tokens\": 12}",
+			[]Row{
+				{Line: 1, Turns: []string{"Why is the sky blue?"}},
+				{Line: 3, Turns: []string{"And the sea?"}, Output: 12},
+			},
 		},
 		"messages": {
 			`{"messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}, {"role": "user", "content": "Bye"}],
@@ -73,14 +77,16 @@ func TestDamagedDatasets(t *testing.T) {
 		`{"conversations": [{"from": "dog", "value": "a"}]}`:                                   "unknown author",
 	} {
 		d, err := ParseDataset("x.jsonl", []byte(text))
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.jsonl:") || d != nil {
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.jsonl:") ||
+			d != nil {
 			t.Errorf("%s: error %v, want one with %q", text, err, want)
 		}
 		good := `{"prompt": "good"}` + "\n"
 		if strings.TrimSpace(text) == "" || text[0] == '[' {
 			continue
 		}
-		if _, err = ParseDataset("x.jsonl", []byte(good+text)); err == nil || !strings.HasPrefix(err.Error(), "x.jsonl:2: ") {
+		if _, err = ParseDataset("x.jsonl", []byte(good+text)); err == nil ||
+			!strings.HasPrefix(err.Error(), "x.jsonl:2: ") {
 			t.Errorf("%s: error %v, want one of line 2", text, err)
 		}
 	}
@@ -131,7 +137,10 @@ func TestPromptsOfADataset(t *testing.T) {
 {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}], "tools": [{"x": 1}]}
 {"prompt": "last"}`)
 	f := &fake{}
-	p, err := Build(t.Context(), f, Spec{Cell: "chat", API: openai.Chat, Data: d, Turns: 2, Warmup: 1, Requests: 3, Outputs: &Lengths{Distribution: Uniform, Min: 5, Max: 5}})
+	p, err := Build(t.Context(), f, Spec{
+		Cell: "chat", API: openai.Chat, Data: d, Turns: 2, Warmup: 1, Requests: 3,
+		Outputs: &Lengths{Distribution: Uniform, Min: 5, Max: 5},
+	})
 	if err != nil || p.Method != Given || p.Exact() {
 		t.Fatal(p, err)
 	}
@@ -141,7 +150,10 @@ func TestPromptsOfADataset(t *testing.T) {
 	want := []Prompt{
 		{Text: "one", Output: 7},
 		{Text: "two", Output: 5, Next: &Prompt{Text: "more", Output: 5}},
-		{Text: "c", System: "s", Output: 5, Before: []openai.Message{{Role: "user", Content: "a"}, {Role: "assistant", Content: "b"}}, Extra: map[string]any{"tools": []map[string]any{{"x": 1.0}}}},
+		{Text: "c", System: "s", Output: 5, Before: []openai.Message{
+			{Role: "user", Content: "a"},
+			{Role: "assistant", Content: "b"},
+		}, Extra: map[string]any{"tools": []map[string]any{{"x": 1.0}}}},
 	}
 	if !reflect.DeepEqual(p.Measured, want) || !reflect.DeepEqual(p.Warmup, []Prompt{{Text: "last", Output: 5}}) {
 		t.Errorf("%+v and %+v", p.Measured, p.Warmup)
@@ -151,7 +163,8 @@ func TestPromptsOfADataset(t *testing.T) {
 	if len(r.Before) != 3 || r.Before[0].Role != "system" || r.Prompt != "c" || r.Extra["tools"] == nil {
 		t.Errorf("sent as %+v", r)
 	}
-	if _, err := Build(t.Context(), f, Spec{Cell: "chat", Data: d, Requests: 3}); err == nil || !strings.Contains(err.Error(), "x.jsonl:3") {
+	if _, err := Build(t.Context(), f, Spec{Cell: "chat", Data: d, Requests: 3}); err == nil ||
+		!strings.Contains(err.Error(), "x.jsonl:3") {
 		t.Errorf("messages for completions: %v", err)
 	}
 }

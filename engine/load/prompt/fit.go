@@ -59,7 +59,10 @@ func newFitter(ctx context.Context, engine Engine, spec Spec) (*fitter, error) {
 	}
 	for _, f := range []*fitter{
 		{spec: spec, method: Tokenizer, counter: &counter{learned: spec.Learned, way: "tokenizer\n", ask: tokenize}},
-		{spec: spec, method: ByUsage, counter: &counter{learned: spec.Learned, way: string(spec.API) + "\n", ask: send}},
+		{
+			spec: spec, method: ByUsage,
+			counter: &counter{learned: spec.Learned, way: string(spec.API) + "\n", ask: send},
+		},
 	} {
 		_, err := f.count(ctx, anchor)
 		if f.method == Tokenizer && err != nil && noTokenizer(err) || errors.Is(err, errNoUsage) {

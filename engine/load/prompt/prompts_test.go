@@ -55,7 +55,8 @@ func TestPromptsAreExact(t *testing.T) {
 						}
 						want := asked + c.Depth + c.SystemTokens
 						if seen := f.sees(t, c.API, one); seen != want || one.Tokens != asked {
-							t.Errorf("%s: the engine sees %d tokens, want %d and %d", at, seen, asked, c.Depth+c.SystemTokens)
+							t.Errorf("%s: the engine sees %d tokens, want %d and %d", at, seen, asked,
+								c.Depth+c.SystemTokens)
 						}
 						if text := one.Context + one.Text; c.API == openai.Chat && strings.TrimSpace(text) != text {
 							t.Errorf("%s: %.40q would be trimmed by a template", at, text)
@@ -110,7 +111,8 @@ func TestPromptsCostFewCounts(t *testing.T) {
 func TestPromptsAreNotShownBefore(t *testing.T) {
 	for _, name := range []string{"words", "pieces of four"} { // the others' parts do not add up
 		f := &fake{count: tokenizers[name]}
-		p, err := Build(t.Context(), f, Spec{Cell: "chat", Tokens: 500, Depth: 200, SystemTokens: 60, Warmup: 1, Requests: 5})
+		p, err := Build(t.Context(), f,
+			Spec{Cell: "chat", Tokens: 500, Depth: 200, SystemTokens: 60, Warmup: 1, Requests: 5})
 		if err != nil || !p.Exact() {
 			t.Fatalf("%s: %v, %v", name, p.Method, err)
 		}
@@ -152,7 +154,8 @@ func TestPromptsAreTheSameEveryTime(t *testing.T) {
 	for name, change := range map[string]func(*Spec){
 		"seed": func(s *Spec) { s.Seed = 2 }, "cell": func(s *Spec) { s.Cell = "chat.o32" },
 	} {
-		if other := build(change); other.Digest() == a.Digest() || other.Measured[0].Text[:16] == a.Measured[0].Text[:16] {
+		if other := build(change); other.Digest() == a.Digest() ||
+			other.Measured[0].Text[:16] == a.Measured[0].Text[:16] {
 			t.Errorf("another %s gives the same prompts", name)
 		}
 	}
@@ -189,7 +192,8 @@ func TestPromptsOfEachLaunch(t *testing.T) {
 			if n := common(one[i].Text, other[i].Text); n > len(one[i].Text)/4 {
 				t.Errorf("%d bytes at the end are the same in another launch", n)
 			}
-			if n := common(left[i].Text, right[i].Text); n < len(left[i].Text)/2 || left[i].Text[:12] == right[i].Text[:12] {
+			if n := common(left[i].Text, right[i].Text); n < len(left[i].Text)/2 ||
+				left[i].Text[:12] == right[i].Text[:12] {
 				t.Errorf("of a shared body %d bytes are the same\n%q\n%q", n, left[i].Text, right[i].Text)
 			}
 		}
@@ -249,7 +253,10 @@ func TestPromptsWithoutTokenizer(t *testing.T) {
 // A page that breaks is no better than none; one that is not up yet is no answer.
 func TestPromptsWithABrokenTokenizer(t *testing.T) {
 	for status, want := range map[int]Method{404: ByUsage, 500: ByUsage, 501: ByUsage, 502: "", 503: ""} {
-		f := &fake{count: tokenizers["words"], noTokens: &openai.StatusError{Method: "POST", Path: "/tokenize", Status: status}}
+		f := &fake{
+			count:    tokenizers["words"],
+			noTokens: &openai.StatusError{Method: "POST", Path: "/tokenize", Status: status},
+		}
 		p, err := Build(t.Context(), f, Spec{Cell: "chat", API: openai.Completions, Tokens: 100, Requests: 2})
 		if p.Method != want || (err == nil) != (want != "") {
 			t.Errorf("%d: %q, %v", status, p.Method, err)
@@ -293,11 +300,15 @@ func TestPromptsThatCannotBe(t *testing.T) {
 	}{
 		"connection refused":        {&fake{noTokens: broken}, one(func(*Spec) {})},
 		"invalid lengths or counts": {&fake{}, one(func(s *Spec) { s.Tokens = 0 })},
-		"template alone":            {&fake{count: tokenizers["bytes"]}, one(func(s *Spec) { s.Tokens, s.API, s.CountTemplate = 5, openai.Chat, true })},
-		"to be unique":              {&fake{count: tokenizers["words"]}, one(func(s *Spec) { s.Tokens, s.Requests = 2, 300 })},
-		"cannot be drawn":           {&fake{}, one(func(s *Spec) { s.Lengths = &Lengths{Distribution: "zipf"} })},
-		"2 rows":                    {&fake{}, one(func(s *Spec) { s.Data, s.Warmup = row, 1 })},
-		"are the same":              {&fake{}, one(func(s *Spec) { s.Data = row })},
+		"template alone": {&fake{count: tokenizers["bytes"]}, one(func(s *Spec) {
+			s.Tokens, s.API, s.CountTemplate = 5, openai.Chat, true
+		})},
+		"to be unique": {&fake{count: tokenizers["words"]}, one(func(s *Spec) {
+			s.Tokens, s.Requests = 2, 300
+		})},
+		"cannot be drawn": {&fake{}, one(func(s *Spec) { s.Lengths = &Lengths{Distribution: "zipf"} })},
+		"2 rows":          {&fake{}, one(func(s *Spec) { s.Data, s.Warmup = row, 1 })},
+		"are the same":    {&fake{}, one(func(s *Spec) { s.Data = row })},
 	} {
 		if _, err := Build(t.Context(), c.engine, c.spec); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
@@ -311,9 +322,12 @@ func TestPromptsWithoutRoom(t *testing.T) {
 		"one that is too long": {Tokens: 500_000_000, Requests: 1},
 		"its context":          {Tokens: 8, Depth: 500_000_000, Requests: 1},
 		"its turns":            {API: openai.Chat, Tokens: 50_000_000, Turns: 9, Requests: 1},
-		"drawn":                {Lengths: &Lengths{Distribution: Normal, Min: 1, Max: 100_000_000, Mean: 90_000_000}, Requests: 5},
-		"with the warm-ups":    {Tokens: 10_000_000, Requests: 30, Warmup: 30},
-		"messages":             {API: openai.Chat, Tokens: 1, Turns: 1000, Requests: 1_000_000},
+		"drawn": {
+			Lengths:  &Lengths{Distribution: Normal, Min: 1, Max: 100_000_000, Mean: 90_000_000},
+			Requests: 5,
+		},
+		"with the warm-ups": {Tokens: 10_000_000, Requests: 30, Warmup: 30},
+		"messages":          {API: openai.Chat, Tokens: 1, Turns: 1000, Requests: 1_000_000},
 	} {
 		if _, err := Build(t.Context(), nil, spec); err == nil || !strings.Contains(err.Error(), "exceed the limit") {
 			t.Errorf("%s: %v", name, err)
@@ -455,7 +469,8 @@ func allOf(t *testing.T, class rune, texts []string) {
 		}
 		seen[text] = true
 		letter := strings.ToLower(text[1:2])
-		if text[0] != ' ' || letter < "a" || letter > "z" || strings.Contains(text, "  ") || strings.TrimSpace(text) != text[1:] {
+		if text[0] != ' ' || letter < "a" || letter > "z" || strings.Contains(text, "  ") ||
+			strings.TrimSpace(text) != text[1:] {
 			t.Errorf("%c: %q", class, text)
 		}
 		for _, c := range []byte(text) {
@@ -470,10 +485,12 @@ func allOf(t *testing.T, class rune, texts []string) {
 // Prompts have no run of words in common that is worth remembering, in a launch or in several.
 func TestPromptsShareNoRuns(t *testing.T) {
 	const run = 7
-	for _, name := range []string{"words", "pieces of four", "bytes"} { // with all words, with short ones, and by length
+	for _, name := range []string{"words", "pieces of four", "bytes"} {
+		// with all words, with short ones, and by length
 		seen, all := map[string]int{}, 0
 		for launch := range 4 {
-			p, err := Build(t.Context(), &fake{count: tokenizers[name]}, Spec{Cell: "chat", Draw: strings.Repeat("a", launch), Tokens: 2000, Requests: 16})
+			p, err := Build(t.Context(), &fake{count: tokenizers[name]},
+				Spec{Cell: "chat", Draw: strings.Repeat("a", launch), Tokens: 2000, Requests: 16})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -527,7 +544,8 @@ func TestLengthsKeepTheirBounds(t *testing.T) {
 	seen := map[int]bool{}
 	for i := range 1000 {
 		seen[l.at(1, "prompt", "measured", i, 0)] = true
-		if n := (Lengths{Distribution: Normal, Min: 1, Max: 9000, Mean: 1, Std: 1000}).at(1, "output", "measured", i, 0); n < 1 {
+		if n := (Lengths{Distribution: Normal, Min: 1, Max: 9000, Mean: 1, Std: 1000}).at(1, "output",
+			"measured", i, 0); n < 1 {
 			t.Fatalf("%d tokens", n)
 		}
 	}

@@ -67,7 +67,9 @@ func embeddedEngine(t testing.TB, env map[string]string) *openai.Client {
 	log, write := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := embedded.Serve(ctx, []string{"--port", "0", "--layers", "1"}, func(name string) string { return env[name] }, io.Discard, write)
+		err := embedded.Serve(ctx, []string{"--port", "0", "--layers", "1"}, func(name string) string {
+			return env[name]
+		}, io.Discard, write)
 		write.CloseWithError(io.EOF)
 		ended <- err
 	}()
@@ -131,7 +133,10 @@ func TestPromptsAndAPrefixCache(t *testing.T) {
 				t.Errorf("prompt %d: %d tokens were cached, want those of the context", i, s.CachedTokens)
 			}
 		}
-		for i, one := range build(prompt.Spec{Cell: name + ".system", API: openai.Chat, Tokens: 40, SystemTokens: 100, Requests: 5}).Measured {
+		for i, one := range build(prompt.Spec{
+			Cell: name + ".system", API: openai.Chat, Tokens: 40, SystemTokens: 100,
+			Requests: 5,
+		}).Measured {
 			if s := send(one, openai.Chat); i > 0 && (s.CachedTokens <= 100-block || s.CachedTokens > 100+block) {
 				t.Errorf("prompt %d: %d tokens were cached, want those of the system prompt", i, s.CachedTokens)
 			}

@@ -68,7 +68,8 @@ func (s *Spec) check() error {
 		}
 	}
 	if s.Requests < 0 || s.Warmup < 0 || s.Depth < 0 || s.SystemTokens < 0 || s.Data == nil && s.longest() < 1 {
-		return fmt.Errorf("invalid lengths or counts: %d prompt tokens, %d of context, %d of system prompt, %d prompts and %d for warm-up",
+		return fmt.Errorf("invalid lengths or counts: %d prompt tokens, %d of context, %d of system prompt, %d "+
+			"prompts and %d for warm-up",
 			s.Tokens, s.Depth, s.SystemTokens, s.Requests, s.Warmup)
 	}
 	if s.Data != nil {

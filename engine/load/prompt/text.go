@@ -99,7 +99,8 @@ type source struct {
 // source derives a text from the spec and the arguments alone.
 func (s Spec) source(series string, index int) *source {
 	sum := func(from string) [sha256.Size]byte {
-		return sha256.Sum256(fmt.Appendf(nil, "mxflow prompt 2\n%d\n%q\n%s\n%d\n%s", s.Seed, s.Cell, series, index, from))
+		return sha256.Sum256(fmt.Appendf(nil, "mxflow prompt 2\n%d\n%q\n%s\n%d\n%s", s.Seed, s.Cell,
+			series, index, from))
 	}
 	random := func(sum [sha256.Size]byte) *rand.Rand {
 		return rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])))

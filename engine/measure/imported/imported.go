@@ -278,7 +278,8 @@ func open(file string, data []byte, own *Format, formats []*Format) (docs []any,
 			if len(docs) == 0 {
 				says += ". mxflow reads: " + strings.Join(Tools(), "; ")
 			}
-			return nil, nil, fmt.Errorf(":%d: %s", 1+bytes.Count(clean[:min(int(offset), len(clean))], []byte("\n")), says)
+			return nil, nil,
+				fmt.Errorf(":%d: %s", 1+bytes.Count(clean[:min(int(offset), len(clean))], []byte("\n")), says)
 		}
 		docs = append(docs, v)
 	}
@@ -291,7 +292,8 @@ func open(file string, data []byte, own *Format, formats []*Format) (docs []any,
 		case known[0] == -1:
 			return docs, f, nil
 		default:
-			return nil, nil, fmt.Errorf(": result %v: it is not a result of %s like the first in the file", known[0], f.Name)
+			return nil, nil,
+				fmt.Errorf(": result %v: it is not a result of %s like the first in the file", known[0], f.Name)
 		}
 	}
 	first := docs[0]

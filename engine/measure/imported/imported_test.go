@@ -38,9 +38,13 @@ func TestRead(t *testing.T) {
 			"llama-benchy", "0.4.0", "tiny", "pp64_tg16_c1 pp64_tg16_d128_c4 pp64_tg16_d128_c4_context",
 			[]string{"generation", "divisor n", "pp64_tg16_d128_c4 also counts the context's tokens"},
 		},
-		"vllm.json": {"vLLM bench serve", "", "tiny", "r2_c8 rinf r1", []string{"r2_c8: 3 of 4 requests were answered"}},
+		"vllm.json": {
+			"vLLM bench serve", "", "tiny", "r2_c8 rinf r1",
+			[]string{"r2_c8: 3 of 4 requests were answered"},
+		},
 		"sglang.jsonl": {
-			"SGLang bench_serving", "", "", "rinf_c16 r2_5", []string{"the file counts 320 output tokens, but the text has 100"},
+			"SGLang bench_serving", "", "", "rinf_c16 r2_5",
+			[]string{"the file counts 320 output tokens, but the text has 100"},
 		},
 		"llamabench.json": {
 			"llama-bench", "abc1234", "tiny 1B Q4_0", "pp512_n_gpu_layers_99 tg128_d4096 pp512_n_gpu_layers_0",
@@ -61,7 +65,8 @@ func TestRead(t *testing.T) {
 		},
 		"genai-perf.json": {"GenAI-Perf", "", "acme/model-a", "all", nil},
 		"guidellm.json": {
-			"GuideLLM", "0.7.3", "acme/model-a", "concurrent_c4 constant_r2_5", []string{"1 requests failed and 2 were cut off"},
+			"GuideLLM", "0.7.3", "acme/model-a", "concurrent_c4 constant_r2_5",
+			[]string{"1 requests failed and 2 were cut off"},
 		},
 		"inference-perf.json": {"inference-perf", "", "", "r5", []string{"2 requests failed"}},
 		"lm-eval.json": {
@@ -69,7 +74,8 @@ func TestRead(t *testing.T) {
 			"gsm8k_filter_flexible_extract gsm8k_filter_strict_match hellaswag mmlu mmlu_stem", nil,
 		},
 		"lm-eval-samples.jsonl": {
-			"lm-evaluation-harness, samples", "", "", "questions_filter_flexible_extract questions_filter_strict_match", nil,
+			"lm-evaluation-harness, samples", "", "", "questions_filter_flexible_extract questions_filter_strict_match",
+			nil,
 		},
 		"trtllm-bench.json": {"trtllm-bench", "1.1.0", "acme/model-a", "pp128_tg64", nil},
 	} {
@@ -141,7 +147,8 @@ func TestAbsentIsAbsent(t *testing.T) {
 		"NaN":  {"sglang.jsonl", file("sglang.jsonl"), "rinf_c16", "ttft_ms.mean", "ttft_ms.p99"},
 		"null": {"benchy.json", file("benchy.json"), "pp64_tg16_c1", "pp_throughput.mean", "peak_throughput.mean"},
 		"none answered, vLLM": {
-			"x.json", `{"model_id": "m", "num_prompts": 4, "completed": 0, "failed": 4, "duration": 1.5, "total_input_tokens": 0,
+			"x.json",
+			`{"model_id": "m", "num_prompts": 4, "completed": 0, "failed": 4, "duration": 1.5, "total_input_tokens": 0,
 				"output_throughput": 0.0, "mean_ttft_ms": 0.0, "p99_ttft_ms": 0}`,
 			"rinf", "completed.value", "output_throughput.value ttft_ms.mean ttft_ms.p99 concurrency.value",
 		},
@@ -174,16 +181,19 @@ func TestAbsentIsAbsent(t *testing.T) {
 
 // Of whichever version, AIPerf says what was run, and what went wrong.
 func TestAIPerfVersions(t *testing.T) {
-	f, err := Read("x.json", []byte(`{"schema_version": "1.3", "aiperf_version": "0.10.0", "request_latency": {"unit": "ms", "avg": 5000.0},
+	f, err := Read("x.json",
+		[]byte(`{"schema_version": "1.3", "aiperf_version": "0.10.0", "request_latency": {"unit": "ms", "avg": 5000.0},
   "input_config": {"models": {"items": [{"name": "acme/model-a"}]},
     "phases": [{"name": "warmup", "concurrency": 2}, {"name": "profiling", "concurrency": 16, "request_rate": 0.8}]},
    "was_cancelled": true, "error_summary": [{"count": 2}, {"count": 1}]}`), nil, false)
 	must.Do(t, err)
 	what := f.Cells[0].What
-	if f.Version != "0.10.0" || f.Model != "acme/model-a" || what["concurrency"] != "16" || what["request_rate"] != "0.8" {
+	if f.Version != "0.10.0" || f.Model != "acme/model-a" || what["concurrency"] != "16" ||
+		what["request_rate"] != "0.8" {
 		t.Errorf("%+v", f)
 	}
-	if notes := strings.Join(f.Notes, "\n"); !strings.Contains(notes, "was cancelled") || !strings.Contains(notes, "3 requests failed") {
+	if notes := strings.Join(f.Notes, "\n"); !strings.Contains(notes, "was cancelled") ||
+		!strings.Contains(notes, "3 requests failed") {
 		t.Errorf("%q", f.Notes)
 	}
 	f, err = Read("x.json", []byte(`{"aiperf_version": "0.4.0", "request_latency": {"unit": "ms", "avg": 5000.0},
@@ -227,9 +237,11 @@ func TestOneFormatKnows(t *testing.T) {
 		`{"schema_version": 3, "name": "acme", "steps": [{"tok_s": 41.5}]}`,
 		`{"schema_version": "2", "tool": "acme-bench", "cells": [], "latency": {"unit": "ms", "avg": 12.0}, "ok": true}`,
 		`{"schema_version": "1.1", "aiperf_version": "0.11.0", "data": [{"metrics": {"request_latency": 5}}]}`,
-		`{"benchmarks": []}`, `{"results": {}}`, `{"results": {"a": 1}}`, `{"metrics": {}, "metadata": {}}`, `{"schema_version": "1.5"}`, `[1]`,
+		`{"benchmarks": []}`, `{"results": {}}`, `{"results": {"a": 1}}`, `{"metrics": {}, "metadata": {}}`,
+		`{"schema_version": "1.5"}`, `[1]`,
 	} {
-		if f, err := Read("x.json", []byte(text), nil, false); err == nil || !strings.Contains(err.Error(), "unknown format") {
+		if f, err := Read("x.json", []byte(text), nil, false); err == nil ||
+			!strings.Contains(err.Error(), "unknown format") {
 			t.Errorf("%s: %+v, %v", text, f, err)
 		}
 	}
@@ -266,7 +278,8 @@ func TestOwnProgram(t *testing.T) {
 			t.Fatal(program, err)
 		}
 		got, err := Read("x.json", file, f, true)
-		if want == "" && (err != nil || got == nil) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if want == "" && (err != nil || got == nil) || want != "" &&
+			(err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", program, err, want)
 		}
 	}
@@ -275,7 +288,8 @@ func TestOwnProgram(t *testing.T) {
 			t.Errorf("%q is a program", program)
 		}
 	}
-	f, err := ParseFormat("x.jq", `.runs[] | {workload: .name, metric: "tg", value: .tok_s, invalid: (if .aborted then "it was aborted" else null end)}`)
+	f, err := ParseFormat("x.jq",
+		`.runs[] | {workload: .name, metric: "tg", value: .tok_s, invalid: (if .aborted then "it was aborted" else null end)}`)
 	must.Do(t, err)
 	got, err := Read("x.json", file, f, true)
 	must.Do(t, err)
@@ -292,24 +306,54 @@ func TestOwnProgram(t *testing.T) {
 // Damaged files are refused as a whole, with the place and the remedy.
 func TestDamaged(t *testing.T) {
 	for name, c := range map[string]struct{ file, old, new, want string }{
-		"cut off":          {"benchy.json", `"e2e_ttft": {"mean": 81, "std": 1, "values": [80, 82]}`, "", "benchy.json"},
-		"a text":           {"benchy.json", `"mean": 800,`, `"mean": "800",`, `benchmarks[0].pp_throughput.mean: it is a text, not a number`},
-		"no size":          {"benchy.json", `"prompt_size": 64, `, "", "benchmarks[0].prompt_size: it is missing"},
-		"negative size":    {"benchy.json", `"concurrency": 1,`, `"concurrency": -1,`, "-1 is negative"},
-		"another tool":     {"vllm.json", `{"date": "20261101-100100", `, `{"x":1}{"date": "20261101-100100", `, "it is not a result of vLLM"},
-		"huge number":      {"vllm.json", `"duration": 2.5`, `"duration": 1e999`, "too large a number"},
-		"nothing":          {"llamabench.json", `"n_gen": 128`, `"n_gen": 0`, "nothing was measured"},
-		"aiperf text":      {"aiperf.json", `"p50": 50.5`, `"p50": [1]`, "time_to_first_token.p50: it is a list"},
-		"not text":         {"vllm.json", "tiny", "t\xffny", "vllm.json: it is not UTF-8 text"},
-		"unknown":          {"benchy.json", "latency_mode", "latency", `unknown format, with the keys ["benchmarks" "latency"`},
-		"negative time":    {"vllm.json", `"mean_itl_ms": 20.0`, `"mean_itl_ms": -1`, "result 1.mean_itl_ms: -1 is negative, which times"},
-		"negative count":   {"vllm.json", `"completed": 3`, `"completed": -3`, "completed: -3 is negative"},
-		"negative std":     {"vllm.json", `"std_ttft_ms": 8.0`, `"std_ttft_ms": -8.0`, "std_ttft_ms: -8 is negative"},
-		"negative speed":   {"sglang.jsonl", `"output_throughput": 106.7`, `"output_throughput": -106.7`, "output_throughput: -106.7 is negative"},
-		"negative value":   {"benchy.json", `[790, 810]`, `[-790, 2390]`, "benchmarks[0].pp_throughput.values[0]: -790 is negative"},
-		"negative sample":  {"llamabench.json", `"stddev_ts": 10.0`, `"stddev_ts": -10.0`, "stddev_ts: -10 is negative"},
-		"negative aiperf":  {"aiperf.json", `"p50": 50.5`, `"p50": -50.5`, "time_to_first_token.p50: -50.5 is negative"},
-		"steers terminals": {"aiperf.json", `"p50": 50.5`, `"\u001b[31mp50": [1]`, "time_to_first_token.�[31mp50: it is a list"},
+		"cut off": {
+			"benchy.json", `"e2e_ttft": {"mean": 81, "std": 1, "values": [80, 82]}`,
+			"", "benchy.json",
+		},
+		"a text": {
+			"benchy.json", `"mean": 800,`, `"mean": "800",`,
+			`benchmarks[0].pp_throughput.mean: it is a text, not a number`,
+		},
+		"no size":       {"benchy.json", `"prompt_size": 64, `, "", "benchmarks[0].prompt_size: it is missing"},
+		"negative size": {"benchy.json", `"concurrency": 1,`, `"concurrency": -1,`, "-1 is negative"},
+		"another tool": {
+			"vllm.json", `{"date": "20261101-100100", `, `{"x":1}{"date": "20261101-100100", `,
+			"it is not a result of vLLM",
+		},
+		"huge number": {"vllm.json", `"duration": 2.5`, `"duration": 1e999`, "too large a number"},
+		"nothing":     {"llamabench.json", `"n_gen": 128`, `"n_gen": 0`, "nothing was measured"},
+		"aiperf text": {"aiperf.json", `"p50": 50.5`, `"p50": [1]`, "time_to_first_token.p50: it is a list"},
+		"not text":    {"vllm.json", "tiny", "t\xffny", "vllm.json: it is not UTF-8 text"},
+		"unknown": {
+			"benchy.json", "latency_mode", "latency",
+			`unknown format, with the keys ["benchmarks" "latency"`,
+		},
+		"negative time": {
+			"vllm.json", `"mean_itl_ms": 20.0`, `"mean_itl_ms": -1`,
+			"result 1.mean_itl_ms: -1 is negative, which times",
+		},
+		"negative count": {"vllm.json", `"completed": 3`, `"completed": -3`, "completed: -3 is negative"},
+		"negative std":   {"vllm.json", `"std_ttft_ms": 8.0`, `"std_ttft_ms": -8.0`, "std_ttft_ms: -8 is negative"},
+		"negative speed": {
+			"sglang.jsonl", `"output_throughput": 106.7`, `"output_throughput": -106.7`,
+			"output_throughput: -106.7 is negative",
+		},
+		"negative value": {
+			"benchy.json", `[790, 810]`, `[-790, 2390]`,
+			"benchmarks[0].pp_throughput.values[0]: -790 is negative",
+		},
+		"negative sample": {
+			"llamabench.json", `"stddev_ts": 10.0`, `"stddev_ts": -10.0`,
+			"stddev_ts: -10 is negative",
+		},
+		"negative aiperf": {
+			"aiperf.json", `"p50": 50.5`, `"p50": -50.5`,
+			"time_to_first_token.p50: -50.5 is negative",
+		},
+		"steers terminals": {
+			"aiperf.json", `"p50": 50.5`, `"\u001b[31mp50": [1]`,
+			"time_to_first_token.�[31mp50: it is a list",
+		},
 		"another document": {"benchy.json", `"version": "0.4.0",`, `"version": "0.4.0"} {`, ""},
 	} {
 		data, err := os.ReadFile(filepath.Join("testdata", c.file))
@@ -327,7 +371,10 @@ func TestDamaged(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
-	for _, empty := range []string{"", " \n", "{}", "[]", "null", `{"benchmarks": [], "latency_mode": "api"}`, `{"build_commit": "a", "n_prompt": 8, "n_gen": 0, "avg_ts": 1, "stddev_ts": 0}`} {
+	for _, empty := range []string{
+		"", " \n", "{}", "[]", "null", `{"benchmarks": [], "latency_mode": "api"}`,
+		`{"build_commit": "a", "n_prompt": 8, "n_gen": 0, "avg_ts": 1, "stddev_ts": 0}`,
+	} {
 		if f, err := Read("x", []byte(empty), nil, false); err == nil {
 			t.Errorf("%q was read as %+v", empty, f)
 		}

@@ -3,31 +3,49 @@ package symbol
 // families maps the names by which people and engines know kernels to globs for their
 // symbols. All are in lower case, as names are when they are compared.
 var families = map[string][]string{
-	"marlin":               {"marlin"},
-	"cutlass":              {"cutlass"},
-	"cutlass_grouped_gemm": {"cutlass*groupproblemshape", "cutlass*grouped", "groupedgemm*cutlass", "moefcgemm", "cutlass*moe*gemm", "ptrarray*tma*warpspecialized"},
-	"flash_attn_2":         {"flash_fwd_kernel", "flash_fwd_splitkv", "flash::flash_fwd"},
-	"flash_attn_3":         {"flashattnfwdsm90", "flashattnfwdsm80", "flashattnfwdcombine", "flash::prepare_varlen_num_blocks"},
-	"flash_attn_4":         {"flashattentionforwardsm", "flash_attncute", "flash_fwd_sm100"},
-	"flash_attn":           {"flash_fwd", "flashattn", "flashattention", "flash_attncute", "flash_attn"},
-	"flashinfer":           {"flashinfer", "batchprefillwith", "batchdecodewith", "singleprefillwith", "singledecodewith", "batchmlapaged"},
-	"flashmla":             {"flash_mla", "flashmla", "flash_fwd_splitkv_mla"},
-	"trtllm_gen":           {"fmhasm100", "fmhasm103", "bmm_*_sm100", "gemm_*_sm100f", "trtllm*gen"},
-	"deep_gemm":            {"deep_gemm", "fp8_gemm_kernel", "sm90_fp8_gemm_1d", "sm100_fp8_gemm_1d"},
-	"cublas":               {"nvjet", "cublas", "gemvx::kernel", "^ampere_*gemm", "^volta_*gemm", "^turing_*gemm", "xmma_gemm", "gemmk1_kernel", "gemv2t_kernel", "gemvnsp_kernel"},
-	"nvjet":                {"nvjet"},
-	"triton":               {"^triton_", "_triton_", "triton::"},
-	"inductor":             {"^triton_poi_", "^triton_red_", "^triton_per_", "^triton_tem_"},
-	"nccl":                 {"nccldevkernel", "ncclkernel", "nccl"},
-	"rccl":                 {"rccl", "nccldevkernel"},
-	"custom_all_reduce":    {"cross_device_reduce", "oneshotallreduce", "twoshotallreduce", "allreducefusion", "multimem_all_reduce"},
-	"mmvq":                 {"mul_mat_vec_q"},
-	"mmq":                  {"mul_mat_q"},
-	"mmvf":                 {"mul_mat_vec_f", "mul_mat_vec<"},
-	"flash_attn_ext":       {"flash_attn_ext", "flash_attn_tile", "flash_attn_mma", "flash_attn_vec", "flash_attn_stream_k_fixup", "flash_attn_combine_results"},
-	"aiter":                {"aiter::", "^aiter_", "_aiter_", "ck_tile::", "fmoe_"},
-	"composable_kernel":    {"ck::", "ck_tile::"},
-	"hipblaslt":            {"^cijk_", "hipblaslt"},
+	"marlin":  {"marlin"},
+	"cutlass": {"cutlass"},
+	"cutlass_grouped_gemm": {
+		"cutlass*groupproblemshape", "cutlass*grouped", "groupedgemm*cutlass", "moefcgemm",
+		"cutlass*moe*gemm", "ptrarray*tma*warpspecialized",
+	},
+	"flash_attn_2": {"flash_fwd_kernel", "flash_fwd_splitkv", "flash::flash_fwd"},
+	"flash_attn_3": {
+		"flashattnfwdsm90", "flashattnfwdsm80", "flashattnfwdcombine",
+		"flash::prepare_varlen_num_blocks",
+	},
+	"flash_attn_4": {"flashattentionforwardsm", "flash_attncute", "flash_fwd_sm100"},
+	"flash_attn":   {"flash_fwd", "flashattn", "flashattention", "flash_attncute", "flash_attn"},
+	"flashinfer": {
+		"flashinfer", "batchprefillwith", "batchdecodewith", "singleprefillwith",
+		"singledecodewith", "batchmlapaged",
+	},
+	"flashmla":   {"flash_mla", "flashmla", "flash_fwd_splitkv_mla"},
+	"trtllm_gen": {"fmhasm100", "fmhasm103", "bmm_*_sm100", "gemm_*_sm100f", "trtllm*gen"},
+	"deep_gemm":  {"deep_gemm", "fp8_gemm_kernel", "sm90_fp8_gemm_1d", "sm100_fp8_gemm_1d"},
+	"cublas": {
+		"nvjet", "cublas", "gemvx::kernel", "^ampere_*gemm", "^volta_*gemm", "^turing_*gemm",
+		"xmma_gemm", "gemmk1_kernel", "gemv2t_kernel", "gemvnsp_kernel",
+	},
+	"nvjet":    {"nvjet"},
+	"triton":   {"^triton_", "_triton_", "triton::"},
+	"inductor": {"^triton_poi_", "^triton_red_", "^triton_per_", "^triton_tem_"},
+	"nccl":     {"nccldevkernel", "ncclkernel", "nccl"},
+	"rccl":     {"rccl", "nccldevkernel"},
+	"custom_all_reduce": {
+		"cross_device_reduce", "oneshotallreduce", "twoshotallreduce", "allreducefusion",
+		"multimem_all_reduce",
+	},
+	"mmvq": {"mul_mat_vec_q"},
+	"mmq":  {"mul_mat_q"},
+	"mmvf": {"mul_mat_vec_f", "mul_mat_vec<"},
+	"flash_attn_ext": {
+		"flash_attn_ext", "flash_attn_tile", "flash_attn_mma", "flash_attn_vec",
+		"flash_attn_stream_k_fixup", "flash_attn_combine_results",
+	},
+	"aiter":             {"aiter::", "^aiter_", "_aiter_", "ck_tile::", "fmoe_"},
+	"composable_kernel": {"ck::", "ck_tile::"},
+	"hipblaslt":         {"^cijk_", "hipblaslt"},
 	// Conversions between formats of numbers.
 	"conversion": {"quantize", "_quant", "cvt_", "convert_unary", "convert_float", "_to_copy"},
 }
@@ -39,7 +57,10 @@ var rules = []struct {
 	globs    []string
 }{
 	// Copies, as profilers call them and as kernels.
-	{Memory, []string{"^memcpy", "^memset", "^[cuda mem", "^copybuffer", "^fillbuffer", "^__amd_rocclr_", "zero_kv_blocks"}},
+	{Memory, []string{
+		"^memcpy", "^memset", "^[cuda mem", "^copybuffer", "^fillbuffer", "^__amd_rocclr_",
+		"zero_kv_blocks",
+	}},
 	{Hidden, []string{"^cuda graph"}},
 	{Communication, []string{
 		"nccl", "rccl", "cross_device_reduce", "allreduce_fusion", "allreducefusion", "oneshotallreduce",

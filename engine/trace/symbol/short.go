@@ -10,11 +10,15 @@ import (
 const shortest = 44
 
 // wraps are kernels named after what they start.
-var wraps = []string{"device_kernel", "Kernel", "Kernel2", "enable_sm90_or_later", "enable_sm80_to_sm89", "enable_sm100_or_later"}
+var wraps = []string{
+	"device_kernel", "Kernel", "Kernel2", "enable_sm90_or_later", "enable_sm80_to_sm89",
+	"enable_sm100_or_later",
+}
 
 // functor matches the operation of PyTorch's elementwise kernels, which are the same for
 // most, and what says only how many operands it has.
-var functor = regexp.MustCompile(`\bCUDAFunctor(?:OnSelf)?_?(\w+)|\b(\w+?)(?:Functor|_functor|Ops|_kernel_cuda|_kernel_impl|_nocast|_kernel)\b`)
+var functor = regexp.MustCompile(
+	`\bCUDAFunctor(?:OnSelf)?_?(\w+)|\b(\w+?)(?:Functor|_functor|Ops|_kernel_cuda|_kernel_impl|_nocast|_kernel)\b`)
 
 // number matches plain numbers and bools among the arguments of templates. Those of 18
 // digits are encoded types.

@@ -89,5 +89,6 @@ func glob(pattern, name string) bool {
 
 // IsCopy reports whether a name is a copy or fill that is not a kernel.
 func IsCopy(name string) bool {
-	return strings.HasPrefix(name, "Memcpy ") || strings.HasPrefix(name, "Memset ") || strings.HasPrefix(name, "[CUDA mem")
+	return strings.HasPrefix(name, "Memcpy ") || strings.HasPrefix(name, "Memset ") ||
+		strings.HasPrefix(name, "[CUDA mem")
 }

@@ -36,7 +36,8 @@ var (
 	// AccuracyLost and AccuracyOpen: a variant lost answers that its parent gets right, or may have.
 	// They decide its feature beside the benchmark's numbers.
 	AccuracyLost = Of("eval.lost", Graded+": more than the allowed {most}, p-value {p}")
-	AccuracyOpen = Of("eval.open", Graded+": the drop may be {upper} (allowed {most}){needed?; about {needed} questions would settle it}")
+	AccuracyOpen = Of("eval.open",
+		Graded+": the drop may be {upper} (allowed {most}){needed?; about {needed} questions would settle it}")
 
 	// ImagePulled: the image Subject is being pulled.
 	ImagePulled = Of("apply.image_pulled", "pulling image {subject}")
@@ -186,7 +187,8 @@ var (
 			"keep up with the schedule")
 	WokenLate = Of("client.woken_late",
 		"{subject}: machine too busy: the client was delayed by {p99:3} at p99 (limit {limit}, maximum {max:3}); "+
-			"stop other load, measure from another machine, or {flag?allow more with {flag}}{flag!raise max_lag of the workload}")
+			"stop other load, measure from another machine, or {flag?allow more with {flag}}{flag!raise max_lag of "+
+			"the workload}")
 	ReadLate = Of("client.read_late",
 		"{subject}: {requests} of {of} answers arrived in one read, because the client read up to {max:3} late: "+
 			"they show no speed; stop other load, ask for more tokens, or measure from another machine")
@@ -232,10 +234,12 @@ var (
 	// EnvironmentChanged: launches of the variant Subject had different environments.
 	// Values: advised, if what to do is given elsewhere; EnvironmentApart too.
 	EnvironmentChanged = Of("environment.changed",
-		"launches of {subject} ran in different environments{causes?: {causes}}.{advised! Make them the same and measure "+
+		"launches of {subject} ran in different environments{causes?: {causes}}.{advised! Make them the same and "+
+			"measure "+
 			"again, or list what may differ in accept_fingerprint of the baseline}")
 	EnvironmentApart = Of("environment.apart",
-		"{subject} and {other} ran in different environments{causes?: {causes}}.{advised! Make them the same and measure "+
+		"{subject} and {other} ran in different environments{causes?: {causes}}.{advised! Make them the same and "+
+			"measure "+
 			"again, or list what may differ in accept_fingerprint of the baseline}")
 
 	// DiffersUntested: the variants Subject and other differ in what is not under
@@ -263,7 +267,8 @@ var (
 	// OnlyConfigured: the evidence of a knob's value is from before the first request. The
 	// causes are lines from after it. Values: glob, line_no and line, or name, is and from.
 	OnlyConfigured = Of("kernels.only_configured",
-		"{subject} = {value:q}: {name?{name} is {is} by a line from before the first request ({from})}{name!{glob:q} is "+
+		"{subject} = {value:q}: {name?{name} is {is} by a line from before the first request ({from})}{name!{glob:q} "+
+			"is "+
 			"in the log only before the first request (line {line_no}: {line})}: configured, not proven; name "+
 			"something that the engine logs or counts while it answers{causes? (after the first request: {causes})}, "+
 			"or accept it with at_start")
@@ -460,7 +465,8 @@ var (
 	// Agrees: Subject's answers are its parent's model's. OtherAnswers: they are not.
 	// AgreementOpen: that is not shown. SamplesLess: at a temperature, it agrees more often than
 	// with its own. SelfDisagrees: the parent does not go on as its own answers do. Values: other,
-	// agreed, of, own, own_of, cell, part, least or declared; what would decide: one of unsteady, unreached, recites, all, remedy.
+	// agreed, of, own, own_of, cell, part, least or declared; what would decide: one of unsteady,
+	// unreached, recites, all, remedy.
 	Agrees = Of("work.agrees",
 		"{subject} answers as {other}: {other} agrees at {agreed} of {of} random positions of its "+
 			"answers{cell? to {cell}}, and at {own} of {own_of} of its own{declared?; min_agreement = {declared} is "+
@@ -471,7 +477,8 @@ var (
 	AgreementOpen = Of("work.agreement_open",
 		"not shown that {subject} answers as {other}: "+AgreedAt+" ({least?at most {least} less must be "+
 			"shown}{declared?min_agreement = {declared}}){unsteady?. {other} agrees with itself so seldom that "+
-			"it hides as many wrong words: one that computes alike each time decides}{unreached?. {unreached} more are behind the first "+
+			"it hides as many wrong words: one that computes alike each time decides}{unreached?. {unreached} more "+
+			"are behind the first "+
 			"difference of an answer that cannot be continued, where nothing is known. Completions of text can "+
 			"be: api = \"completions\"}{recites?. More of {subject}'s answers than of {other}'s is recited: copied "+
 			"from the prompt or other answers, or implied by the few words before it. Prompts with more of their own "+
@@ -481,7 +488,8 @@ var (
 		"{subject} does not seem to sample as {other}: "+AgreedAt+". Answers that take the likeliest word more often "+
 			"are less work than was asked for, and drafts are accepted more often. At temperature 0 that is no matter")
 	SelfDisagrees = Of("work.self_disagrees",
-		"nothing can be said about {subject}'s answers: {other} goes on as its own answers to {cell} did at only {own} "+
+		"nothing can be said about {subject}'s answers: {other} goes on as its own answers to {cell} did at only "+
+			"{own} "+
 			"of {own_of} random positions, so its server does not continue its own text (a stub, sampling, a chat "+
 			"template). With {remedy} only speed is measured, and wrong answers pass")
 

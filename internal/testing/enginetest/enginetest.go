@@ -148,7 +148,8 @@ func (s *suite) launch(t *testing.T, spec engine.Spec) *running {
 // newLaunch has its own marks, and a log in a folder that does not exist yet.
 func newLaunch(t *testing.T) engine.Launch {
 	return engine.Launch{
-		ID: "test-" + rand.Text(), Owner: "test-" + rand.Text(), LogPath: filepath.Join(t.TempDir(), "run", "engine.log"),
+		ID: "test-" + rand.Text(), Owner: "test-" + rand.Text(),
+		LogPath: filepath.Join(t.TempDir(), "run", "engine.log"),
 	}
 }
 
@@ -405,7 +406,8 @@ func marked(launch string) (found []string) {
 	for _, file := range files {
 		environ, _ := os.ReadFile(file)
 		dir := filepath.Dir(file)
-		if filepath.Base(dir) != strconv.Itoa(os.Getpid()) && slices.Contains(strings.Split(string(environ), "\x00"), "MXFLOW_LAUNCH="+launch) {
+		if filepath.Base(dir) != strconv.Itoa(os.Getpid()) &&
+			slices.Contains(strings.Split(string(environ), "\x00"), "MXFLOW_LAUNCH="+launch) {
 			name, _ := os.ReadFile(filepath.Join(dir, "comm"))
 			found = append(found, fmt.Sprintf("%s (%s)", filepath.Base(dir), bytes.TrimSpace(name)))
 		}

@@ -119,7 +119,8 @@ func serve(m Misbehaviour) error {
 			}
 		}
 	case Spikes:
-		mem, err := syscall.Mmap(-1, 0, 64<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+		mem, err := syscall.Mmap(-1, 0, 64<<20, syscall.PROT_READ|syscall.PROT_WRITE,
+			syscall.MAP_ANON|syscall.MAP_PRIVATE)
 		if err != nil {
 			return err
 		}

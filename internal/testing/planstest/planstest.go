@@ -32,23 +32,35 @@ func Registry() *plans.Registry {
 				{Name: "max_tokens", Type: plans.Int, Default: 16, Min: 1, MinSet: true},
 			}, Check: func(b *plans.Block) []plans.AttrError {
 				if b.Attrs["expect"] == nil && b.Attrs["pattern"] == nil {
-					return []plans.AttrError{{Code: "smoke-expects-nothing", Summary: "Smoke test without an answer", Detail: "Say what the answer has to contain: set expect or pattern."}}
+					return []plans.AttrError{{
+						Code: "smoke-expects-nothing", Summary: "Smoke test without an answer",
+						Detail: "Say what the answer has to contain: set expect or pattern.",
+					}}
 				}
 				if p, ok := b.Attrs["pattern"].(string); ok {
 					if _, err := regexp.Compile(p); err != nil {
-						return []plans.AttrError{{Attr: "pattern", Code: "invalid-value", Summary: "Invalid pattern", Detail: err.Error()}}
+						return []plans.AttrError{{
+							Attr: "pattern", Code: "invalid-value", Summary: "Invalid pattern",
+							Detail: err.Error(),
+						}}
 					}
 				}
 				return nil
 			}},
-			"kernels": {Attrs: []plans.Attr{{Name: "from", Type: plans.Strings, Required: true, OneOf: []string{"log"}, Doc: "where to look."}}},
+			"kernels": {Attrs: []plans.Attr{{
+				Name: "from", Type: plans.Strings, Required: true, OneOf: []string{"log"},
+				Doc: "where to look.",
+			}}},
 			"benchmark": {Attrs: []plans.Attr{
 				{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "Name what to send."},
 				{Name: "suite", Type: plans.Reference, Ref: "suite", Doc: "Name a suite of it."},
 				{Name: "launches", Type: plans.Int, Default: 5, Min: 1, MinSet: true},
 			}, Check: func(b *plans.Block) []plans.AttrError {
 				if list, ok := b.Attrs["workloads"].([]any); ok && len(list) == 0 {
-					return []plans.AttrError{{Attr: "workloads", Code: "empty-value", Summary: "Empty workloads", Detail: "Name what to send."}}
+					return []plans.AttrError{{
+						Attr: "workloads", Code: "empty-value", Summary: "Empty workloads",
+						Detail: "Name what to send.",
+					}}
 				}
 				return nil
 			}},

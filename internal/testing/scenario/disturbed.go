@@ -104,7 +104,8 @@ func measured(dir string) (found bool) {
 		if err != nil || !d.Type().IsRegular() || !strings.Contains(path, "ledger") {
 			return nil
 		}
-		if text, err := os.ReadFile(path); err == nil && slices.ContainsFunc(measuring, func(sign []byte) bool { return bytes.Contains(text, sign) }) {
+		if text, err := os.ReadFile(path); err == nil &&
+			slices.ContainsFunc(measuring, func(sign []byte) bool { return bytes.Contains(text, sign) }) {
 			found = true
 			return fs.SkipAll
 		}

@@ -64,7 +64,8 @@ func cmdProcessesIn(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: processes-in CONTAINER N REGEXP")
 	}
 	if found := processesIn(ts, args[0], args[2]); strconv.Itoa(len(found)) != args[1] {
-		ts.Fatalf("in %s there run %d processes %s, want %s: %s", args[0], len(found), args[2], args[1], strings.Join(found, "; "))
+		ts.Fatalf("in %s there run %d processes %s, want %s: %s", args[0], len(found), args[2], args[1],
+			strings.Join(found, "; "))
 	}
 }
 

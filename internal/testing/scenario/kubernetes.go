@@ -33,7 +33,10 @@ func kubernetesThere() bool {
 	if enginetest.Required("kubernetes") {
 		return true
 	}
-	for _, program := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl", "containerd", "ctr", "runc", "gcc"} {
+	for _, program := range []string{
+		"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet",
+		"kubectl", "containerd", "ctr", "runc", "gcc",
+	} {
 		if _, err := exec.LookPath(program); err != nil {
 			return false
 		}
@@ -93,7 +96,9 @@ podLogsDir: %[2]s/pod-logs
 `, kubelet, dir))
 	// Pods have addresses, which nobody reaches: only the kubelet asks for a network.
 	ts.Check(os.Mkdir(at("net.d"), 0o755))
-	write("net.d/1.conflist", fmt.Sprintf(`{"cniVersion": "0.4.0", "name": "mxflow", "plugins": [{"type": "ptp", "ipam": {"type": "host-local", "subnet": "10.213.0.0/24", "dataDir": "%s/addresses"}}]}`, dir))
+	write("net.d/1.conflist",
+		fmt.Sprintf(
+			`{"cniVersion": "0.4.0", "name": "mxflow", "plugins": [{"type": "ptp", "ipam": {"type": "host-local", "subnet": "10.213.0.0/24", "dataDir": "%s/addresses"}}]}`, dir))
 	write("containerd.toml", fmt.Sprintf(`version = 2
 root = "%[1]s/containers"
 state = "%[1]s/running"
@@ -152,7 +157,8 @@ state = "%[1]s/running"
 		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 		for _, path := range lines {
 			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-			if text, err := os.ReadFile(path); err == nil && strings.Contains(string(text), at("")) && pid != os.Getpid() {
+			if text, err := os.ReadFile(path); err == nil && strings.Contains(string(text), at("")) &&
+				pid != os.Getpid() {
 				_ = unix.Kill(pid, unix.SIGKILL)
 			}
 		}
@@ -166,19 +172,29 @@ state = "%[1]s/running"
 	})
 
 	local := "http://127.0.0.1:" + strconv.Itoa(etcd)
-	daemon("etcd", "--data-dir="+at("etcd"), "--listen-client-urls="+local, "--advertise-client-urls="+local, "--listen-peer-urls=http://127.0.0.1:"+strconv.Itoa(freePort(ts)), "--unsafe-no-fsync")
+	daemon("etcd", "--data-dir="+at("etcd"), "--listen-client-urls="+local, "--advertise-client-urls="+local,
+		"--listen-peer-urls=http://127.0.0.1:"+strconv.Itoa(freePort(ts)), "--unsafe-no-fsync")
 	daemon("containerd", "--config="+at("containerd.toml"))
-	daemon("kube-apiserver", "--etcd-servers="+local, "--bind-address=127.0.0.1", "--secure-port="+strconv.Itoa(api), "--cert-dir="+at("certificates"), "--token-auth-file="+at("tokens.csv"),
-		"--authorization-mode=AlwaysAllow", "--disable-admission-plugins=ServiceAccount", "--service-account-issuer=https://mxflow.test", "--service-account-key-file="+at("accounts.key"),
-		"--service-account-signing-key-file="+at("accounts.key"), "--service-cluster-ip-range=10.214.0.0/24", "--kubelet-preferred-address-types=Hostname", "--endpoint-reconciler-type=none")
-	until("containerd does not answer", always, "ctr", "--address="+at("containerd.sock"), "--namespace=k8s.io", "images", "import", at("image.tar"))
+	daemon("kube-apiserver", "--etcd-servers="+local, "--bind-address=127.0.0.1", "--secure-port="+strconv.Itoa(api),
+		"--cert-dir="+at("certificates"), "--token-auth-file="+at("tokens.csv"),
+		"--authorization-mode=AlwaysAllow", "--disable-admission-plugins=ServiceAccount",
+		"--service-account-issuer=https://mxflow.test", "--service-account-key-file="+at("accounts.key"),
+		"--service-account-signing-key-file="+at("accounts.key"), "--service-cluster-ip-range=10.214.0.0/24",
+		"--kubelet-preferred-address-types=Hostname", "--endpoint-reconciler-type=none")
+	until("containerd does not answer", always, "ctr", "--address="+at("containerd.sock"), "--namespace=k8s.io",
+		"images", "import", at("image.tar"))
 	until("the API does not answer", always, "kubectl", "get", "--raw", "/readyz")
 	daemon("kube-controller-manager", "--kubeconfig="+at("config"), "--leader-elect=false", "--secure-port=0")
 	daemon("kube-scheduler", "--kubeconfig="+at("config"), "--leader-elect=false", "--secure-port=0")
-	daemon("kubelet", "--config="+at("kubelet.yaml"), "--kubeconfig="+at("config"), "--root-dir="+at("kubelet"), "--cert-dir="+at("kubelet-certificates"), "--hostname-override=localhost")
+	daemon("kubelet", "--config="+at("kubelet.yaml"), "--kubeconfig="+at("config"), "--root-dir="+at("kubelet"),
+		"--cert-dir="+at("kubelet-certificates"), "--hostname-override=localhost")
 	until("the node is not there", always, "kubectl", "get", "node", "localhost")
-	until("the node takes no devices", always, "kubectl", "patch", "node", "localhost", "--subresource=status", "--patch", `{"status": {"capacity": {"example.com/gpu": "2"}, "allocatable": {"example.com/gpu": "2"}}}`)
-	until("the node does not come up", func(said string) bool { return strings.Contains(said, "True 2") }, "kubectl", "get", "node", "localhost", `--output=jsonpath={.status.conditions[?(@.type=="Ready")].status} {.status.allocatable.example\.com/gpu}`)
+	until("the node takes no devices", always, "kubectl", "patch", "node", "localhost", "--subresource=status",
+		"--patch", `{"status": {"capacity": {"example.com/gpu": "2"}, "allocatable": {"example.com/gpu": "2"}}}`)
+	until("the node does not come up", func(said string) bool {
+		return strings.Contains(said, "True 2")
+	}, "kubectl", "get", "node", "localhost",
+		`--output=jsonpath={.status.conditions[?(@.type=="Ready")].status} {.status.allocatable.example\.com/gpu}`)
 
 	work := ts.Getenv("WORK")
 	program, _, _ := strings.Cut(ts.Getenv("PATH"), ":")
@@ -211,7 +227,8 @@ spec:
 // with the names that this machine's programs need below /usr.
 func image(ts *testscript.TestScript, path, program string) {
 	cmd := exec.Command("gcc", "-static", "-Os", "-o", program, "-x", "c", "-")
-	cmd.Stdin = strings.NewReader("#include <signal.h>\n#include <stdlib.h>\n#include <unistd.h>\nstatic void end(int s) { _exit(0); }\nint main() { signal(SIGTERM, end); signal(SIGINT, end); for (;;) pause(); }\n")
+	cmd.Stdin = strings.NewReader("#include <signal.h>\n#include <stdlib.h>\n#include <unistd.h>\nstatic void " +
+		"end(int s) { _exit(0); }\nint main() { signal(SIGTERM, end); signal(SIGINT, end); for (;;) pause(); }\n")
 	said, err := cmd.CombinedOutput()
 	if err != nil {
 		ts.Fatalf("%s: %v", said, err)
@@ -256,7 +273,8 @@ func image(ts *testscript.TestScript, path, program string) {
 		{"config.json", bytes.NewReader(config), len(config)},
 		{"manifest.json", strings.NewReader(saved), len(saved)},
 	} {
-		ts.Check(w.WriteHeader(&tar.Header{Name: part.name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(part.size)}))
+		ts.Check(
+			w.WriteHeader(&tar.Header{Name: part.name, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(part.size)}))
 		_, err := io.Copy(w, part.text)
 		ts.Check(err)
 	}

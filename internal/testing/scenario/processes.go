@@ -85,7 +85,10 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	cmd := exec.Command(path, args[2:]...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "XDG_CACHE_HOME", "TMPDIR", "PLANS", "NO_COLOR", "MXFLOW_EMBEDDED_FAULT", "DOCKER_HOST"} {
+	for _, name := range []string{
+		"PATH", "HOME", "XDG_CACHE_HOME", "TMPDIR", "PLANS", "NO_COLOR",
+		"MXFLOW_EMBEDDED_FAULT", "DOCKER_HOST",
+	} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	stdout, err := os.Create(ts.MkAbs(args[0] + ".out"))
@@ -134,7 +137,8 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 // It waits until what start started has a guard that was not asked for before, and
 // sends it a signal; or until none of those that were asked for is left.
 func cmdGuard(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 1 || len(args) > 2 || len(args) == 2 && args[1] != "gone" && unix.SignalNum("SIG"+args[1]) == 0 {
+	if neg || len(args) < 1 || len(args) > 2 || len(args) == 2 && args[1] != "gone" &&
+		unix.SignalNum("SIG"+args[1]) == 0 {
 		ts.Fatalf("usage: guard NAME [SIGNAL|gone]")
 	}
 	b := started(ts, args[0])

@@ -219,7 +219,8 @@ func Run(t *testing.T) {
 		for _, name := range disturbed.List {
 			t.Logf("%s failed beside others, and runs again alone", name)
 			one := scenarios
-			one.Dir, one.Files, one.Deadline = "", []string{filepath.Join(scenarios.Dir, name+".txtar")}, time.Now().Add(3*time.Minute)
+			one.Dir, one.Files, one.Deadline = "", []string{filepath.Join(scenarios.Dir, name+".txtar")},
+				time.Now().Add(3*time.Minute)
 			testscript.RunT(&alone{T: t}, one)
 		}
 	})
@@ -255,7 +256,8 @@ func cmdApplied(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	dir, err := appliedOnce()
 	ts.Check(err)
-	out, err := exec.Command("cp", "-a", dir+"/.", ts.MkAbs(".")).CombinedOutput() // a copy of its key has to stay private
+	// a copy of its key has to stay private
+	out, err := exec.Command("cp", "-a", dir+"/.", ts.MkAbs(".")).CombinedOutput()
 	if err != nil {
 		ts.Fatalf("%v\n%s", err, out)
 	}
@@ -285,7 +287,8 @@ func applyTiny(dir string) error {
 		return err
 	}
 	apply := exec.Command(Program, "apply", "plan.hcl")
-	apply.Dir, apply.Env = dir, append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "TMPDIR="+tmp, "XDG_CONFIG_HOME=", "NO_COLOR=1")
+	apply.Dir, apply.Env = dir,
+		append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "TMPDIR="+tmp, "XDG_CONFIG_HOME=", "NO_COLOR=1")
 	if out, err := apply.CombinedOutput(); err != nil {
 		return fmt.Errorf("mxflow apply tiny.hcl: %w\n%s", err, out)
 	}
@@ -371,7 +374,9 @@ func cmdTLSFront(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: tls-front VARIABLE PORT KEY")
 	}
 	to := &httputil.ReverseProxy{
-		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: "127.0.0.1:" + args[1]}) },
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(&url.URL{Scheme: "http", Host: "127.0.0.1:" + args[1]})
+		},
 		FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
 	}
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -405,13 +410,15 @@ func frontCertificate(ts *testscript.TestScript) (tls.Certificate, []byte) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	ts.Check(err)
 	c := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore:   time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
 	ts.Check(err)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key},
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
 // cmdFits is
@@ -433,7 +440,9 @@ func cmdFits(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		for line := range strings.Lines(ts.ReadFile("stdout")) {
 			line = strings.TrimRight(line, "\n")
-			long := slices.ContainsFunc(strings.Fields(line), func(word string) bool { return lipgloss.Width(word) > 32 })
+			long := slices.ContainsFunc(strings.Fields(line), func(word string) bool {
+				return lipgloss.Width(word) > 32
+			})
 			if n := lipgloss.Width(line); n > columns && !long && !strings.Contains(line, "mxflow ") {
 				ts.Fatalf("%s, for %d columns, has a line of %d: %s", strings.Join(args[1:], " "), columns, n, line)
 			}
@@ -494,7 +503,8 @@ func SignLedger(path string, key *signing.Key) error {
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	header, _, _ := strings.Cut(lines[0], "\t")
 	last := lines[len(lines)-1]
-	signed, err := key.Sign(fmt.Appendf(nil, "%s\n%d\n%s\n", header, len(lines), last[strings.LastIndex(last, "\t")+1:]))
+	signed, err := key.Sign(fmt.Appendf(nil, "%s\n%d\n%s\n", header, len(lines),
+		last[strings.LastIndex(last, "\t")+1:]))
 	if err != nil {
 		return err
 	}

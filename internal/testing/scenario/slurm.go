@@ -117,7 +117,8 @@ PartitionName=urgent Nodes=node1,node2 PriorityTier=9 State=UP
 	}
 	ts.Defer(func() {
 		ask("scancel", "--user=root")
-		for limit := time.Now().Add(patience / 6); time.Now().Before(limit) && strings.TrimSpace(ask("squeue", "--noheader")) != ""; time.Sleep(50 * time.Millisecond) {
+		for limit := time.Now().Add(patience / 6); time.Now().Before(limit) &&
+			strings.TrimSpace(ask("squeue", "--noheader")) != ""; time.Sleep(50 * time.Millisecond) {
 		}
 		for i := len(daemons) - 1; i >= 0; i-- {
 			_ = daemons[i].Process.Kill()
@@ -127,20 +128,26 @@ PartitionName=urgent Nodes=node1,node2 PriorityTier=9 State=UP
 		environments, _ := filepath.Glob("/proc/[0-9]*/environ")
 		for _, path := range environments {
 			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-			if text, err := os.ReadFile(path); err == nil && strings.Contains(string(text), "SLURM_CONF="+at("slurm.conf")) && pid != os.Getpid() {
+			if text, err := os.ReadFile(path); err == nil &&
+				strings.Contains(string(text), "SLURM_CONF="+at("slurm.conf")) && pid != os.Getpid() {
 				_ = unix.Kill(pid, unix.SIGKILL)
 			}
 		}
 		_ = os.RemoveAll(dir)
 	})
-	daemon("munged", "--foreground", "--force", "--key-file="+at("munge.key"), "--socket="+at("munge.sock"), "--pid-file="+at("munge.pid"), "--log-file="+at("munge.log"), "--seed-file="+at("munge.seed"))
-	until("munge does not answer", []string{"munge", "--no-input", "--socket=" + at("munge.sock")}, func(s string) bool { return strings.HasPrefix(s, "MUNGE:") })
+	daemon("munged", "--foreground", "--force", "--key-file="+at("munge.key"), "--socket="+at("munge.sock"),
+		"--pid-file="+at("munge.pid"), "--log-file="+at("munge.log"), "--seed-file="+at("munge.seed"))
+	until("munge does not answer", []string{"munge", "--no-input", "--socket=" + at("munge.sock")},
+		func(s string) bool { return strings.HasPrefix(s, "MUNGE:") })
 	daemon("slurmctld", "-D")
-	until("slurmctld does not answer", []string{"scontrol", "ping"}, func(s string) bool { return strings.Contains(s, "is UP") })
+	until("slurmctld does not answer", []string{"scontrol", "ping"}, func(s string) bool {
+		return strings.Contains(s, "is UP")
+	})
 	for _, node := range []string{"node1", "node2"} {
 		ts.Setenv("SLURMD_"+node, strconv.Itoa(daemon("slurmd", "-D", "-N", node).Process.Pid))
 	}
-	until("nodes do not come up", []string{"sinfo", "--noheader", "--partition=all", "--format=%t %D"}, func(s string) bool { return strings.TrimSpace(s) == "idle 2" })
+	until("nodes do not come up", []string{"sinfo", "--noheader", "--partition=all", "--format=%t %D"},
+		func(s string) bool { return strings.TrimSpace(s) == "idle 2" })
 }
 
 // freePort is a port that nobody listens on.

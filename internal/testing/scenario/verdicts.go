@@ -85,7 +85,8 @@ func CheckVerdicts(name, dir string) ([]string, error) {
 			continue // of the part that is left out
 		}
 		if !sameFacts(want, got[key]) {
-			differ = append(differ, fmt.Sprintf("%s\n\twas %s\n\tis  %s", key, strings.Join(want, " "), strings.Join(got[key], " ")))
+			differ = append(differ,
+				fmt.Sprintf("%s\n\twas %s\n\tis  %s", key, strings.Join(want, " "), strings.Join(got[key], " ")))
 		}
 	}
 	if !known && len(got) > 0 {
@@ -179,7 +180,8 @@ func readFacts(name, dir string) (verdictFacts, error) {
 			return err
 		}
 		for _, first := range at.Records {
-			states = append(states, state{abFolder.ReplaceAllString(filepath.ToSlash(place), ".mxflow-ab/*/"), at, first.Time})
+			states = append(states,
+				state{abFolder.ReplaceAllString(filepath.ToSlash(place), ".mxflow-ab/*/"), at, first.Time})
 			break
 		}
 		return nil

@@ -16,11 +16,20 @@ func TestMergedVerdicts(t *testing.T) {
 		match, no []string
 	}{
 		{
-			"fail ( rule on=x is=fail ( below value=3.3 threshold=4 ) )", "fail ( rule on=x is=fail ( below value=* threshold=4 ) )",
+			"fail ( rule on=x is=fail ( below value=3.3 threshold=4 ) )",
+			"fail ( rule on=x is=fail ( below value=* threshold=4 ) )",
 			[]string{"fail ( rule on=x is=fail ( below value=9 threshold=4 ) )"},
-			[]string{"pass ( rule on=x is=fail ( below value=9 threshold=4 ) )", "fail ( rule on=x is=fail ( below value=9 threshold=5 ) )", "fail ( rule on=x is=fail ( below value=9 threshold=4 ) ) more", "fail", ""},
+			[]string{
+				"pass ( rule on=x is=fail ( below value=9 threshold=4 ) )",
+				"fail ( rule on=x is=fail ( below value=9 threshold=5 ) )",
+				"fail ( rule on=x is=fail ( below value=9 threshold=4 ) ) more", "fail", "",
+			},
 		},
-		{"fail ( rule on=x is=fail ( noise ) )", "fail ( rule on=x is=fail ( …", []string{"fail ( rule on=x is=fail ( other ) )"}, []string{"fail ( rule on=y is=fail ( other ) )"}},
+		{
+			"fail ( rule on=x is=fail ( noise ) )", "fail ( rule on=x is=fail ( …",
+			[]string{"fail ( rule on=x is=fail ( other ) )"},
+			[]string{"fail ( rule on=y is=fail ( other ) )"},
+		},
 	} {
 		got := merge(a, words(tt.b))
 		must.Equal(t, got, strings.Join(got, " "), tt.merged)

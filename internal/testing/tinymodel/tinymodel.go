@@ -124,7 +124,10 @@ func (m *Model) Tensors() []tensor {
 	const faint = 0.002
 	embedding := matrix(len(m.Tokens), m.Hidden, 1)
 	out := []tensor{
-		{Name: "model.embed_tokens.weight", GGUF: "token_embd.weight", Rows: len(m.Tokens), Columns: m.Hidden, Data: embedding},
+		{
+			Name: "model.embed_tokens.weight", GGUF: "token_embd.weight", Rows: len(m.Tokens), Columns: m.Hidden,
+			Data: embedding,
+		},
 	}
 	for i := range m.Layers {
 		add := func(name, gguf string, t tensor) {
@@ -158,7 +161,10 @@ func (m *Model) Tensors() []tensor {
 		}
 	}
 	return append(out,
-		tensor{Name: "model.norm.weight", GGUF: "output_norm.weight", Rows: 1, Columns: m.Hidden, Vector: true, Data: ones()},
+		tensor{
+			Name: "model.norm.weight", GGUF: "output_norm.weight", Rows: 1, Columns: m.Hidden,
+			Vector: true, Data: ones(),
+		},
 		tensor{Name: "lm_head.weight", GGUF: "output.weight", Rows: len(m.Tokens), Columns: m.Hidden, Data: lm},
 	)
 }
@@ -215,15 +221,19 @@ func (m *Model) tokenizer() map[string]any {
 	}
 	special := func(id int) map[string]any {
 		return map[string]any{
-			"id": id, "content": m.Tokens[id], "special": true, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false,
+			"id": id, "content": m.Tokens[id], "special": true, "single_word": false, "lstrip": false, "rstrip": false,
+			"normalized": false,
 		}
 	}
 	replace := map[string]any{"String": "▁"}
 	return map[string]any{
 		"version": "1.0", "truncation": nil, "padding": nil,
-		"added_tokens":   []any{special(unknown), special(begin), special(end)},
-		"normalizer":     nil,
-		"pre_tokenizer":  map[string]any{"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": true},
+		"added_tokens": []any{special(unknown), special(begin), special(end)},
+		"normalizer":   nil,
+		"pre_tokenizer": map[string]any{
+			"type": "Metaspace", "replacement": "▁",
+			"prepend_scheme": "always", "split": true,
+		},
 		"post_processor": nil,
 		"decoder": map[string]any{"type": "Sequence", "decoders": []any{
 			map[string]any{"type": "Replace", "pattern": replace, "content": " "},

@@ -22,15 +22,27 @@ func recorded(t *testing.T, feature, gate verdict.Verdict, end *ledger.End, more
 	t.Helper()
 	st := must.Get(store.Open(t.TempDir()))(t)
 	t.Cleanup(func() { st.Close() })
-	records := []*ledger.Record{{Type: "run", RunStart: &ledger.RunStart{Plan: "a--b <x>", PlanFile: "plan.hcl", Tool: "mxflow", Nodes: []string{"baseline", "feature.f", "phase.p"}}}}
-	records = append(records, &ledger.Record{Type: "launch", Launch: &ledger.Launch{ID: "l", Session: "s", Purpose: ledger.ForBenchmark, Seconds: 1.25}})
+	records := []*ledger.Record{{Type: "run", RunStart: &ledger.RunStart{
+		Plan: "a--b <x>", PlanFile: "plan.hcl",
+		Tool: "mxflow", Nodes: []string{"baseline", "feature.f", "phase.p"},
+	}}}
+	records = append(records, &ledger.Record{
+		Type:   "launch",
+		Launch: &ledger.Launch{ID: "l", Session: "s", Purpose: ledger.ForBenchmark, Seconds: 1.25},
+	})
 	decide := func(node, kind string, v verdict.Verdict) {
 		if v == "" {
 			return
 		}
-		d := &ledger.Decision{Node: node, Kind: kind, Phase: "p", Attempt: 1, Verdict: v, MeasureKey: "m", DecisionKey: "d", Launches: []string{"l"}}
+		d := &ledger.Decision{
+			Node: node, Kind: kind, Phase: "p", Attempt: 1, Verdict: v, MeasureKey: "m",
+			DecisionKey: "d", Launches: []string{"l"},
+		}
 		if kind != ledger.KindQualify {
-			d.Rules = []verdict.Rule{{Name: "a < b & \"c\"\x01", Expr: "chat.tg.gain >= 1 || x", Decides: true, Verdict: v}}
+			d.Rules = []verdict.Rule{{
+				Name: "a < b & \"c\"\x01", Expr: "chat.tg.gain >= 1 || x",
+				Decides: true, Verdict: v,
+			}}
 			d.Reasons = verdict.Because(code.Of("broken", "{error}"), verdict.Text("error", "<script>|</testcase>"))
 		}
 		if kind == ledger.KindFeature {
@@ -59,27 +71,44 @@ func finished(v verdict.Verdict) *ledger.End {
 
 // TestJUnit: it is red exactly where an apply does not end with 0, and well-formed whatever people and engines write.
 func TestJUnit(t *testing.T) {
-	waiver := &ledger.Record{Type: "waiver", Waiver: &ledger.Waiver{Node: "phase.p", Attempt: 1, Verdict: verdict.Fail, Reason: "known", By: "kim", Expires: noon.Add(time.Hour)}}
+	waiver := &ledger.Record{Type: "waiver", Waiver: &ledger.Waiver{
+		Node: "phase.p", Attempt: 1, Verdict: verdict.Fail,
+		Reason: "known", By: "kim", Expires: noon.Add(time.Hour),
+	}}
 	locked := finished(verdict.Fail)
 	locked.Locked = map[string]verdict.Reason{"phase.p": verdict.New(code.Outcome).On("feature.f").Is(verdict.Fail)}
 	targeted := finished(verdict.Pass)
-	targeted.Locked = map[string]verdict.Reason{"phase.p": verdict.New(code.NotTargeted), "feature.f": verdict.New(code.NotTargeted)}
+	targeted.Locked = map[string]verdict.Reason{
+		"phase.p":   verdict.New(code.NotTargeted),
+		"feature.f": verdict.New(code.NotTargeted),
+	}
 	for name, c := range map[string]struct {
 		feature, gate             verdict.Verdict
 		end                       *ledger.End
 		more                      []*ledger.Record
 		failures, errors, skipped int
 	}{
-		"pass":                       {verdict.Pass, verdict.Pass, finished(verdict.Pass), nil, 0, 0, 0},
-		"fail":                       {verdict.Fail, verdict.Fail, finished(verdict.Fail), nil, 2, 0, 0},
-		"inconclusive":               {verdict.Inconclusive, verdict.Inconclusive, finished(verdict.Inconclusive), nil, 2, 0, 0},
-		"invalid":                    {verdict.Invalid, verdict.Invalid, finished(verdict.Invalid), nil, 0, 2, 0},
-		"error":                      {verdict.Error, verdict.Error, finished(verdict.Error), nil, 0, 2, 0},
-		"the gate does not need it":  {verdict.Fail, verdict.Pass, finished(verdict.Pass), nil, 0, 0, 1},
-		"waived":                     {verdict.Pass, verdict.Fail, finished(verdict.Fail), []*ledger.Record{waiver}, 0, 0, 1},
-		"locked":                     {verdict.Fail, "", locked, nil, 1, 1, 0},
-		"left out":                   {"", "", targeted, nil, 0, 0, 2},
-		"interrupted":                {verdict.Pass, "", &ledger.End{Exit: 130, Reason: verdict.New(code.Interrupted)}, nil, 0, 2, 0},
+		"pass": {verdict.Pass, verdict.Pass, finished(verdict.Pass), nil, 0, 0, 0},
+		"fail": {verdict.Fail, verdict.Fail, finished(verdict.Fail), nil, 2, 0, 0},
+		"inconclusive": {
+			verdict.Inconclusive, verdict.Inconclusive, finished(verdict.Inconclusive), nil,
+			2, 0, 0,
+		},
+		"invalid":                   {verdict.Invalid, verdict.Invalid, finished(verdict.Invalid), nil, 0, 2, 0},
+		"error":                     {verdict.Error, verdict.Error, finished(verdict.Error), nil, 0, 2, 0},
+		"the gate does not need it": {verdict.Fail, verdict.Pass, finished(verdict.Pass), nil, 0, 0, 1},
+		"waived": {
+			verdict.Pass, verdict.Fail, finished(verdict.Fail),
+			[]*ledger.Record{waiver},
+			0,
+			0, 1,
+		},
+		"locked":   {verdict.Fail, "", locked, nil, 1, 1, 0},
+		"left out": {"", "", targeted, nil, 0, 0, 2},
+		"interrupted": {
+			verdict.Pass, "", &ledger.End{Exit: 130, Reason: verdict.New(code.Interrupted)},
+			nil, 0, 2, 0,
+		},
 		"killed, and nothing behind": {verdict.Pass, verdict.Pass, nil, nil, 0, 1, 0},
 	} {
 		var page bytes.Buffer
@@ -103,7 +132,8 @@ func TestJUnit(t *testing.T) {
 			t.Errorf("%s: the suites take %v s, their cases %v s", name, got.Time, all)
 		}
 		if got.Failures != c.failures || got.Errors != c.errors || got.Skipped != c.skipped {
-			t.Errorf("%s: %d failures, %d errors, %d skipped:\n%s", name, got.Failures, got.Errors, got.Skipped, page.String())
+			t.Errorf("%s: %d failures, %d errors, %d skipped:\n%s", name, got.Failures, got.Errors,
+				got.Skipped, page.String())
 		}
 	}
 	empty := must.Get(store.Open(t.TempDir()))(t)
@@ -120,14 +150,16 @@ func TestGitHub(t *testing.T) {
 	must.Do(t, GitHub(&page, recorded(t, verdict.Fail, verdict.Fail, finished(verdict.Fail)), noon))
 	text := page.String()
 	must.Contain(t, "the text", text,
-		"<!-- mxflow report: a__b__x_ -->\n### mxflow a--b &lt;x>: 0 of 1 port accepted; f failed\n\n| Feature |", "\n| f | – | – | – | **fail**: ",
+		"<!-- mxflow report: a__b__x_ -->\n### mxflow a--b &lt;x>: 0 of 1 port accepted; f failed\n\n| Feature |",
+		"\n| f | – | – | – | **fail**: ",
 		"| p | **fail** |", "\nmxflow apply --state ", " plan.hcl\n```\n", "\n</details>\n",
 	)
 	if strings.Contains(text, "<script>") || strings.Contains(text, "gate p") {
 		t.Error(text)
 	}
 	short := cut(strings.Repeat("| 1 | a row of a table |\n", 5000))
-	if len(short) > 65536 || !strings.HasSuffix(short, "shows everything.\n") || strings.Contains(short, "row of a ta\n") {
+	if len(short) > 65536 || !strings.HasSuffix(short, "shows everything.\n") ||
+		strings.Contains(short, "row of a ta\n") {
 		t.Errorf("%d bytes", len(short))
 	}
 }
@@ -141,7 +173,10 @@ func TestGitHubTellsOnce(t *testing.T) {
 	st := recorded(t, "", "", nil)
 	for _, node := range []string{"feature.f", "phase.p"} {
 		d := &ledger.Decision{Node: node, Kind: ledger.KindGate, Phase: "p", Attempt: 1, Verdict: verdict.Invalid}
-		d.Rules = []verdict.Rule{{Name: "decode", Expr: "chat.tg.gain >= 0", Verdict: verdict.Invalid, Reasons: []verdict.Reason{cause}}}
+		d.Rules = []verdict.Rule{{
+			Name: "decode", Expr: "chat.tg.gain >= 0", Verdict: verdict.Invalid,
+			Reasons: []verdict.Reason{cause},
+		}}
 		if node == "feature.f" {
 			d.Kind, d.Feature = ledger.KindFeature, "f"
 		}
@@ -150,24 +185,35 @@ func TestGitHubTellsOnce(t *testing.T) {
 	var page bytes.Buffer
 	must.Do(t, GitHub(&page, st, noon))
 	text := page.String()
-	if gates, _, _ := strings.Cut(text, "#### f"); strings.Count(text, "162 ms late") != 1 || !strings.Contains(gates, "162 ms late") || strings.Count(text, ", see above") != 1 {
+	if gates, _, _ := strings.Cut(text, "#### f"); strings.Count(text, "162 ms late") != 1 ||
+		!strings.Contains(gates, "162 ms late") || strings.Count(text, ", see above") != 1 {
 		t.Error(text)
 	}
 }
 
 // TestCaseHasOneCause: what kept all rules from being tested is one case, with its cause.
 func TestCaseHasOneCause(t *testing.T) {
-	cause := verdict.New(code.Level).On("correctness").Is(verdict.Fail).From(verdict.Say("broken", "{error}", verdict.Text("error", "KL of decode 0.7 nats/token")))
+	cause := verdict.New(code.Level).On("correctness").Is(verdict.Fail).
+		From(verdict.Say("broken", "{error}", verdict.Text("error", "KL of decode 0.7 nats/token")))
 	st := recorded(t, "", "", finished(verdict.Invalid))
-	d := &ledger.Decision{Node: "feature.f", Kind: ledger.KindFeature, Phase: "p", Feature: "f", Attempt: 1, Verdict: verdict.Invalid, Levels: []ledger.Level{{Name: "correctness", Verdict: verdict.Fail}}}
+	d := &ledger.Decision{
+		Node: "feature.f", Kind: ledger.KindFeature, Phase: "p", Feature: "f", Attempt: 1,
+		Verdict: verdict.Invalid, Levels: []ledger.Level{{Name: "correctness", Verdict: verdict.Fail}},
+	}
 	for _, path := range []string{"chat.tg.gain", "chat.pp.gain"} {
-		d.Rules = append(d.Rules, verdict.Rule{Name: path, Decides: true, Verdict: verdict.Invalid, Reasons: []verdict.Reason{verdict.New(code.Missing).On(path).From(cause)}})
+		d.Rules = append(d.Rules, verdict.Rule{
+			Name: path, Decides: true, Verdict: verdict.Invalid,
+			Reasons: []verdict.Reason{verdict.New(code.Missing).On(path).From(cause)},
+		})
 	}
 	var page bytes.Buffer
-	if err := st.Append(&ledger.Record{Type: "decision", Run: "r1", Time: noon, Decision: d}); err != nil || JUnit(&page, st, noon) != nil {
+	if err := st.Append(&ledger.Record{Type: "decision", Run: "r1", Time: noon, Decision: d}); err != nil ||
+		JUnit(&page, st, noon) != nil {
 		t.Fatal(err)
 	}
-	if text := page.String(); !strings.Contains(text, `<error message="invalid: level correctness failed: KL of decode 0.7 nats/token" type="invalid">`) || strings.Count(text, `name="feature.f`) != 1 {
+	if text := page.String(); !strings.Contains(text,
+		`<error message="invalid: level correctness failed: KL of decode 0.7 nats/token" type="invalid">`) ||
+		strings.Count(text, `name="feature.f`) != 1 {
 		t.Error(text)
 	}
 }
@@ -175,13 +221,16 @@ func TestCaseHasOneCause(t *testing.T) {
 // TestPullRequest: what is not on record is said to be missing.
 func TestPullRequest(t *testing.T) {
 	var page bytes.Buffer
-	if err := PullRequest(&page, recorded(t, verdict.Pass, verdict.Pass, finished(verdict.Pass))); err != nil || !strings.Contains(page.String(), "nothing to claim") {
+	if err := PullRequest(&page, recorded(t, verdict.Pass, verdict.Pass, finished(verdict.Pass))); err != nil ||
+		!strings.Contains(page.String(), "nothing to claim") {
 		t.Errorf("%v\n%s", err, page.String())
 	}
 	if err := PullRequest(&page, recorded(t, "", "", finished(verdict.Pass))); err == nil {
 		t.Error("a claim without a feature")
 	}
-	if got := accuracy(&ledger.Decision{Levels: []ledger.Level{{Name: "smoke", Verdict: verdict.Pass}}}); !strings.Contains(got, "missing") {
+	if got := accuracy(&ledger.Decision{
+		Levels: []ledger.Level{{Name: "smoke", Verdict: verdict.Pass}},
+	}); !strings.Contains(got, "missing") {
 		t.Error(got)
 	}
 }

@@ -24,7 +24,10 @@ var notPlain = regexp.MustCompile(`[^-_.0-9a-zA-Z]`)
 const mostRows = 6
 
 // worst orders outcomes for a reader who looks for what to do.
-var worst = []string{string(verdict.Error), string(verdict.Invalid), string(verdict.Fail), string(verdict.Inconclusive), "locked", "open"}
+var worst = []string{
+	string(verdict.Error), string(verdict.Invalid), string(verdict.Fail), string(verdict.Inconclusive),
+	"locked", "open",
+}
 
 // GitHub writes Markdown for a step summary or a comment: the answer, what came of each
 // feature, failures first, and the rest folded away. Its first line is invisible: a workflow
@@ -56,7 +59,8 @@ func GitHub(w io.Writer, st *store.Store, now time.Time) error {
 	}
 	p.Line("```sh\n%s\n```\n", report.Raw(strings.ReplaceAll(report.Applied(st, run), "```", "` ` `")))
 	if s := run.Start; s != nil {
-		p.Line("Run `%s`, %s, plan digest `%.16s`. %s.", report.Raw(run.ID), s.Tool, report.Raw(s.PlanDigest), verdict.Pairs(s.Environment, " ", ", "))
+		p.Line("Run `%s`, %s, plan digest `%.16s`. %s.", report.Raw(run.ID), s.Tool, report.Raw(s.PlanDigest),
+			verdict.Pairs(s.Environment, " ", ", "))
 	}
 	_, err = io.WriteString(w, cut(p.String())+"\n</details>\n")
 	return err
@@ -91,7 +95,8 @@ func commented(st *store.Store, ports *report.Ports, now time.Time) (rows [][]st
 		if isPhase {
 			name = "gate " + phase
 		}
-		bad[r.Phase] = bad[r.Phase] || isFeature && !r.Locked.IsZero() || r.Decided != nil && !r.Decided.Verdict.Unlocks()
+		bad[r.Phase] = bad[r.Phase] || isFeature && !r.Locked.IsZero() || r.Decided != nil &&
+			!r.Decided.Verdict.Unlocks()
 		place := slices.Index(worst, word)
 		if isFeature && r.Decided != nil {
 			if port := ports.For(r.Decided.Decision); port != nil {

@@ -120,11 +120,15 @@ func JUnit(w io.Writer, st *store.Store, now time.Time) error {
 		}
 	}
 	if len(all.Suites) == 1 {
-		ofRun.add(testCase{Class: "run", Name: "something was decided", Error: &said{"nothing was decided", "undecided", "nothing was decided"}})
+		ofRun.add(testCase{
+			Class: "run", Name: "something was decided",
+			Error: &said{"nothing was decided", "undecided", "nothing was decided"},
+		})
 	}
 	for _, s := range all.Suites {
 		all.Time += s.Time
-		all.Tests, all.Failures, all.Errors, all.Skipped = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors, all.Skipped+s.Skipped
+		all.Tests, all.Failures, all.Errors, all.Skipped = all.Tests+s.Tests, all.Failures+s.Failures,
+			all.Errors+s.Errors, all.Skipped+s.Skipped
 	}
 	data, err := xml.MarshalIndent(all, "", "  ")
 	if err != nil {

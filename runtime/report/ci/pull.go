@@ -50,7 +50,8 @@ func claim(p *report.Writer, st *store.Store, run *ledger.RunView, d *ledger.Dec
 	}
 	pair := report.PairOf(st, d)
 	if pair == nil {
-		p.Line("No launches of both sides are recorded, so there is nothing to claim (%s).\n", verdict.Semicolons(d.Why()))
+		p.Line("No launches of both sides are recorded, so there is nothing to claim (%s).\n",
+			verdict.Semicolons(d.Why()))
 		return
 	}
 	old, new := pair.Old.Launches, pair.New.Launches
@@ -64,13 +65,24 @@ func claim(p *report.Writer, st *store.Store, run *ledger.RunView, d *ledger.Dec
 	}
 	l := new[0]
 	t := report.Table{Head: []string{"Requested", "Recorded"}, Rows: [][]string{
-		{"Matrix cell", strings.Join(append([]string{l.Block + ", " + verdict.Pairs(l.Knobs, "=", " ")}, cells...), "\n")},
-		{"Harness", run.Start.Tool + fmt.Sprintf(": %s per side, interleaved in session %s", verdict.Launches(len(new)), pair.New.Session)},
+		{
+			"Matrix cell",
+			strings.Join(append([]string{l.Block + ", " + verdict.Pairs(l.Knobs, "=", " ")}, cells...), "\n"),
+		},
+		{"Harness", run.Start.Tool + fmt.Sprintf(": %s per side, interleaved in session %s", verdict.Launches(len(new)),
+			pair.New.Session)},
 		{"Command", "`" + report.Applied(st, run) + "`"},
-		{"Server before", "`" + strings.ReplaceAll(cmp.Or(old[0].Engine["command"], "not recorded"), "`", "'") + "` " + set(old[0])},
-		{"Server after", "`" + strings.ReplaceAll(cmp.Or(l.Engine["command"], "not recorded"), "`", "'") + "` " + set(l)},
+		{"Server before", "`" + strings.ReplaceAll(cmp.Or(old[0].Engine["command"], "not recorded"), "`", "'") +
+			"` " + set(old[0])},
+		{"Server after", "`" + strings.ReplaceAll(cmp.Or(l.Engine["command"], "not recorded"), "`", "'") + "` " +
+			set(l)},
 		{"Hardware and software", cmp.Or(verdict.Pairs(l.Fingerprint, " ", ", "), missing)},
-		{"Commits", "before: " + cmp.Or(strings.Join(report.Commits(old[0]), ", "), missing+" (the engine has no source block)") + "\nafter: " + cmp.Or(strings.Join(report.Commits(l), ", "), missing)},
+		{
+			"Commits",
+			"before: " + cmp.Or(strings.Join(report.Commits(old[0]), ", "),
+				missing+" (the engine has no source block)") + "\nafter: " +
+				cmp.Or(strings.Join(report.Commits(l), ", "), missing),
+		},
 		{"Accuracy", accuracy(d)},
 	}}
 	p.Table(t)
@@ -106,7 +118,8 @@ func accuracy(d *ledger.Decision) string {
 			found = append(found, strings.TrimSpace(l.Reason().String()))
 		}
 		for _, r := range l.Reasons { // of the benchmark, whose answers are compared
-			if r.AnyOf(code.Agrees, code.OtherAnswers, code.AgreementOpen, code.SelfDisagrees, code.LookedUp, code.NotAsked) {
+			if r.AnyOf(code.Agrees, code.OtherAnswers, code.AgreementOpen, code.SelfDisagrees, code.LookedUp,
+				code.NotAsked) {
 				found = append(found, verdict.Stopped(r))
 			}
 		}

@@ -56,7 +56,10 @@ func (c *Chart) place(label func(float64) string) {
 	low, high := math.Inf(1), 0.0
 	each := func(with func(x *float64)) {
 		for i := range c.Rows {
-			for _, x := range []*float64{&c.Rows[i].From, &c.Rows[i].To, &c.Rows[i].Low, &c.Rows[i].High, &c.Rows[i].Threshold} {
+			for _, x := range []*float64{
+				&c.Rows[i].From, &c.Rows[i].To, &c.Rows[i].Low, &c.Rows[i].High,
+				&c.Rows[i].Threshold,
+			} {
 				if *x > 0 {
 					with(x)
 				}

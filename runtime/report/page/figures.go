@@ -73,7 +73,10 @@ func (b *builder) rounds(session, own, parent string, t *verdict.Test) []Figure 
 	if t != nil && t.Metric != "" {
 		own = t.Arm
 	}
-	arms := []*report.Arm{{Variant: parent, Launches: b.launches[[2]string{session, parent}]}, {Variant: own, Launches: b.launches[[2]string{session, own}]}}
+	arms := []*report.Arm{
+		{Variant: parent, Launches: b.launches[[2]string{session, parent}]},
+		{Variant: own, Launches: b.launches[[2]string{session, own}]},
+	}
 	var column report.Column
 	fig := Lines{X: "round"}
 	if t != nil && t.Metric != "" {
@@ -178,7 +181,8 @@ func (b *builder) traces(pair *report.Pair) (out []Figure) {
 					continue
 				}
 				// A line is the means of equal stretches.
-				line, every := Series{Arm: strings.TrimSpace(side.Variant + " " + s.Source), Base: i == 0}, (len(s.At)+tracePoints-1)/tracePoints
+				line, every := Series{Arm: strings.TrimSpace(side.Variant + " " + s.Source), Base: i == 0},
+					(len(s.At)+tracePoints-1)/tracePoints
 				for from := 0; from < len(s.At); from += every {
 					end, sum := min(from+every, len(s.At)), 0.0
 					for _, x := range s.Value[from:end] {
@@ -218,12 +222,16 @@ func (b *builder) kernels(e gates.Feature) (out []Figure) {
 				}
 				x, known := p.Per(c.Total)
 				if y, also := q.Per(q.Categories[at].Total); known && also && x+y > 0 {
-					k.Names, k.Before, k.After = append(k.Names, c.Name), append(k.Before, short(y)), append(k.After, short(x))
+					k.Names, k.Before, k.After = append(k.Names, c.Name), append(k.Before, short(y)),
+						append(k.After, short(x))
 				}
 			}
 			if len(k.Names) > 0 {
 				b.Figures.Kernels = append(b.Figures.Kernels, k)
-				out = append(out, Figure{"kernels", len(b.Figures.Kernels) - 1, "Kernel time by category in " + p.Phase + ", before and after"})
+				out = append(out, Figure{
+					"kernels", len(b.Figures.Kernels) - 1,
+					"Kernel time by category in " + p.Phase + ", before and after",
+				})
 			}
 		}
 	}

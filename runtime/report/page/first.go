@@ -31,10 +31,14 @@ func (b *builder) first(rows []report.Row) {
 	switch n := len(compared); {
 	case ends.Pair != nil:
 		launches, b.Tiles = ends.Pair.New.Launches, tiles(ends.Pair.Metrics, nil, "")
-		b.Measured = append(b.Measured, Table{"Baseline and accepted stack, in one session", report.ComparisonTable(ends.Pair.Metrics, "Baseline", "Accepted stack")})
+		b.Measured = append(b.Measured, Table{
+			"Baseline and accepted stack, in one session",
+			report.ComparisonTable(ends.Pair.Metrics, "Baseline", "Accepted stack"),
+		})
 	case n > 0:
 		launches = b.pairs[compared[n-1]].New.Launches
-		b.Tiles = tiles(report.Comparisons(b.pairs[compared[0]].Old.Launches, launches, false, nil), nil, report.NotTogether)
+		b.Tiles = tiles(report.Comparisons(b.pairs[compared[0]].Old.Launches, launches, false, nil), nil,
+			report.NotTogether)
 	case ends.Base != nil:
 		launches = ends.Base.Launches
 		b.Tiles = tiles(report.Comparisons(launches, launches, false, nil), nil, ledger.Baseline)
@@ -42,7 +46,8 @@ func (b *builder) first(rows []report.Row) {
 	b.Apart = ends.Command
 	b.about(launches)
 	if len(contests) > 0 {
-		b.Measured, b.Notes = append(b.Measured, Table{"Targets", report.ContestTable(contests)}), report.ContestNotes(contests)
+		b.Measured, b.Notes = append(b.Measured, Table{"Targets", report.ContestTable(contests)}),
+			report.ContestNotes(contests)
 	}
 	for _, c := range contests[:min(mostTargets, len(contests))] {
 		t := Tile{Name: "target " + c.Name, After: c.Standing, Note: c.Tool}
@@ -70,7 +75,8 @@ func (b *builder) first(rows []report.Row) {
 			continue
 		}
 		if below++; below <= mostBelow {
-			b.Stack.Rows = append(b.Stack.Rows, Bar{Item: Item{Name: feature, Link: b.link(feature), Mark: b.markOf(r), Note: report.Short(r)}})
+			b.Stack.Rows = append(b.Stack.Rows,
+				Bar{Item: Item{Name: feature, Link: b.link(feature), Mark: b.markOf(r), Note: report.Short(r)}})
 		}
 	}
 	if below > mostBelow {
@@ -101,9 +107,15 @@ func (b *builder) stack(features []string, head *report.Comparison, contests []r
 	if head.Change != nil && len(steps) > 1 {
 		steps = append(steps, step{"accepted stack", *head})
 	}
-	b.Stack.Rows = []Bar{{Item: Item{Name: ledger.Baseline, Text: verdict.Short(head.Old.Mean, head.Unit)}, Base: true, Dot: true, To: head.Old.Mean}}
+	b.Stack.Rows = []Bar{{
+		Item: Item{Name: ledger.Baseline, Text: verdict.Short(head.Old.Mean, head.Unit)}, Base: true,
+		Dot: true, To: head.Old.Mean,
+	}}
 	for _, s := range steps {
-		r := Bar{Item: Item{Name: s.name, Text: verdict.Short(s.c.New.Mean, s.c.Unit), Mark: b.marks[s.name], Link: b.link(s.name)}, To: s.c.New.Mean}
+		r := Bar{Item: Item{
+			Name: s.name, Text: verdict.Short(s.c.New.Mean, s.c.Unit), Mark: b.marks[s.name],
+			Link: b.link(s.name),
+		}, To: s.c.New.Mean}
 		r.Note, r.From = strings.Join(changed(s.c), ", "), s.c.Old.Mean
 		if s.c.Low != nil && s.c.High != nil && !s.c.Absolute {
 			r.Low, r.High = r.From*(1+*s.c.Low), r.From*(1+*s.c.High)
@@ -141,7 +153,10 @@ func (b *builder) about(launches []*ledger.Launch) {
 			sent = append(sent, text)
 		}
 	}
-	b.About = []string{strings.TrimSpace(cmp.Or(l.Engine["kind"], kind) + " " + l.Fingerprint["engine_version"]), model, machine, strings.Join(sent, "; ")}
+	b.About = []string{
+		strings.TrimSpace(cmp.Or(l.Engine["kind"], kind) + " " + l.Fingerprint["engine_version"]), model,
+		machine, strings.Join(sent, "; "),
+	}
 	for _, c := range report.Commits(l) {
 		b.About = append(b.About, "commit "+c[:min(10, len(c))])
 	}
@@ -151,7 +166,10 @@ func (b *builder) about(launches []*ledger.Launch) {
 // tiles are the main metrics before and after; a note says why they are not compared.
 func tiles(all []report.Comparison, t *verdict.Test, note string) (out []Tile) {
 	for _, c := range report.Main(all, t) {
-		tile := Tile{Name: report.MetricWord(c.Metric), Before: verdict.Short(c.Old.Mean, c.Unit), After: verdict.Short(c.New.Mean, c.Unit), Note: note}
+		tile := Tile{
+			Name: report.MetricWord(c.Metric), Before: verdict.Short(c.Old.Mean, c.Unit),
+			After: verdict.Short(c.New.Mean, c.Unit), Note: note,
+		}
 		if c.Stat != "median" && c.Stat != "mean" {
 			tile.Name += " " + c.Stat
 		}
@@ -190,7 +208,8 @@ func (b *builder) forest(feature string, r report.Row) {
 	if r.Decided != nil {
 		if t := deciding(r.Decided.Decision); t != nil && t.Relative() {
 			low, high := factor(t, t.Low), factor(t, t.High)
-			row.Dot, row.To, row.Low, row.High, row.Threshold = true, factor(t, t.Estimate), min(low, high), max(low, high), factor(t, &t.Threshold)
+			row.Dot, row.To, row.Low, row.High, row.Threshold = true, factor(t, t.Estimate), min(low, high),
+				max(low, high), factor(t, &t.Threshold)
 		} else if t != nil {
 			row.Note = "a level, not a change"
 		}

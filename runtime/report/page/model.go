@@ -102,7 +102,10 @@ func Of(st *store.Store, p *plans.Plan, looks []runtime.Event) (*Model, error) {
 		return nil, err
 	}
 	underWay := report.WorkOn(st).State == report.UnderWay
-	m := &Model{Plan: last.Plan, Title: cmp.Or(p.Summary, last.Plan), Run: last.ID, Started: last.Started, Ended: view.Done}
+	m := &Model{
+		Plan: last.Plan, Title: cmp.Or(p.Summary, last.Plan), Run: last.ID, Started: last.Started,
+		Ended: view.Done,
+	}
 	if s := view.Start; s != nil {
 		m.Tool = s.Tool
 		for _, name := range slices.Sorted(maps.Keys(s.Environment)) {
@@ -110,7 +113,8 @@ func Of(st *store.Store, p *plans.Plan, looks []runtime.Event) (*Model, error) {
 		}
 	}
 	b := &builder{
-		Model: m, st: st, plan: p, now: time.Now(), launches: map[[2]string][]*ledger.Launch{}, pairs: map[string]*report.Pair{}, marks: map[string]Mark{}, sheet: report.SheetOf(st, p),
+		Model: m, st: st, plan: p, now: time.Now(), launches: map[[2]string][]*ledger.Launch{},
+		pairs: map[string]*report.Pair{}, marks: map[string]Mark{}, sheet: report.SheetOf(st, p),
 	}
 	for _, l := range st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark}) {
 		at := [2]string{l.Session, l.Variant}
@@ -241,7 +245,8 @@ func (b *builder) feature(r report.Row) {
 	e, t, mark := report.EvidenceOf(d), deciding(d), b.mark(d)
 	f := Feature{
 		Name: d.Feature, Parent: e.Parent.Name, Brief: r.Brief(), Mark: mark,
-		Accepted: d.Accepted, Notes: verdict.Lines(d.Marks()), Findings: verdict.Lines(d.Findings), Said: report.SaidBy(b.st, d),
+		Accepted: d.Accepted, Notes: verdict.Lines(d.Marks()), Findings: verdict.Lines(d.Findings),
+		Said: report.SaidBy(b.st, d),
 	}
 	if f.Said != nil && f.Said.Level == "smoke" {
 		f.Said.Prompt = b.smoke()
@@ -259,14 +264,18 @@ func (b *builder) feature(r report.Row) {
 	}
 	for _, a := range d.Alternatives {
 		as := &ledger.Decision{Kind: d.Kind, Verdict: a.Verdict, Rules: a.Rules, Reasons: a.Reasons}
-		item := Item{Name: a.Name, Code: verdict.Pairs(a.Set, " = ", ", "), Mark: plain(a.Verdict), Text: report.Brief(as)}
+		item := Item{
+			Name: a.Name, Code: verdict.Pairs(a.Set, " = ", ", "), Mark: plain(a.Verdict),
+			Text: report.Brief(as),
+		}
 		if a.Chosen {
 			item.Note = "chosen"
 		}
 		f.Tried = append(f.Tried, item)
 	}
 	for _, c := range d.Confirmations {
-		f.Confirmed = append(f.Confirmed, Item{Name: c.Engine, Text: c.Reason.String(), Mark: plain(cmp.Or(c.Verdict, "not tried"))})
+		f.Confirmed = append(f.Confirmed,
+			Item{Name: c.Engine, Text: c.Reason.String(), Mark: plain(cmp.Or(c.Verdict, "not tried"))})
 	}
 	for _, l := range d.Levels {
 		f.Levels = append(f.Levels, Item{Name: l.Name, Mark: plain(l.Verdict)})

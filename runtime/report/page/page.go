@@ -36,13 +36,15 @@ var plot = sync.OnceValue(func() string {
 })
 
 // plotStyle is what Plot puts into each drawing.
-const plotStyle = ":where(.plot-d6a7b5) {\n  --plot-background: white;\n  display: block;\n  height: auto;\n  height: intrinsic;\n  max-width: 100%;\n}\n" +
+const plotStyle = ":where(.plot-d6a7b5) {\n  --plot-background: white;\n  display: block;\n  height: auto;\n " +
+	" height: intrinsic;\n  max-width: 100%;\n}\n" +
 	":where(.plot-d6a7b5 text),\n:where(.plot-d6a7b5 tspan) {\n  white-space: pre;\n}"
 
 // policy lets a browser run only what mxflow wrote, and load nothing: a name that got
 // through every escape would still be text.
 var policy = sync.OnceValue(func() string {
-	return "default-src 'none'; base-uri 'none'; form-action 'none'; script-src " + hashes(d3, plot(), script) + "; style-src " + hashes(style, plotStyle)
+	return "default-src 'none'; base-uri 'none'; form-action 'none'; script-src " + hashes(d3, plot(), script) +
+		"; style-src " + hashes(style, plotStyle)
 })
 
 func hashes(texts ...string) string {
@@ -67,7 +69,8 @@ var parsed = sync.OnceValue(func() *template.Template {
 		},
 		"style": func() template.HTML { return template.HTML("<style>" + style + "</style>") },
 		"scripts": func() template.HTML {
-			return template.HTML("<script>" + d3 + "</script>\n<script>" + plot() + "</script>\n<script>" + script + "</script>")
+			return template.HTML("<script>" + d3 + "</script>\n<script>" + plot() + "</script>\n<script>" +
+				script + "</script>")
 		},
 		"add":   func(a, b int) int { return a + b },
 		"above": func(i int) int { return 12 + 14*i },

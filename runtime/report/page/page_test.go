@@ -77,7 +77,8 @@ func TestEmptySections(t *testing.T) {
 
 // TestLayout: a phase stands behind what it needs, and a circle ends.
 func TestLayout(t *testing.T) {
-	g := layout([]Item{{Name: "a"}, {Name: "b"}, {Name: "c"}}, pagetest.PlanOf([][2]string{{"a", "b"}, {"b", "c"}, {"a", "c"}}).Phases)
+	g := layout([]Item{{Name: "a"}, {Name: "b"}, {Name: "c"}},
+		pagetest.PlanOf([][2]string{{"a", "b"}, {"b", "c"}, {"a", "c"}}).Phases)
 	if g.Boxes[0].X >= g.Boxes[1].X || g.Boxes[1].X >= g.Boxes[2].X || len(g.Lines) != 3 {
 		t.Errorf("%+v", g)
 	}
@@ -87,9 +88,13 @@ func TestLayout(t *testing.T) {
 // TestFirstLaunch: a session with one launch so far has a figure that a browser can draw.
 func TestFirstLaunch(t *testing.T) {
 	s := pagetest.New(t)
-	s.Add(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "p", Nodes: []string{"feature.moe"}}}, &ledger.Record{Type: "launch", Launch: s.Launch("s-1", ledger.Baseline, 1, 60, false)})
+	s.Add(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "p", Nodes: []string{"feature.moe"}}},
+		&ledger.Record{Type: "launch", Launch: s.Launch("s-1", ledger.Baseline, 1, 60, false)})
 	m := must.Get(Of(s.Store, &plans.Plan{}, nil))(t)
-	b := &builder{Model: m, st: s.Store, launches: map[[2]string][]*ledger.Launch{{"s-1", ledger.Baseline}: s.Store.Launches(store.LaunchFilter{})}}
+	b := &builder{
+		Model: m, st: s.Store,
+		launches: map[[2]string][]*ledger.Launch{{"s-1", ledger.Baseline}: s.Store.Launches(store.LaunchFilter{})},
+	}
 	b.rounds("s-1", "moe", ledger.Baseline, nil)
 	text, err := json.Marshal(m.Figures.Lines)
 	if err != nil || len(m.Figures.Lines) != 1 || strings.Contains(string(text), "null") {

@@ -26,7 +26,10 @@ func (b *builder) standing(looks []runtime.Event) {
 		if l == nil {
 			continue
 		}
-		s := Standing{Feature: ev.Feature, Closed: ev.Why.String(), Progress: fmt.Sprintf("%d of up to %d launches per arm", l.Launches, l.Most)}
+		s := Standing{
+			Feature: ev.Feature, Closed: ev.Why.String(),
+			Progress: fmt.Sprintf("%d of up to %d launches per arm", l.Launches, l.Most),
+		}
 		if l.Next > 0 {
 			s.Progress += fmt.Sprintf(", next look at %d", l.Next)
 		}
@@ -43,7 +46,8 @@ func (b *builder) standing(looks []runtime.Event) {
 					rule.Mark = Mark{open, "undecided"}
 				}
 				if n := len(t.Looks); n > 0 && t.Stop == stats.Open {
-					rule.Note = "more launches decide it with a chance of " + verdict.Number(t.Looks[n-1].Chance, "share")
+					rule.Note = "more launches decide it with a chance of " +
+						verdict.Number(t.Looks[n-1].Chance, "share")
 				}
 				if len(t.Values) > 0 && (test == nil || t.Relative() && !test.Relative()) {
 					test = t
@@ -76,7 +80,8 @@ func (b *builder) asked(feature string, made []*ledger.Launch) *verdict.Test {
 	for _, r := range of.Criteria {
 		for _, c := range r.Compares() {
 			if m := c.Metric; t.Metric == "" && m != nil && c.Tested() {
-				t.Metric, t.Stat, t.Relation, t.Threshold, t.More = m.Cell+"."+m.Metric, m.Stat, string(m.Relation), c.Threshold, c.AtLeast
+				t.Metric, t.Stat, t.Relation, t.Threshold, t.More = m.Cell+"."+m.Metric, m.Stat, string(m.Relation),
+					c.Threshold, c.AtLeast
 				t.Saved = t.Relation == "gain" && m.Better == string(measure.Lower)
 			}
 		}

@@ -78,7 +78,8 @@ func (t *writer) port(f *plans.Feature) {
 	for _, row := range t.sets(f) {
 		k := t.plan.Knob(row[0])
 		options := strings.Join(k.ValueNames(), ", ")
-		knobs = append(knobs, append(row, strings.Replace(options, k.Default, k.Default+" (default)", 1), cmp.Or(k.Summary, "–")))
+		knobs = append(knobs,
+			append(row, strings.Replace(options, k.Default, k.Default+" (default)", 1), cmp.Or(k.Summary, "–")))
 	}
 	t.table([]string{"Knob", "Value", "Changes", "Options", "Description"}, knobs)
 	t.Line("## Implementation notes\n")
@@ -88,10 +89,13 @@ func (t *writer) port(f *plans.Feature) {
 	t.Line("## Links\n")
 	t.Line("- [All results](../%s)\n- [All features](../FEATURE_MATRIX.md)", report.Raw(results))
 	if s.decided != nil {
-		if session := s.decided.Session; slices.ContainsFunc(t.arms, func(a *report.Arm) bool { return a.Session == session }) {
+		if session := s.decided.Session; slices.ContainsFunc(t.arms, func(a *report.Arm) bool {
+			return a.Session == session
+		}) {
 			t.Line("- [Log of session %s](../%s)", session, report.Raw(logOf(session)))
 		}
-		t.Line("- Run `%s`; why it was decided so: `mxflow explain feature.%s`", report.Raw(s.decided.Run), report.Raw(f.Name))
+		t.Line("- Run `%s`; why it was decided so: `mxflow explain feature.%s`", report.Raw(s.decided.Run),
+			report.Raw(f.Name))
 	}
 	for _, name := range t.variants(f) {
 		if path := t.profiles[name]; path != "" {
@@ -150,7 +154,8 @@ func (t *writer) sources(f *plans.Feature) {
 		t.Line("- %s at `%.12s`", name, report.Raw(tree.Commit))
 		if parent != nil {
 			if was, ok := parent.Trees[name]; ok && was.Commit != tree.Commit {
-				t.Line("  - measured against `%.12s`: `git diff --stat %.12s %.12s`", report.Raw(was.Commit), report.Raw(was.Commit), report.Raw(tree.Commit))
+				t.Line("  - measured against `%.12s`: `git diff --stat %.12s %.12s`", report.Raw(was.Commit),
+					report.Raw(was.Commit), report.Raw(tree.Commit))
 				shown, more := report.First(t.changed(tree.Path, was.Commit, tree.Commit), mostFiles)
 				for _, file := range shown {
 					t.Line("  - `%s`", file)
@@ -235,7 +240,10 @@ func (t *writer) matrix() {
 			set = append(set, row[0]+" = "+row[1]+": "+row[2])
 		}
 		on := cmp.Or(f.BuildsOn.Feature, string(f.BuildsOn.Kind))
-		rows = append(rows, []string{string(t.link(f.Name, results)), f.Phase, fmt.Sprint(f.Priority), on, strings.Join(set, "\n"), t.states[f.Name].output, t.states[f.Name].word})
+		rows = append(rows, []string{
+			string(t.link(f.Name, results)), f.Phase, fmt.Sprint(f.Priority), on,
+			strings.Join(set, "\n"), t.states[f.Name].output, t.states[f.Name].word,
+		})
 	}
 	t.table([]string{"Feature", "Phase", "Priority", "Builds on", "Sets", "Output", "Status"}, rows)
 	t.Line("## Knobs\n")

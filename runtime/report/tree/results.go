@@ -36,7 +36,8 @@ func (t *writer) results() {
 	t.variance()
 	t.Line("## Findings\n")
 	t.keep("notes")
-	t.Line("Written by `mxflow report --dir`; text between keep marks is yours and is preserved. All features and knobs are in")
+	t.Line("Written by `mxflow report --dir`; text between keep marks is yours and is preserved. All features and " +
+		"knobs are in")
 	t.Line("[FEATURE_MATRIX.md](FEATURE_MATRIX.md), environments, workloads and launches in [TEST_LOGS](TEST_LOGS).")
 }
 
@@ -107,7 +108,8 @@ func (t *writer) bests() {
 	}
 	t.Line("## Best of all runs\n")
 	t.table([]string{"Metric", "Baseline", "Best", "Change", "By", "Date"}, rows)
-	t.Line("A change is of the best's session, or ≈ the product of the steps from the baseline. The best of many is optimistic on")
+	t.Line("A change is of the best's session, or ≈ the product of the steps from the baseline. The best of many is " +
+		"optimistic on")
 	t.Line("average: the gates have what was demonstrated.\n")
 }
 
@@ -134,7 +136,9 @@ func (t *writer) runs() {
 	}
 	var rows [][]string
 	arms := slices.Clone(t.arms)
-	slices.SortStableFunc(arms, func(a, b *report.Arm) int { return b.Launches[0].Started.Compare(a.Launches[0].Started) })
+	slices.SortStableFunc(arms, func(a, b *report.Arm) int {
+		return b.Launches[0].Started.Compare(a.Launches[0].Started)
+	})
 	for _, a := range arms {
 		if of[a.Session] > 1 && (a.Variant == ledger.Baseline || a.Variant == "accepted") {
 			continue // it is what the others were measured beside
@@ -195,7 +199,8 @@ func (t *writer) variance() {
 		return
 	}
 	t.Line("## Variance and environments\n")
-	t.Line("<details><summary>Mean ± standard deviation over n launches and coefficient of variation; environment, command, " +
+	t.Line("<details><summary>Mean ± standard deviation over n launches and coefficient of variation; environment, " +
+		"command, " +
 		"observations and workload by link</summary>\n")
 	t.table(append(head, "Environment"), rows)
 	t.Line("</details>\n")

@@ -32,7 +32,8 @@ func Files(p *plans.Plan, st *store.Store, changed func(repo, was, is string) []
 	}
 	t := &writer{
 		Writer: report.NewWriter(st, p), plan: p, st: st, changed: changed, arms: report.Arms(st),
-		names: map[string]string{}, states: map[string]state{}, qualified: map[string][]*ledger.Launch{}, profiles: map[string]string{}, uncounted: map[*report.Arm]string{},
+		names: map[string]string{}, states: map[string]state{}, qualified: map[string][]*ledger.Launch{},
+		profiles: map[string]string{}, uncounted: map[*report.Arm]string{},
 	}
 	profiled := map[string]*ledger.Launch{} // the newest of each variant
 	for _, l := range st.Launches(store.LaunchFilter{Purpose: ledger.ForQualification}) {
@@ -124,7 +125,8 @@ func (t *writer) table(head []string, rows [][]string) {
 	t.WriteString(text)
 }
 
-var within = regexp.MustCompile(`^(?:\[[^\]()<>|]*\]\((?:\.\./)?(?:porting/|TEST_LOGS/|perf_artifacts/)?[A-Za-z0-9._#-]+\) ?)+$`)
+var within = regexp.MustCompile(
+	`^(?:\[[^\]()<>|]*\]\((?:\.\./)?(?:porting/|TEST_LOGS/|perf_artifacts/)?[A-Za-z0-9._#-]+\) ?)+$`)
 
 // keep writes a region for people's own text.
 func (t *writer) keep(name string) { t.Line("<!-- keep %s -->\n<!-- /keep -->\n", name) }

@@ -23,7 +23,10 @@ import (
 func made(t *testing.T, features, launches int) (*plans.Plan, *store.Store) {
 	st := must.Get(store.Open(t.TempDir()))(t)
 	t.Cleanup(func() { st.Close() })
-	samples := []measure.Sample{{Workload: "chat", Text: "Paris | <b>is</b> it", PromptSum: "00"}, {Workload: "chat", Index: 1, Text: "second"}}
+	samples := []measure.Sample{
+		{Workload: "chat", Text: "Paris | <b>is</b> it", PromptSum: "00"},
+		{Workload: "chat", Index: 1, Text: "second"},
+	}
 	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	var all []*ledger.Record
 	add := func(r *ledger.Record) {
@@ -35,15 +38,25 @@ func made(t *testing.T, features, launches int) (*plans.Plan, *store.Store) {
 	nodes := []string{"baseline"}
 	for i := range features {
 		name := fmt.Sprintf("f%d", i)
-		p.Knobs = append(p.Knobs, &plans.Knob{Name: name, Default: "off", Values: []*plans.KnobValue{{Name: "off"}, {Name: "on", Args: []string{"--" + name}}}})
+		p.Knobs = append(p.Knobs, &plans.Knob{
+			Name: name, Default: "off",
+			Values: []*plans.KnobValue{{Name: "off"}, {Name: "on", Args: []string{"--" + name}}},
+		})
 		p.Phases[0].Features = append(p.Phases[0].Features, &plans.Feature{
-			Name: name, Phase: "one", Set: map[string]string{name: "on"}, BuildsOn: plans.BuildsOn{Kind: plans.OnBaseline},
+			Name: name, Phase: "one", Set: map[string]string{name: "on"},
+			BuildsOn: plans.BuildsOn{Kind: plans.OnBaseline},
 			Criteria: []*plans.Rule{{Name: "decode", Expr: "chat.tg.gain >= 0.1"}},
 		})
 		nodes = append(nodes, "feature."+name)
 	}
-	add(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "p", PlanFile: "plan.hcl", Tool: "test", Nodes: append(nodes, "phase.one")}})
-	add(&ledger.Record{Type: "decision", Decision: &ledger.Decision{Node: "baseline", Kind: "qualify", Attempt: 1, Verdict: verdict.Pass}})
+	add(&ledger.Record{
+		Type:     "run",
+		RunStart: &ledger.RunStart{Plan: "p", PlanFile: "plan.hcl", Tool: "test", Nodes: append(nodes, "phase.one")},
+	})
+	add(&ledger.Record{
+		Type:     "decision",
+		Decision: &ledger.Decision{Node: "baseline", Kind: "qualify", Attempt: 1, Verdict: verdict.Pass},
+	})
 	for i, f := range p.Features() {
 		session := fmt.Sprintf("s-%d", i)
 		arms := map[string][]string{}
@@ -57,20 +70,31 @@ func made(t *testing.T, features, launches int) (*plans.Plan, *store.Store) {
 				}
 			}
 			l := &ledger.Launch{
-				ID: fmt.Sprintf("%s.%s.%d", session, variant, k), Session: session, Purpose: ledger.ForBenchmark, Node: "feature." + f.Name + ".benchmark", Variant: variant,
-				VariantKey: variant, Block: "vllm.main", Knobs: map[string]string{f.Name: "on"}, Ordinal: 1 + k/2, Order: 1 + k, Started: at, OK: true,
-				Cells:       []measure.CellRun{{Cell: "chat", Dimensions: measure.Dimensions{Prompt: 32, Output: 8, Concurrency: 1}}},
-				Fingerprint: map[string]string{"gpu": "GB10"}, Observed: map[string]ledger.Observed{"attention": {Value: "FLASHINFER"}},
-				Metrics: map[string]measure.Summary{},
+				ID: fmt.Sprintf("%s.%s.%d", session, variant, k), Session: session, Purpose: ledger.ForBenchmark,
+				Node: "feature." + f.Name + ".benchmark", Variant: variant,
+				VariantKey: variant, Block: "vllm.main", Knobs: map[string]string{f.Name: "on"}, Ordinal: 1 + k/2,
+				Order: 1 + k, Started: at, OK: true,
+				Cells: []measure.CellRun{
+					{Cell: "chat", Dimensions: measure.Dimensions{Prompt: 32, Output: 8, Concurrency: 1}},
+				},
+				Fingerprint: map[string]string{"gpu": "GB10"},
+				Observed:    map[string]ledger.Observed{"attention": {Value: "FLASHINFER"}},
+				Metrics:     map[string]measure.Summary{},
 			}
 			for _, m := range []string{"tg", "pp", "ttft", "e2e", "itl"} {
 				better := measure.Higher
 				if m != "tg" && m != "pp" {
 					better = measure.Lower
 				}
-				l.Metrics["chat."+m] = measure.Summary{Unit: "tok/s", Better: better, N: 10, Stats: map[string]float64{"median": tg, "p95": tg, "p99": 0.000035}}
+				l.Metrics["chat."+m] = measure.Summary{
+					Unit: "tok/s", Better: better, N: 10,
+					Stats: map[string]float64{"median": tg, "p95": tg, "p99": 0.000035},
+				}
 			}
-			l.Metrics["host.cpu_share"] = measure.Summary{Unit: "share", Better: measure.Higher, N: 10, Stats: map[string]float64{"median": tg / 100}}
+			l.Metrics["host.cpu_share"] = measure.Summary{
+				Unit: "share", Better: measure.Higher, N: 10,
+				Stats: map[string]float64{"median": tg / 100},
+			}
 			must.Do(t, st.WriteSamples("r1", l, samples))
 			arms[variant], values[variant] = append(arms[variant], l.ID), append(values[variant], tg)
 			add(&ledger.Record{Type: "launch", Launch: l})
@@ -80,12 +104,21 @@ func made(t *testing.T, features, launches int) (*plans.Plan, *store.Store) {
 			v = verdict.Fail
 		}
 		add(&ledger.Record{Type: "decision", Decision: &ledger.Decision{
-			Node: "feature." + f.Name, Kind: ledger.KindFeature, Phase: "one", Feature: f.Name, Attempt: 1, Verdict: v, Session: session, Statistics: &gates.Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 4, Max: 8}, Launches: append(arms[ledger.Baseline], arms[f.Name]...),
+			Node: "feature." + f.Name, Kind: ledger.KindFeature, Phase: "one", Feature: f.Name, Attempt: 1, Verdict: v,
+			Session: session, Statistics: &gates.Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 4, Max: 8},
+			Launches: append(arms[ledger.Baseline], arms[f.Name]...),
 			Levels:   []ledger.Level{{Name: "smoke", Verdict: verdict.Pass}},
-			Evidence: []gates.Feature{{Name: f.Name, Candidate: gates.ArmOf(f.Name, arms[f.Name]...), Parent: gates.ArmOf(ledger.Baseline, arms[ledger.Baseline]...)}},
-			Rules: []verdict.Rule{{Name: "decode", Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1", Inputs: []verdict.Input{{
-				Path: "chat.tg.gain", Value: &gain, N: launches / 2, BaseN: launches / 2, PerLaunch: values[f.Name], BasePerLaunch: values[ledger.Baseline],
-			}}}},
+			Evidence: []gates.Feature{{
+				Name: f.Name, Candidate: gates.ArmOf(f.Name, arms[f.Name]...),
+				Parent: gates.ArmOf(ledger.Baseline, arms[ledger.Baseline]...),
+			}},
+			Rules: []verdict.Rule{{
+				Name: "decode", Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1",
+				Inputs: []verdict.Input{{
+					Path: "chat.tg.gain", Value: &gain, N: launches / 2, BaseN: launches / 2, PerLaunch: values[f.Name],
+					BasePerLaunch: values[ledger.Baseline],
+				}},
+			}},
 		}})
 	}
 	add(&ledger.Record{Type: "end", End: &ledger.End{Verdict: verdict.Pass, Reason: verdict.New(code.Finished)}})
@@ -101,9 +134,18 @@ func TestFiles(t *testing.T) {
 	one.Features[0].Notes, one.Features[0].Improve = []string{"tile 64×128 | of M=1"}, []string{"fuse the scale"}
 	one.Features[0].SupersededBy = "f1"
 	one.Features = append(one.Features,
-		&plans.Feature{Name: "waits", Phase: "one", BlockedBy: []string{"upstream issue 1969"}, Criteria: []*plans.Rule{{Name: "c", Expr: "chat.tg.gain >= 0.5"}}},
-		&plans.Feature{Name: "todo", Phase: "one"}, &plans.Feature{Name: "ToDo", Phase: "one"}, &plans.Feature{Name: "a/../b", Phase: "one"})
-	one.Steps = []*plans.Block{{Kind: "upstream_todo", Name: "granularity", Attrs: map[string]any{"repo": "~/lib", "commit": "3f1c2ab", "file": "csrc/*.cuh", "snippet": "kScale = 128"}, Notes: map[string]string{"improvement": "64 suits M=1"}}}
+		&plans.Feature{
+			Name: "waits", Phase: "one", BlockedBy: []string{"upstream issue 1969"},
+			Criteria: []*plans.Rule{{Name: "c", Expr: "chat.tg.gain >= 0.5"}},
+		},
+		&plans.Feature{Name: "todo", Phase: "one"}, &plans.Feature{Name: "ToDo", Phase: "one"},
+		&plans.Feature{Name: "a/../b", Phase: "one"})
+	one.Steps = []*plans.Block{
+		{Kind: "upstream_todo", Name: "granularity", Attrs: map[string]any{
+			"repo": "~/lib", "commit": "3f1c2ab",
+			"file": "csrc/*.cuh", "snippet": "kScale = 128",
+		}, Notes: map[string]string{"improvement": "64 suits M=1"}},
+	}
 	files := must.Get(Files(p, st, nil))(t)
 	text := map[string]string{}
 	for _, f := range files {
@@ -114,8 +156,10 @@ func TestFiles(t *testing.T) {
 	}
 	for path, wants := range map[string][]string{
 		"BENCHMARK_RESULTS.md": {
-			"**0 of 3 ports accepted; f0 and f1 passed without being stacked; f2 failed.**", "Measured vllm.main on GB10; chat is pp32 tg8.",
-			"| [f0](porting/FEATURE_f0.md) | 4 | 40.4 ± 0.26<br>+33% (+32% to +35%) better |", "| coherent | pass; superseded by f1 |",
+			"**0 of 3 ports accepted; f0 and f1 passed without being stacked; f2 failed.**",
+			"Measured vllm.main on GB10; chat is pp32 tg8.",
+			"| [f0](porting/FEATURE_f0.md) | 4 | 40.4 ± 0.26<br>+33% (+32% to +35%) better |",
+			"| coherent | pass; superseded by f1 |",
 			"| blocked by upstream issue 1969 |", "| – | TODO |", "| coherent | fail: decode |", "<!-- keep notes -->",
 		},
 		"porting/FEATURE_f0.md": {
@@ -123,9 +167,12 @@ func TestFiles(t *testing.T) {
 			"| chat.tg | 30.3 ± 0.26 tok/s | 40.4 ± 0.26 tok/s | +33% (+32% to +35%) better |", "<!-- keep improve -->",
 		},
 		"porting/FEATURE_waits.md": {"Blocked by: upstream issue 1969", "| c | `chat.tg.gain >= 0.5` |"},
-		"FEATURE_MATRIX.md":        {"| [f0](porting/FEATURE_f0.md) | one | 0 | baseline | f0 = on: `--f0` | coherent | pass; superseded by f1 |"},
-		"UPSTREAM_TODOS.md":        {"| granularity | ~/lib at 3f1c2ab | `csrc/*.cuh` | `kScale = 128` | 64 suits M=1 | not checked yet |"},
-		"TEST_LOGS/s-0.yaml":       {"sent: pp32 tg8", "geometric_mean: 0.000035", "\n        attention: FLASHINFER\n"},
+		"FEATURE_MATRIX.md": {"| [f0](porting/FEATURE_f0.md) | one | 0 | baseline | f0 = on: `--f0` | " +
+			"coherent | pass; superseded by f1 |"},
+		"UPSTREAM_TODOS.md": {
+			"| granularity | ~/lib at 3f1c2ab | `csrc/*.cuh` | `kScale = 128` | 64 suits M=1 | not checked yet |",
+		},
+		"TEST_LOGS/s-0.yaml": {"sent: pp32 tg8", "geometric_mean: 0.000035", "\n        attention: FLASHINFER\n"},
 	} {
 		must.Contain(t, path, text[path], wants...)
 	}
@@ -177,15 +224,30 @@ func TestWrite(t *testing.T) {
 		{name: "a region of their own", change: func(s string) string {
 			return strings.Replace(s, "Numbers.\n", "Numbers.\n\n<!-- keep own -->\nMine.\n<!-- /keep -->\n", 1)
 		}, next: other, holds: "<!-- keep own -->\nMine.\n<!-- /keep -->"},
-		{name: "a number", change: func(s string) string { return strings.Replace(s, "Numbers", "Better numbers", 1) }, next: other, want: "was edited after mxflow wrote it"},
+		{
+			name: "a number", change: func(s string) string {
+				return strings.Replace(s, "Numbers", "Better numbers", 1)
+			},
+			next: other, want: "was edited after mxflow wrote it",
+		},
 		{name: "a number, force", change: func(s string) string {
 			return strings.NewReplacer("Numbers", "Better numbers", "notes -->\n", "notes -->\nKept.\n").Replace(s)
 		}, next: other, force: true, holds: "Kept."},
-		{name: "somebody's own file", change: func(string) string { return "# Mine\n" }, next: other, want: "was not written by mxflow"},
-		{name: "somebody's own file, force", change: func(string) string { return "# Mine\n" }, next: other, force: true, want: "was not written by mxflow"},
-		{name: "an empty file", change: func(string) string { return "" }, next: other, want: "was not written by mxflow"},
-		{name: "no end", change: func(s string) string { return strings.Replace(s, "<!-- /keep -->", "", 1) }, next: other, want: `page.md:5: the keep region "notes" has no end`},
-		{name: "no beginning", change: func(s string) string { return strings.Replace(s, "<!-- keep notes -->", "", 1) }, next: other, want: "without a keep region"},
+		{name: "somebody's own file", change: func(string) string {
+			return "# Mine\n"
+		}, next: other, want: "was not written by mxflow"},
+		{name: "somebody's own file, force", change: func(string) string {
+			return "# Mine\n"
+		}, next: other, force: true, want: "was not written by mxflow"},
+		{name: "an empty file", change: func(string) string {
+			return ""
+		}, next: other, want: "was not written by mxflow"},
+		{name: "no end", change: func(s string) string {
+			return strings.Replace(s, "<!-- /keep -->", "", 1)
+		}, next: other, want: `page.md:5: the keep region "notes" has no end`},
+		{name: "no beginning", change: func(s string) string {
+			return strings.Replace(s, "<!-- keep notes -->", "", 1)
+		}, next: other, want: "without a keep region"},
 		{name: "one in another", change: func(s string) string {
 			return strings.Replace(s, "notes -->\n", "notes -->\n<!-- keep two -->\n", 1)
 		}, next: other, want: `page.md:6: a keep region starts inside "notes"`},

@@ -26,13 +26,17 @@ func (t *writer) todos() {
 			today, when := "not checked yet", "–"
 			if h := t.st.History("phase." + ph.Name + ".step." + s.Kind + "." + s.Name); len(h) > 0 {
 				last := h[len(h)-1]
-				today, when = strings.Join(append([]string{string(last.Verdict)}, verdict.Lines(last.Why())...), "\n"), date(last.Time)
+				today, when = strings.Join(append([]string{string(last.Verdict)}, verdict.Lines(last.Why())...), "\n"),
+					date(last.Time)
 			}
 			improvement := "–"
 			if said := strings.TrimSpace(s.Notes["improvement"]); said != "" {
 				improvement = said
 			}
-			rows = append(rows, []string{s.Name, text("repo") + " at " + text("commit"), "`" + text("file") + "`", "`" + text("snippet") + "`", improvement, today, when})
+			rows = append(rows, []string{
+				s.Name, text("repo") + " at " + text("commit"), "`" + text("file") + "`",
+				"`" + text("snippet") + "`", improvement, today, when,
+			})
 		}
 	}
 	if len(rows) == 0 {
@@ -40,7 +44,8 @@ func (t *writer) todos() {
 	}
 	t.Line("# Upstream TODOs of plan %s\n", t.plan.Name)
 	t.table([]string{"TODO", "Noted", "File", "Snippet", "Improvement", "Today", "Checked"}, rows)
-	t.Line("A note passes while its snippet exists, even if moved, and fails if it was changed or removed: then check if it is done.\n")
+	t.Line("A note passes while its snippet exists, even if moved, and fails if it was changed or removed: then " +
+		"check if it is done.\n")
 	t.keep("notes")
 }
 
@@ -51,7 +56,10 @@ func (t *writer) logs() {
 		of[a.Session] = append(of[a.Session], a)
 	}
 	for _, session := range slices.Sorted(maps.Keys(of)) {
-		l := log{Session: session, Plan: t.plan.Name, Date: of[session][0].Launches[0].Started.UTC().Format("2006-01-02 15:04:05 MST")}
+		l := log{
+			Session: session, Plan: t.plan.Name,
+			Date: of[session][0].Launches[0].Started.UTC().Format("2006-01-02 15:04:05 MST"),
+		}
 		for _, a := range of[session] {
 			l.Arms = append(l.Arms, t.arm(a))
 		}
@@ -144,7 +152,8 @@ func (t *writer) arm(a *report.Arm) arm {
 		w.Sent = report.Sent(a.Launches, c.Cell)
 		if s := c.Sampling; c.Requests > 0 { // else it was recorded before these were
 			w.Warmup, w.API, w.Temperature, w.Seed = &c.Warmup, s.API, exactly(s.Temperature), &s.Seed
-			w.TopP, w.TopK, w.MinP, w.Repetition = sent(s.TopP), sent(float64(s.TopK)), sent(s.MinP), sent(s.RepetitionPenalty)
+			w.TopP, w.TopK, w.MinP, w.Repetition = sent(s.TopP), sent(float64(s.TopK)), sent(s.MinP),
+				sent(s.RepetitionPenalty)
 		}
 		for _, metric := range slices.Sorted(maps.Keys(c.SLO)) {
 			w.SLO = append(w.SLO, fmt.Sprintf("%s: %g", metric, c.SLO[metric]))

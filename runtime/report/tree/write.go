@@ -67,7 +67,9 @@ func existing(root *os.Root, name string) ([]byte, error) {
 		case err != nil:
 			return nil, err
 		case info.Mode()&fs.ModeSymlink != 0:
-			return nil, fmt.Errorf("%s is a symbolic link, which the report does not follow: remove it, or choose another folder", at)
+			return nil,
+				fmt.Errorf(
+					"%s is a symbolic link, which the report does not follow: remove it, or choose another folder", at)
 		case at == name && !info.Mode().IsRegular():
 			return nil, errors.New("it is not a regular file: remove it, or choose another folder")
 		case at != name && !info.IsDir():
@@ -111,7 +113,9 @@ func renewed(f File, old []byte, force bool) (string, error) {
 	if old != nil {
 		at := seal.FindSubmatchIndex(old)
 		if at == nil {
-			return "", errors.New(" was not written by mxflow, so it was not overwritten. Move it away, or choose another folder")
+			return "",
+				errors.New(
+					" was not written by mxflow, so it was not overwritten. Move it away, or choose another folder")
 		}
 		sealed := string(old[:at[0]])
 		var kept []string
@@ -122,7 +126,9 @@ func renewed(f File, old []byte, force bool) (string, error) {
 			kept = region.FindAllString(sealed, -1)
 		}
 		if digest(sealed, markdown) != string(old[at[2]:at[3]]) && !force {
-			return "", errors.New(" was edited after mxflow wrote it, so it was not overwritten. Move your text between <!-- keep NAME --> and <!-- /keep -->, or into notes of the plan; --force discards it")
+			return "",
+				errors.New(" was edited after mxflow wrote it, so it was not overwritten. Move your text between " +
+					"<!-- keep NAME --> and <!-- /keep -->, or into notes of the plan; --force discards it")
 		}
 		// People's text replaces the region of its name; what has no place any more goes to the end.
 		text = region.ReplaceAllStringFunc(text, func(own string) string {
@@ -147,7 +153,8 @@ func renewed(f File, old []byte, force bool) (string, error) {
 
 const sealWords = "written by mxflow report; keep regions may be edited; SHA-256 of the rest: %s"
 
-var seal = regexp.MustCompile(`\n(?:<!-- |# )written by mxflow report; keep regions may be edited; SHA-256 of the rest: ([0-9a-f]{64})(?: -->)?\n*$`)
+var seal = regexp.MustCompile(
+	`\n(?:<!-- |# )written by mxflow report; keep regions may be edited; SHA-256 of the rest: ([0-9a-f]{64})(?: -->)?\n*$`)
 
 // digest is the SHA-256 of a text without its keep regions.
 func digest(text string, markdown bool) string {
@@ -180,7 +187,8 @@ func checkRegions(text string) error {
 	for _, m := range keepMark.FindAllStringSubmatchIndex(text, -1) {
 		switch begins := m[2] >= 0; {
 		case begins && open >= 0:
-			return fmt.Errorf(":%d: a keep region starts inside %q: end that with <!-- /keep --> first", line(m[0]), names[len(names)-1])
+			return fmt.Errorf(":%d: a keep region starts inside %q: end that with <!-- /keep --> first", line(m[0]),
+				names[len(names)-1])
 		case begins:
 			name := text[m[2]:m[3]]
 			if slices.Contains(names, name) {
@@ -188,7 +196,8 @@ func checkRegions(text string) error {
 			}
 			open, names = m[0], append(names, name)
 		case open < 0:
-			return fmt.Errorf(":%d: <!-- /keep --> without a keep region: remove it, or add <!-- keep NAME --> before it", line(m[0]))
+			return fmt.Errorf(
+				":%d: <!-- /keep --> without a keep region: remove it, or add <!-- keep NAME --> before it", line(m[0]))
 		default:
 			open = -1
 		}

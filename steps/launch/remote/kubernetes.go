@@ -193,7 +193,8 @@ func (c *cluster) ready(ctx context.Context, slot int, name string, note func(ve
 					`executor "{subject}" started no worker in Job {job}: {class=Deleted?somebody deleted `+
 						"it}{class=Deleted!{class=PodEnded?its pod ended first}{class=PodEnded!{class}}}{says?: "+
 						"{says}}. Correct the Job in the executor block, or what it refers to, and apply again",
-					verdict.Text("job", name), verdict.Text("class", bad.Reason), verdict.Text("says", strings.TrimSpace(bad.Message))).On(c.x.Kind)}
+					verdict.Text("job", name), verdict.Text("class", bad.Reason),
+					verdict.Text("says", strings.TrimSpace(bad.Message))).On(c.x.Kind)}
 			}
 			if on != nil {
 				return on, nil
@@ -212,7 +213,10 @@ func (c *cluster) ready(ctx context.Context, slot int, name string, note func(ve
 }
 
 // hopeless are waiting reasons of containers that are permanent.
-var hopeless = []string{"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
+var hopeless = []string{
+	"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError",
+	"CreateContainerError", "RunContainerError",
+}
 
 // startable is where a worker can be started, or what is waited for, or why that is
 // hopeless.
@@ -276,7 +280,8 @@ func (c *cluster) command(ctx context.Context, slot int, hello *Hello, note func
 	if err := json.Unmarshal([]byte(c.x.Job), &job); err != nil {
 		return nil, err
 	}
-	argv := c.argv("exec", "--stdin", on.name, "--container="+job.Spec.Template.Spec.Containers[0].Name, "--", "sh", "-c")
+	argv := c.argv("exec", "--stdin", on.name, "--container="+job.Spec.Template.Spec.Containers[0].Name,
+		"--", "sh", "-c")
 	program, err := c.program(ctx, argv, on.name, `"${TMPDIR:-/tmp}"/mxflow`)
 	return append(argv, "echo $$ > "+workerFile+"; exec "+program+" worker"), err
 }

@@ -28,12 +28,14 @@ func aPod(status string) string {
 }
 
 func takenBy(reason string) string {
-	return aPod(`"phase": "Failed", "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "` + reason + `", "message": "says"}]`)
+	return aPod(`"phase": "Failed", "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "` +
+		reason + `", "message": "says"}]`)
 }
 
 // waiting is a pod of which a container waits.
 func waiting(container, reason string) string {
-	return aPod(`"phase": "Pending", "containerStatuses": [{"name": "` + container + `", "state": {"waiting": {"reason": "` + reason + `", "message": "says"}}}]`)
+	return aPod(`"phase": "Pending", "containerStatuses": [{"name": "` + container +
+		`", "state": {"waiting": {"reason": "` + reason + `", "message": "says"}}}]`)
 }
 
 // clusterOf is a cluster of which kubectl prints that.
@@ -57,7 +59,8 @@ func TestEnded(t *testing.T) {
 		{"preempted, and so failed", overran + "," + takenBy("PreemptionByScheduler"), "PreemptionByScheduler: says"},
 		{"drained", aJob + "," + takenBy("EvictionByEvictionAPI"), "EvictionByEvictionAPI: says"},
 		{"evicted by its node", aJob + "," + takenBy("TerminationByKubelet"), "TerminationByKubelet: says"},
-		{"evicted by an old node", aJob + "," + aPod(`"phase": "Failed", "reason": "Evicted", "message": "low on memory"`), "Evicted: low on memory"},
+		{"evicted by an old node", aJob + "," +
+			aPod(`"phase": "Failed", "reason": "Evicted", "message": "low on memory"`), "Evicted: low on memory"},
 		{"tainted", aJob + "," + takenBy("DeletionByTaintManager"), "DeletionByTaintManager: says"},
 		{"node gone", aJob + "," + takenBy("DeletionByPodGC"), "DeletionByPodGC: says"},
 		{"node shut down", aJob + "," + aPod(`"phase": "Failed", "reason": "Terminated"`), "Terminated"},
@@ -66,13 +69,19 @@ func TestEnded(t *testing.T) {
 		{"pod deleted", aJob, "Deleted"},
 		{"by its queue", suspended, "for another"},
 		{"too long", overdue, "DeadlineExceeded: too long"},
-		{"out of memory", overran + "," + aPod(`"phase": "Failed", "containerStatuses": [{"state": {"terminated": {"reason": "OOMKilled"}}}]`), "OOMKilled"},
+		{
+			"out of memory",
+			overran + "," +
+				aPod(`"phase": "Failed", "containerStatuses": [{"state": {"terminated": {"reason": "OOMKilled"}}}]`),
+			"OOMKilled",
+		},
 		{"failed", overran + "," + aPod(`"phase": "Failed"`), ""},
 	} {
 		// First as it is before the cluster knows of it.
 		before := ""
 		if strings.Contains(c.items, "Succeeded") {
-			before = "if ! [ -e before ]; then touch before; echo '{\"items\": [" + aJob + "," + aPod(`"phase": "Running"`) + "]}'; exit; fi\n"
+			before = "if ! [ -e before ]; then touch before; echo '{\"items\": [" + aJob + "," +
+				aPod(`"phase": "Running"`) + "]}'; exit; fi\n"
 		}
 		must.Equal(t, c.name, clusterOf(t, before+"echo '{\"items\": ["+c.items+"]}'").ended(t.Context(), "j"), c.says)
 	}
@@ -82,9 +91,13 @@ func TestEnded(t *testing.T) {
 // what no waiting helps ends it.
 func TestReady(t *testing.T) {
 	for _, c := range []struct{ name, items, node, bad string }{
-		{"runs", aJob + "," + aPod(`"phase": "Running", "containerStatuses": [{"name": "engine", "state": {"running": {}}}]`), "n", ""},
+		{"runs", aJob + "," +
+			aPod(`"phase": "Running", "containerStatuses": [{"name": "engine", "state": {"running": {}}}]`), "n", ""},
 		{"no such image", aJob + "," + waiting("engine", "ImagePullBackOff"), "", "ImagePullBackOff"},
-		{"of another container", aJob + "," + waiting("other", "CreateContainerConfigError"), "", "CreateContainerConfigError"},
+		{
+			"of another container", aJob + "," + waiting("other", "CreateContainerConfigError"), "",
+			"CreateContainerConfigError",
+		},
 		{"deleted", "", "", "Deleted"},
 		{"ended", aJob + "," + aPod(`"phase": "Failed"`), "", "PodEnded"},
 		{"too long", overdue, "", "DeadlineExceeded"},
@@ -102,14 +115,18 @@ func TestReady(t *testing.T) {
 	}
 	for items, want := range map[string]string{
 		aJob: "", suspended: "Suspended",
-		aJob + "," + waiting("engine", "ContainerCreating"):                                     "ContainerCreating: says",
+		aJob + "," +
+			waiting("engine", "ContainerCreating"): "ContainerCreating: says",
 		aJob + "," + waiting("engine", "ErrImagePull"):                                          "ErrImagePull: says",
 		aJob + "," + aPod(`"containerStatuses": [{"name": "other", "state": {"running": {}}}]`): "",
-		aJob + "," + aPod(`"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/4 nodes"}]`): "Unschedulable: 0/4 nodes",
+		aJob + "," +
+			aPod(
+				`"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/4 nodes"}]`): "Unschedulable: 0/4 nodes",
 	} {
 		var all struct{ Items []*object }
 		must.Do(t, json.Unmarshal([]byte(`{"items": [`+items+`]}`), &all))
-		if on, waits, bad := startable(all.Items[0], all.Items[1:]); on != nil || bad.Reason != "" || waits.String() != want {
+		if on, waits, bad := startable(all.Items[0], all.Items[1:]); on != nil || bad.Reason != "" ||
+			waits.String() != want {
 			t.Errorf("%s: %v, %q, %v, want %q", items, on, waits, bad, want)
 		}
 	}
@@ -128,7 +145,9 @@ func TestManifest(t *testing.T) {
 	text, _ := os.ReadFile(filepath.Join(dir, "job"))
 	labels := `"labels":{"mxflow.job":"` + name + `","mxflow.owner":"0123"}`
 	runs, _ := json.Marshal([]string{"sh", "-c", keeper})
-	want := `{"metadata":{` + labels + `,"name":"` + name + `","namespace":"team"},"spec":{"backoffLimit":0,"completions":1,"parallelism":1,` +
-		`"template":{"metadata":{` + labels + `},"spec":{"containers":[{"command":` + string(runs) + `,"image":"i","name":"engine"},{"name":"other"}],"restartPolicy":"Never"}},"ttlSecondsAfterFinished":600}}`
+	want := `{"metadata":{` + labels + `,"name":"` + name +
+		`","namespace":"team"},"spec":{"backoffLimit":0,"completions":1,"parallelism":1,` +
+		`"template":{"metadata":{` + labels + `},"spec":{"containers":[{"command":` + string(runs) +
+		`,"image":"i","name":"engine"},{"name":"other"}],"restartPolicy":"Never"}},"ttlSecondsAfterFinished":600}}`
 	must.Equal(t, "the Job", string(text), want)
 }

@@ -96,7 +96,9 @@ func (p *Pool) liveWorkers() []*worker {
 	return all
 }
 
-func (p *Pool) Stand(ctx context.Context, n int, wanted []*ledger.Place, note func(verdict.Reason)) (*ledger.Place, error) {
+func (p *Pool) Stand(ctx context.Context, n int, wanted []*ledger.Place, note func(verdict.Reason)) (*ledger.Place,
+	error,
+) {
 	for _, w := range p.liveWorkers() {
 		if slices.ContainsFunc(wanted, func(on *ledger.Place) bool { return on.Same(w.ready.Place) }) {
 			return w.ready.Place, nil
@@ -150,7 +152,10 @@ func (p *Pool) start(ctx context.Context, n int, note func(verdict.Reason)) (w *
 	if err != nil {
 		return nil, err
 	}
-	w = &worker{cmd: exec.Command(argv[0], argv[1:]...), from: make(chan Message, 16), has: map[string]bool{}, gone: make(chan struct{}), said: &foreign.Tail{Limit: mostSaid}}
+	w = &worker{
+		cmd: exec.Command(argv[0], argv[1:]...), from: make(chan Message, 16), has: map[string]bool{},
+		gone: make(chan struct{}), said: &foreign.Tail{Limit: mostSaid},
+	}
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for mxflow only
 	w.cmd.Stderr = w.said
 	if w.stdin, err = w.cmd.StdinPipe(); err != nil {
@@ -301,7 +306,9 @@ func (p *Pool) Make(ctx, hard context.Context, o *launch.Order, emit func(runtim
 	workers := p.liveWorkers()
 	at := slices.IndexFunc(workers, func(w *worker) bool { return w.ready.Place == o.Record.Place })
 	if at < 0 {
-		return nil, &launch.LostError{Why: verdict.New(code.LaunchGone, verdict.Text("class", launch.GoneEnded)).On(o.Record.PlaceName())}
+		return nil,
+			&launch.LostError{Why: verdict.New(code.LaunchGone, verdict.Text("class", launch.GoneEnded)).
+				On(o.Record.PlaceName())}
 	}
 	w := workers[at]
 	w.making.Lock()
@@ -408,7 +415,8 @@ func (p *Pool) workerLost(w *worker, class string, err error) error {
 	if says != "" {
 		args = append(args, verdict.Text("error", says))
 	}
-	return &launch.LostError{Why: verdict.New(code.LaunchGone, append(args, verdict.Text("class", class))...).On(w.ready.Place.Name)}
+	return &launch.LostError{Why: verdict.New(code.LaunchGone, append(args, verdict.Text("class", class))...).
+		On(w.ready.Place.Name)}
 }
 
 // checkComplete checks that a result is complete: as sent, of the ordered launch, with everything

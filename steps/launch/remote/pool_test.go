@@ -62,7 +62,8 @@ func fake(how string) {
 func answer(w *Wire, how string, o *launch.Order) {
 	log := []byte("what the engine said")
 	done := &launch.OrderResult{Record: o.Record, Result: []byte("[]")}
-	done.Record.Log, done.Record.VariantKey, done.Record.Node = "0f8a8ec4bd3a6b70b3ddd2a6be7dd7c9c4a31a5d2ec52be4df9ca8b8ae8fb1b5", o.Variant.Key, o.Node
+	done.Record.Log, done.Record.VariantKey, done.Record.Node =
+		"0f8a8ec4bd3a6b70b3ddd2a6be7dd7c9c4a31a5d2ec52be4df9ca8b8ae8fb1b5", o.Variant.Key, o.Node
 	switch how {
 	case "dies":
 		os.Exit(3)
@@ -115,7 +116,8 @@ func poolOf(t *testing.T, how string) *Pool {
 	self, err := os.Executable()
 	must.Do(t, err)
 	p := &Pool{Plan: &plans.Plan{Executor: &plans.Executor{
-		Kind: plans.SSHExecutor, Hosts: []string{"one"}, PerLaunch: 1, Slots: 1, Program: "mxflow", Command: []string{"env", fakeEnv + "=" + how, self},
+		Kind: plans.SSHExecutor, Hosts: []string{"one"}, PerLaunch: 1, Slots: 1, Program: "mxflow",
+		Command: []string{"env", fakeEnv + "=" + how, self},
 	}}, Store: s, Force: t.Context()}
 	t.Cleanup(func() { _ = s.Close() })
 	t.Cleanup(p.Close)
@@ -125,7 +127,10 @@ func poolOf(t *testing.T, how string) *Pool {
 func orderAt(on *ledger.Place) *launch.Order {
 	return &launch.Order{
 		Kind: ledger.ForBenchmark, Run: "r", Node: "feature.x.benchmark", Variant: decide.Arm{Name: "x", Key: "key"},
-		Record: &ledger.Launch{ID: "s.x.1", Session: "s", Purpose: ledger.ForBenchmark, Ordinal: 1, Order: 2, OK: true, Draw: ledger.Draw{Seed: "drawn", Step: 1}, Place: on},
+		Record: &ledger.Launch{
+			ID: "s.x.1", Session: "s", Purpose: ledger.ForBenchmark, Ordinal: 1, Order: 2, OK: true,
+			Draw: ledger.Draw{Seed: "drawn", Step: 1}, Place: on,
+		},
 	}
 }
 
@@ -135,8 +140,10 @@ func quiet(verdict.Reason) {}
 // other case.
 func TestMake(t *testing.T) {
 	for how, class := range map[string]string{
-		"good": "", "dies": launch.GoneEnded, "stops": launch.GoneEnded, "cut": launch.GoneEnded, "garbled": launch.GoneDamaged, "changed": launch.GoneDamaged, "incomplete": launch.GoneDamaged,
-		"other": launch.GoneDamaged, "redrawn": launch.GoneDamaged, "breaks": launch.GoneBroke, "silent": launch.GoneSilent,
+		"good": "", "dies": launch.GoneEnded, "stops": launch.GoneEnded, "cut": launch.GoneEnded,
+		"garbled": launch.GoneDamaged, "changed": launch.GoneDamaged, "incomplete": launch.GoneDamaged,
+		"other": launch.GoneDamaged, "redrawn": launch.GoneDamaged, "breaks": launch.GoneBroke,
+		"silent": launch.GoneSilent,
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
@@ -208,24 +215,31 @@ func TestMakeStops(t *testing.T) {
 // TestCommand: what is started for each slot.
 func TestCommand(t *testing.T) {
 	p := &Pool{Program: "/shared/mxflow", Hello: Hello{Owner: "0123"}, Plan: &plans.Plan{Executor: &plans.Executor{
-		Kind: plans.SlurmExecutor, PerLaunch: 1, Slots: 2, Command: []string{"srun"}, Partition: "gpu", Account: "team", GRES: "gpu:1", Time: "1:00:00", Args: []string{"--exclusive"},
+		Kind: plans.SlurmExecutor, PerLaunch: 1, Slots: 2, Command: []string{"srun"}, Partition: "gpu", Account: "team",
+		GRES: "gpu:1", Time: "1:00:00", Args: []string{"--exclusive"},
 	}}}
 	argv, err := p.scheduler().command(t.Context(), 1, &Hello{}, quiet)
 	must.Do(t, err)
-	want := "srun --job-name=mxflow-0123-2 --nodes=1 --ntasks=1 --unbuffered --account=team --gres=gpu:1 --partition=gpu --time=1:00:00 --exclusive /shared/mxflow worker"
+	want := "srun --job-name=mxflow-0123-2 --nodes=1 --ntasks=1 --unbuffered --account=team --gres=gpu:1 " +
+		"--partition=gpu --time=1:00:00 --exclusive /shared/mxflow worker"
 	if got := strings.Join(argv, " "); got != want {
 		t.Errorf("%s\n%s", got, want)
 	}
-	p.Plan.Executor = &plans.Executor{Kind: plans.SSHExecutor, Hosts: []string{"a", "b"}, Devices: []string{"0", "1", "2", "3"}, PerLaunch: 2, Command: []string{"ssh", "{host}"}, Program: "/opt/mxflow"}
+	p.Plan.Executor = &plans.Executor{
+		Kind: plans.SSHExecutor, Hosts: []string{"a", "b"},
+		Devices: []string{"0", "1", "2", "3"}, PerLaunch: 2, Command: []string{"ssh", "{host}"}, Program: "/opt/mxflow",
+	}
 	hello := Hello{}
 	if argv, err = p.scheduler().command(t.Context(), 3, &hello, quiet); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(argv, "|"); got != "ssh|b|exec /opt/mxflow worker" || hello.Host != "b" || strings.Join(hello.Devices, ",") != "2,3" {
+	if got := strings.Join(argv, "|"); got != "ssh|b|exec /opt/mxflow worker" || hello.Host != "b" ||
+		strings.Join(hello.Devices, ",") != "2,3" {
 		t.Errorf("%s on %s with %v", got, hello.Host, hello.Devices)
 	}
 	for program, want := range map[string]string{
-		"/opt/my tools/mxflow": "exec '/opt/my tools/mxflow' worker", "~/bin/$x/mxflow": `exec "$HOME"/'bin/$x/mxflow' worker`, "mxflow": "exec mxflow worker",
+		"/opt/my tools/mxflow": "exec '/opt/my tools/mxflow' worker",
+		"~/bin/$x/mxflow":      `exec "$HOME"/'bin/$x/mxflow' worker`, "mxflow": "exec mxflow worker",
 	} {
 		p.Plan.Executor.Program = program
 		if argv, err = p.scheduler().command(t.Context(), 0, &Hello{}, quiet); err != nil || argv[len(argv)-1] != want {
@@ -238,7 +252,8 @@ func TestCommand(t *testing.T) {
 func TestReceiveTakesNoRoomOnItsWord(t *testing.T) {
 	var before, after goruntime.MemStats
 	goruntime.ReadMemStats(&before)
-	_, err := NewWire(strings.NewReader(fmt.Sprintf("{\"mxflow\":%d,\"bytes\":%d}\nfew", Version, longest)), nil).Receive()
+	_, err := NewWire(strings.NewReader(fmt.Sprintf("{\"mxflow\":%d,\"bytes\":%d}\nfew", Version, longest)),
+		nil).Receive()
 	goruntime.ReadMemStats(&after)
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("%v", err)
@@ -250,11 +265,17 @@ func TestReceiveTakesNoRoomOnItsWord(t *testing.T) {
 
 // TestEndOfJob: how a job ended, by what Slurm says of it.
 func TestEndOfJob(t *testing.T) {
-	for said, want := range map[string]string{"NODE_FAIL": "NODE_FAIL", "PREEMPTED": "PREEMPTED", "COMPLETED": "", "FAILED": "", "of accounting": "CANCELLED"} {
+	for said, want := range map[string]string{
+		"NODE_FAIL": "NODE_FAIL", "PREEMPTED": "PREEMPTED", "COMPLETED": "",
+		"FAILED": "", "of accounting": "CANCELLED",
+	} {
 		dir := t.TempDir()
 		scripts := map[string]string{"squeue": "echo " + said, "sacct": "exit 1"}
 		if said == "of accounting" {
-			scripts = map[string]string{"squeue": "echo slurm_load_jobs error: Invalid job id specified >&2; exit 1", "sacct": "echo CANCELLED by 1000"}
+			scripts = map[string]string{
+				"squeue": "echo slurm_load_jobs error: Invalid job id specified >&2; exit 1",
+				"sacct":  "echo CANCELLED by 1000",
+			}
 		}
 		for name, script := range scripts {
 			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755))

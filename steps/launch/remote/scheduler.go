@@ -93,7 +93,9 @@ func (p *Pool) program(ctx context.Context, to []string, host, folder string) (s
 		var file *os.File
 		if file, err = os.Open(p.Program); err == nil {
 			// Earlier copies that may still run are not removed. Small images have no find.
-			err = run(fmt.Sprintf("mkdir -p %[1]s && cat > %[2]s.$$ && chmod 755 %[2]s.$$ && mv %[2]s.$$ %[2]s && { find %[1]s -name 'mxflow-*' -mtime +30 -exec rm -f {} + || :; }", folder, program), file)
+			err = run(
+				fmt.Sprintf("mkdir -p %[1]s && cat > %[2]s.$$ && chmod 755 %[2]s.$$ && mv %[2]s.$$ %[2]s && { find "+
+					"%[1]s -name 'mxflow-*' -mtime +30 -exec rm -f {} + || :; }", folder, program), file)
 			_ = file.Close()
 		}
 	}
@@ -101,7 +103,8 @@ func (p *Pool) program(ctx context.Context, to []string, host, folder string) (s
 		err = &verdict.Fault{Reason: verdict.Say("worker.uncopied",
 			"mxflow could not be copied to {subject} by {command}: {error}{says?; output: {says}}. Check that "+
 				"this command logs in without a prompt, or name mxflow there in the executor block",
-			verdict.Text("command", strings.Join(to, " ")), verdict.Text("says", said.String()), verdict.Err(err)).On(host)}
+			verdict.Text("command", strings.Join(to, " ")), verdict.Text("says", said.String()),
+			verdict.Err(err)).On(host)}
 	}
 	if ctx.Err() == nil {
 		p.copied[host] = err

@@ -17,8 +17,14 @@ type slurm struct{ *Pool }
 
 func (s slurm) command(_ context.Context, slot int, _ *Hello, _ func(verdict.Reason)) ([]string, error) {
 	x := s.Plan.Executor
-	argv := append(slices.Clone(x.Command), fmt.Sprintf("--job-name=mxflow-%s-%d", s.Hello.Owner, slot+1), "--nodes=1", "--ntasks=1", "--unbuffered")
-	for _, asked := range [][2]string{{"account", x.Account}, {"gres", x.GRES}, {"partition", x.Partition}, {"time", x.Time}} {
+	argv := append(slices.Clone(x.Command), fmt.Sprintf("--job-name=mxflow-%s-%d", s.Hello.Owner, slot+1), "--nodes=1",
+		"--ntasks=1", "--unbuffered")
+	for _, asked := range [][2]string{
+		{"account", x.Account},
+		{"gres", x.GRES},
+		{"partition", x.Partition},
+		{"time", x.Time},
+	} {
 		if asked[1] != "" {
 			argv = append(argv, "--"+asked[0]+"="+asked[1])
 		}
@@ -59,7 +65,8 @@ func (s slurm) sweep(ctx context.Context) (jobs []string, err error) {
 		return nil, err
 	}
 	for line := range strings.Lines(list) {
-		if job, name, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(name, "mxflow-"+s.Hello.Owner+"-") {
+		if job, name, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(name,
+			"mxflow-"+s.Hello.Owner+"-") {
 			jobs = append(jobs, job)
 		}
 	}

@@ -105,7 +105,8 @@ func Of(from *store.Store, p *plans.Plan, l *ledger.Launch) (all []Answer, err e
 				for turn, a := range answers {
 					r, ok := record.LoadPlan(w, cell).Turn(&s.Prompt, answers[:turn])
 					one := Answer{
-						Launch: l.ID, Cell: a.Workload, Request: a.Index, Turn: a.Turn, Text: arrived(a, r.API == openai.Chat),
+						Launch: l.ID, Cell: a.Workload, Request: a.Index, Turn: a.Turn,
+						Text:         arrived(a, r.API == openai.Chat),
 						Prompt:       prompt.Prompt{Text: r.Prompt, Before: r.Before, Extra: r.Extra},
 						PromptTokens: a.PromptTokens, OutputTokens: a.OutputTokens, Limit: r.MaxTokens,
 						Whole: r.API == openai.Chat && a.Reasoning != "" || a.Tools != "", Chat: r.API == openai.Chat,

@@ -153,8 +153,10 @@ func (q *Question) draw(a *Probes, name string, launches []string, seed string) 
 	}
 	for _, cell := range slices.Sorted(maps.Keys(cells)) {
 		c := &cellDraw{
-			answers: cells[cell], positions: positions(cells[cell]), asked: map[Part]int{}, part: map[*Answer]map[int]Part{},
-			said: map[*Answer]func() (string, error){}, scores: map[*Answer]func() map[int]string{}, counted: map[*Answer]bool{},
+			answers: cells[cell], positions: positions(cells[cell]), asked: map[Part]int{},
+			part: map[*Answer]map[int]Part{},
+			said: map[*Answer]func() (string, error){}, scores: map[*Answer]func() map[int]string{},
+			counted: map[*Answer]bool{},
 		}
 		for _, part := range parts {
 			all := c.positions[part]
@@ -165,7 +167,8 @@ func (q *Question) draw(a *Probes, name string, launches []string, seed string) 
 				c.part[p.Answer][p.Token] = part
 				a.All[p.Answer.Launch][cell][part]++
 			}
-			random := rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Append(nil, seed, "\n", name, "\n", cell, "\n", part))))
+			random := rand.New(
+				rand.NewChaCha8(sha256.Sum256(fmt.Append(nil, seed, "\n", name, "\n", cell, "\n", part))))
 			random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		}
 		for _, one := range c.answers {
@@ -233,7 +236,8 @@ func (a *Probes) ask(ctx context.Context, st *launch.Started, arms []*drawnPosit
 	}
 	slices.SortFunc(some, func(a, b Position) int {
 		x, y := a.Answer, b.Answer
-		return cmp.Or(cmp.Compare(x.Prompt.Text, y.Prompt.Text), cmp.Compare(x.Launch, y.Launch), x.Request-y.Request, x.Turn-y.Turn, a.Token-b.Token)
+		return cmp.Or(cmp.Compare(x.Prompt.Text, y.Prompt.Text), cmp.Compare(x.Launch, y.Launch), x.Request-y.Request,
+			x.Turn-y.Turn, a.Token-b.Token)
 	})
 	concurrency := 0
 	for _, w := range st.Lab.Variants.Plan.Workloads {
@@ -288,7 +292,8 @@ func (a *Probes) ask(ctx context.Context, st *launch.Started, arms []*drawnPosit
 func (c *cellDraw) decoys(st *launch.Started, some []Position) (all []Position) {
 	for _, p := range some {
 		at := p.Token - 1
-		if len(all) == decoys || at < 1 || !p.Answer.continued(st) || c.part[p.Answer][p.Token] == First || p.recitedIn(c.answers) {
+		if len(all) == decoys || at < 1 || !p.Answer.continued(st) || c.part[p.Answer][p.Token] == First ||
+			p.recitedIn(c.answers) {
 			continue
 		}
 		p.decoy, p.checked = p.Answer.span((at+len(p.Answer.Starts)/2)%len(p.Answer.Starts)), false
@@ -308,7 +313,10 @@ func (c *cellDraw) scored(st *launch.Started) bool {
 // parameters, and no longer than until that is known.
 func (p Position) probe(ctx context.Context, st *launch.Started, client *openai.Client) (Probe, error) {
 	a, c := p.Answer, p.draw
-	l := Probe{Launch: a.Launch, Cell: a.Cell, Request: a.Request, Turn: a.Turn, Part: c.part[a][p.Token], At: a.Starts[p.Token], Took: a.Took, Prompt: a.PromptTokens}
+	l := Probe{
+		Launch: a.Launch, Cell: a.Cell, Request: a.Request, Turn: a.Turn, Part: c.part[a][p.Token],
+		At: a.Starts[p.Token], Took: a.Took, Prompt: a.PromptTokens,
+	}
 	name, _, _ := strings.Cut(a.Cell, ".")
 	w := st.Lab.Variants.Plan.Workload(name)
 	r := record.LoadPlan(w, w.Cells()[0]).Request
@@ -330,7 +338,8 @@ func (p Position) probe(ctx context.Context, st *launch.Started, client *openai.
 		likeliest := askOnce(c, c.scores, a, func() func() map[int]string {
 			return sync.OnceValue(func() map[int]string { return a.score(ctx, st, r) })
 		})()
-		for next, scored := likeliest[l.At]; scored && strings.HasPrefix(a.Text[l.At+len(l.Is):], next); next, scored = likeliest[l.At+len(l.Is)] {
+		for next, scored := likeliest[l.At]; scored &&
+			strings.HasPrefix(a.Text[l.At+len(l.Is):], next); next, scored = likeliest[l.At+len(l.Is)] {
 			if l.Is += next; next == "" || len(l.Is) >= len(span) {
 				break
 			}
@@ -348,7 +357,8 @@ func (p Position) probe(ctx context.Context, st *launch.Started, client *openai.
 				r.Prompt += a.lead + before
 			}
 		case l.At > 0:
-			r.Before = append(slices.Clone(r.Before), openai.Message{Role: "user", Content: r.Prompt}, openai.Message{Role: "assistant", Content: before})
+			r.Before = append(slices.Clone(r.Before), openai.Message{Role: "user", Content: r.Prompt},
+				openai.Message{Role: "assistant", Content: before})
 			r.Prompt, r.Extra = "", maps.Clone(st.Kind.Ask.Continue)
 			maps.Copy(r.Extra, a.Prompt.Extra)
 		}

@@ -81,7 +81,8 @@ func (r Result) LookedUp() bool {
 
 // Holds reports whether the claim is shown in every part.
 func (r Result) Holds() bool {
-	return len(r.Parts) > 0 && !r.LookedUp() && len(r.Missing) == 0 && len(r.SelfDisagrees) == 0 && !slices.ContainsFunc(r.Parts, func(f PartResult) bool { return !f.Shown })
+	return len(r.Parts) > 0 && !r.LookedUp() && len(r.Missing) == 0 && len(r.SelfDisagrees) == 0 &&
+		!slices.ContainsFunc(r.Parts, func(f PartResult) bool { return !f.Shown })
 }
 
 // Refuted reports whether it is refuted in some part.
@@ -93,7 +94,8 @@ func (r Result) Refuted() bool {
 func (r Result) Worst() PartResult {
 	worst := r.Parts[0]
 	for _, f := range r.Parts[1:] {
-		if f.Refuted && !worst.Refuted || f.Refuted == worst.Refuted && worst.Shown && !f.Shown || f.Refuted == worst.Refuted && f.Shown == worst.Shown && f.High > worst.High {
+		if f.Refuted && !worst.Refuted || f.Refuted == worst.Refuted && worst.Shown && !f.Shown ||
+			f.Refuted == worst.Refuted && f.Shown == worst.Shown && f.High > worst.High {
 			worst = f
 		}
 	}
@@ -252,7 +254,12 @@ func (c Claim) Judge(a *Probes) (r Result) {
 			of    string
 			by    func(Probe) float64
 			above bool
-		}{{"faster", took, false}, {"slower", took, true}, {"shorter prompts", length, false}, {"longer prompts", length, true}} {
+		}{
+			{"faster", took, false},
+			{"slower", took, true},
+			{"shorter prompts", length, false},
+			{"longer prompts", length, true},
+		} {
 			theirs, mine := rest.half(half.by, half.above), ownRest.half(half.by, half.above)
 			if len(theirs.looks) == 0 || len(theirs.looks) == len(rest.looks) {
 				continue
@@ -300,9 +307,11 @@ func (c Claim) part(a *Probes, cell, of string, own, other looked) PartResult {
 	} else {
 		_, f.High = f.Own.Excess(f.Other, shownAt)
 		f.Low, _ = endless(f.Own).Excess(endless(f.Other), refutedAt)
-		f.Shown, f.Refuted = f.High < Margin && (f.Own.Value() >= leastOwn || slices.Contains(a.Sampled, cell)), f.Low > Margin
+		f.Shown, f.Refuted = f.High < Margin && (f.Own.Value() >= leastOwn || slices.Contains(a.Sampled, cell)),
+			f.Low > Margin
 	}
-	if f.Unsteady = of == "" && c.Least == nil && !slices.Contains(a.Sampled, cell) && f.Own.Value() < steadyOwn; f.Unsteady {
+	if f.Unsteady = of == "" && c.Least == nil && !slices.Contains(a.Sampled, cell) &&
+		f.Own.Value() < steadyOwn; f.Unsteady {
 		f.Shown = false
 	}
 	if f.Unreached > 0 && c.Least == nil {

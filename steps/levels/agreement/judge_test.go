@@ -20,7 +20,10 @@ func session(n int, agrees func(r *rand.Rand, l Probe) bool) *Probes {
 		for _, part := range parts {
 			a.All[arm]["chat"][part] = 100 * n
 			for i := range n {
-				l := Probe{Launch: arm, Cell: "chat", Request: i, Part: part, Was: "yes", Is: "yes", Took: float64(i % 2), Prompt: 64 * (1 + i/2%2)}
+				l := Probe{
+					Launch: arm, Cell: "chat", Request: i, Part: part, Was: "yes", Is: "yes",
+					Took: float64(i % 2), Prompt: 64 * (1 + i/2%2),
+				}
 				if arm == "other" && !agrees(r, l) {
 					l.Is = "no"
 				}
@@ -52,7 +55,10 @@ func TestJudge(t *testing.T) {
 		{"other kernels", 128, sometimes(0.03), nil, true, false},
 		{"another model", 32, sometimes(0.6), nil, false, true},
 		{"a fifth is another model's", 256, sometimes(0.2), nil, false, true},
-		{"first tokens are guessed", 64, in(func(l Probe) bool { return l.Part == First && l.Request%2 == 0 }), nil, false, true},
+		{
+			"first tokens are guessed", 64, in(func(l Probe) bool { return l.Part == First && l.Request%2 == 0 }),
+			nil, false, true,
+		},
 		{"every second answer, and fast", 64, in(func(l Probe) bool { return l.Took == 0 }), nil, false, true},
 		{"the end of each", 64, in(func(l Probe) bool { return l.Part == End }), nil, false, true},
 		{"long prompts are not read", 64, in(func(l Probe) bool { return l.Prompt == 128 }), nil, false, true},
@@ -95,7 +101,8 @@ func TestParentDisagreesWithItself(t *testing.T) {
 		}
 		r := Claim{Own: []string{"own"}, Other: []string{"other"}, Least: c.least}.Judge(a)
 		if says := len(r.SelfDisagrees) > 0; says != c.says || r.Holds() != c.shown || r.Refuted() != c.refuted {
-			t.Errorf("%s: cannot be compared %v, shown %v, refuted %v: %+v", name, says, r.Holds(), r.Refuted(), r.Worst())
+			t.Errorf("%s: cannot be compared %v, shown %v, refuted %v: %+v", name, says, r.Holds(),
+				r.Refuted(), r.Worst())
 		}
 	}
 }
@@ -163,7 +170,10 @@ func TestPositions(t *testing.T) {
 	}
 	var answers []*Answer
 	for i := range 8 {
-		answers = append(answers, answer(i, fmt.Sprintf("Sure, here is answer %d of what the river carries to the sea and what of it comes back to the beach", i)))
+		answers = append(answers,
+			answer(i,
+				fmt.Sprintf("Sure, here is answer %d of what the river carries to the sea and what of it comes back "+
+					"to the beach", i)))
 	}
 	got := positions(answers)
 	// "Sure, here is answer " is what all open with.
@@ -172,7 +182,8 @@ func TestPositions(t *testing.T) {
 			t.Errorf("the first token of its own is at %q", p.Answer.Text[at:])
 		}
 	}
-	if n := len(got[First]) + len(got[Beginning]) + len(got[Middle]) + len(got[End]); len(got[First]) != 8 || n != 8*18 {
+	if n := len(got[First]) + len(got[Beginning]) + len(got[Middle]) + len(got[End]); len(got[First]) != 8 ||
+		n != 8*18 {
 		t.Errorf("%d first positions of %d", len(got[First]), n)
 	}
 	end := got[End][0]
@@ -184,13 +195,17 @@ func TestPositions(t *testing.T) {
 // An answer has positions at its words, before whatever separates them, and one that is not
 // the text that came has none.
 func TestStarts(t *testing.T) {
-	for text, want := range map[string]int{"one two three four": 4, "one\ntwo\u00a0three\tfour": 4, "onetwothreefour": 1, "one two ": 3} {
+	for text, want := range map[string]int{
+		"one two three four": 4, "one\ntwo\u00a0three\tfour": 4,
+		"onetwothreefour": 1, "one two ": 3,
+	} {
 		s := measure.Sample{OutputTokens: 8, Events: []measure.Event{{Kind: measure.KindText, Bytes: len(text)}}}
 		if got := starts(text, s); len(got) != want {
 			t.Errorf("%q: %v, want %d", text, got, want)
 		}
 	}
-	if got := starts("[redacted]", measure.Sample{Events: []measure.Event{{Kind: measure.KindText, Bytes: 4}}}); got != nil {
+	if got := starts("[redacted]", measure.Sample{Events: []measure.Event{{Kind: measure.KindText, Bytes: 4}}}); got !=
+		nil {
 		t.Errorf("%v", got)
 	}
 }

@@ -35,7 +35,10 @@ func TestPower(t *testing.T) {
 	simulating.Wait()
 	ends := byKind["tokens"]
 	percent := func(n int) string { return fmt.Sprintf("%.1f%%", 100*float64(n)/float64(sessions)) }
-	table := []string{"| positions of each part | none wrong | 2% | 5% | 10% | 20% | 30% | 50% |", "|---|---|---|---|---|---|---|---|"}
+	table := []string{
+		"| positions of each part | none wrong | 2% | 5% | 10% | 20% | 30% | 50% |",
+		"|---|---|---|---|---|---|---|---|",
+	}
 	for look := range len(targets) + 1 {
 		row := "| until decided |"
 		if look < len(targets) {
@@ -46,7 +49,8 @@ func TestPower(t *testing.T) {
 		}
 		table = append(table, row)
 	}
-	table = append(table, "", "| until decided | none wrong | 2% | 5% | 10% | 20% | 30% | 50% |", "|---|---|---|---|---|---|---|---|")
+	table = append(table, "", "| until decided | none wrong | 2% | 5% | 10% | 20% | 30% | 50% |",
+		"|---|---|---|---|---|---|---|---|")
 	for _, kind := range lieKinds {
 		row := "| " + kind + " |"
 		for i, e := range byKind[kind] {
@@ -122,10 +126,14 @@ func simulated(r *rand.Rand, kind string, wrong float64) (s simulation) {
 					if i == 0 {
 						part = First
 					}
-					look := Probe{Launch: id, Cell: "chat", Request: request, Part: part, Was: "a", Is: "a", Took: took, Prompt: 60 + request%8}
+					look := Probe{
+						Launch: id, Cell: "chat", Request: request, Part: part, Was: "a", Is: "a", Took: took,
+						Prompt: 60 + request%8,
+					}
 					lie := arm == 1 && map[string]bool{
-						"tokens": r.Float64() < wrong, "events' tails": i%2 == 1 && r.Float64() < 2*wrong, "late parts": float64(i) >= tokens*(1-wrong),
-						"answers": whole && i >= 2, "answers of chats": whole && i >= 2,
+						"tokens": r.Float64() < wrong, "events' tails": i%2 == 1 && r.Float64() < 2*wrong,
+						"late parts": float64(i) >= tokens*(1-wrong),
+						"answers":    whole && i >= 2, "answers of chats": whole && i >= 2,
 					}[kind]
 					if r.Float64() < nearTies || lie {
 						look.Is = "b"

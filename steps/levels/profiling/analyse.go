@@ -23,7 +23,8 @@ type WindowProfile struct {
 func (t *WindowProfile) main() (most *trace.Part) {
 	for i := range t.Analysis.Parts {
 		p := &t.Analysis.Parts[i]
-		if (p.Phase == t.Phase || p.Phase == trace.Whole) && (most == nil || cmp.Or(cmp.Compare(p.Steps, most.Steps), cmp.Compare(p.GPU, most.GPU)) > 0) {
+		if (p.Phase == t.Phase || p.Phase == trace.Whole) &&
+			(most == nil || cmp.Or(cmp.Compare(p.Steps, most.Steps), cmp.Compare(p.GPU, most.GPU)) > 0) {
 			most = p
 		}
 	}

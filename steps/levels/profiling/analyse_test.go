@@ -27,7 +27,11 @@ func TestPrefillInSeveralSteps(t *testing.T) {
 {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1600, "dur": 10}
 ]}`
 	must.Write(t, path, text)
-	taken, err := (&Config{}).Analyse(t.Context(), []Window{{Phase: trace.Prefill, Requests: 8, Tokens: 800, Files: []string{path}, Unprofiled: 900 * time.Microsecond}}, nil)
+	taken, err := (&Config{}).Analyse(t.Context(),
+		[]Window{{
+			Phase: trace.Prefill, Requests: 8, Tokens: 800, Files: []string{path},
+			Unprofiled: 900 * time.Microsecond,
+		}}, nil)
 	must.Do(t, err)
 	p := taken[0].main()
 	if p.Requests != 8 || p.Steps != 3 || p.Tokens != 800 || p.GPU != 480 || p.GPUs > 1 {
@@ -61,7 +65,9 @@ func TestBusySince(t *testing.T) {
 		"34": {"cut\n", ""},
 	})
 	want := []trace.Thread{
-		{Name: "VLLM::EngineCor, thread 30", Total: 600_000}, {Name: "worker, thread 33", Total: 20_000}, {Name: "a) (b, thread 31", Total: 123},
+		{Name: "VLLM::EngineCor, thread 30", Total: 600_000},
+		{Name: "worker, thread 33", Total: 20_000},
+		{Name: "a) (b, thread 31", Total: 123},
 	}
 	if got := threadTimes(before, after); !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)

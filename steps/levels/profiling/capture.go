@@ -64,7 +64,9 @@ func (w Window) Name() string { return fmt.Sprintf("%s at %d", w.Phase, w.Reques
 // Capture takes the profiles. folder is where files appear, inside the same as seen by
 // the engine. The error is a *verdict.Fault if it is known why there is none; otherwise
 // the engine broke.
-func (c *Config) Capture(ctx context.Context, st *launch.Started, p kinds.Profiler, folder, inside string) (windows []Window, err error) {
+func (c *Config) Capture(ctx context.Context, st *launch.Started, p kinds.Profiler,
+	folder, inside string,
+) (windows []Window, err error) {
 	t := &capture{Config: c, Started: st, pages: p, folder: folder, inside: inside, learned: &prompt.Knowledge{}}
 	if t.fetched() {
 		if err := t.make(ctx); err != nil {
@@ -102,7 +104,8 @@ func (t *capture) prompts(ctx context.Context, n int) ([]prompt.Prompt, error) {
 	t.sets++
 	made, err := prompt.Build(ctx, t.Client, prompt.Spec{
 		Cell: "profile", Draw: fmt.Sprintf("%s profile %d", t.Record.ID, t.sets), API: t.API, CountTemplate: true,
-		Lengths: &prompt.Lengths{Distribution: prompt.Uniform, Min: t.PromptTokens, Max: t.PromptTokens}, Learned: t.learned, Requests: n,
+		Lengths: &prompt.Lengths{Distribution: prompt.Uniform, Min: t.PromptTokens, Max: t.PromptTokens},
+		Learned: t.learned, Requests: n,
 		Timeouts: openai.Timeouts{Total: time.Duration(t.Timeout)},
 	})
 	return made.Measured, err
@@ -111,7 +114,10 @@ func (t *capture) prompts(ctx context.Context, n int) ([]prompt.Prompt, error) {
 func (t *capture) request(p prompt.Prompt, tokens int, heard func(string) bool) openai.Request {
 	r := openai.Request{
 		API: t.API, MaxTokens: tokens, IgnoreEOS: tokens > 1 && t.Kind.Ask.IgnoreEOS, Heard: heard,
-		Timeouts: openai.Timeouts{Total: time.Duration(t.Timeout), First: time.Duration(t.Timeout), Stall: time.Duration(t.Timeout)},
+		Timeouts: openai.Timeouts{
+			Total: time.Duration(t.Timeout), First: time.Duration(t.Timeout),
+			Stall: time.Duration(t.Timeout),
+		},
 	}
 	p.Fill(&r)
 	return r
@@ -197,7 +203,11 @@ func (t *capture) decode(ctx context.Context, n int) (Window, error) {
 	for i, p := range prompts {
 		all.Go(func() {
 			s := &streams[i]
-			_, s.err = t.Client.Stream(answering, t.request(p, tokens, func(string) bool { s.events.Add(1); tell(); return false }))
+			_, s.err = t.Client.Stream(answering, t.request(p, tokens, func(string) bool {
+				s.events.Add(1)
+				tell()
+				return false
+			}))
 			s.ended.Store(true)
 			tell()
 		})

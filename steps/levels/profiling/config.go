@@ -45,15 +45,22 @@ var categoryPart = plans.Part{
   any_of = ["*my_grouped_gemm*"]
 }`,
 		Attrs: []plans.Attr{
-			{Name: "any_of", Type: plans.Strings, Required: true, Doc: "Globs of whole kernel names. They are unanchored and case-insensitive; `*` matches anything."},
+			{
+				Name: "any_of", Type: plans.Strings, Required: true,
+				Doc: "Globs of whole kernel names. They are unanchored and case-insensitive; `*` matches anything.",
+			},
 		},
 	},
 }
 
 var Schema = plans.Schema{
 	Asks: true,
-	Doc: "Profiles decoding and prefill: where the time of a token goes. It passes if the profiles hold kernels, among them those that `must_see { trace = … }` of the knobs requires. It runs last in the qualification launch, which is never measured and is the only one started with the profiler; `mxflow profile` shows the tables. " +
-		"A trace is evidence for that launch, not for the measured ones: if the engine logs its kernels, use the log as well.",
+	Doc: "Profiles decoding and prefill: where the time of a token goes. It passes if the profiles hold kernels, " +
+		"among them those that `must_see { trace = … }` of the knobs requires. It runs last in the qualification " +
+		"launch, which is never measured and is the only one started with the profiler; `mxflow profile` shows the " +
+		"tables. " +
+		"A trace is evidence for that launch, not for the measured ones: if the engine logs its kernels, use the log " +
+		"as well.",
 	Example: `level "profile" {
   prompt_tokens = 512
   steps         = 32
@@ -68,7 +75,10 @@ var Schema = plans.Schema{
 		}
 		name := "engine." + e.Kind + "." + e.Name
 		refuse := func(detail string, args ...any) []plans.AttrError {
-			return []plans.AttrError{{Code: "not-given-by-engine", Summary: "No profile of that engine", Detail: fmt.Sprintf(detail, args...)}}
+			return []plans.AttrError{{
+				Code: "not-given-by-engine", Summary: "No profile of that engine",
+				Detail: fmt.Sprintf(detail, args...),
+			}}
 		}
 		how := "process"
 		if e.Launch != nil {
@@ -76,11 +86,14 @@ var Schema = plans.Schema{
 		}
 		switch {
 		case !p.Any():
-			return refuse(`%s is of kind %q, which takes no profile of itself. Add ‹profiler { wrap = ["nsys", "profile", "-o", "{profile}/engine"] }› to it, or remove the level.`, name, e.Kind)
+			return refuse(
+				`%s is of kind %q, which takes no profile of itself. Add ‹profiler { wrap = ["nsys", "profile", "-o", "{profile}/engine"] }› to it, or remove the level.`, name, e.Kind)
 		case how == "endpoint":
-			return refuse("%s is an endpoint, where its profiler's files cannot be found. Launch it as a process or in a container, or remove the level.", name)
+			return refuse("%s is an endpoint, where its profiler's files cannot be found. Launch it as a process or "+
+				"in a container, or remove the level.", name)
 		case how != "process" && len(p.Wrap) > 0:
-			return refuse("%s runs in a container, where wrap does not reach. Write the profiler into the container's entrypoint, or remove the level.", name)
+			return refuse("%s runs in a container, where wrap does not reach. Write the profiler into the "+
+				"container's entrypoint, or remove the level.", name)
 		}
 		return nil
 	},

@@ -108,6 +108,7 @@ func (t *capture) unfetched(err error) error {
 		return err // that the engine ended is its own failure
 	}
 	return &verdict.Fault{Reason: verdict.Say("profile.unfetched",
-		"the profiles in its container cannot be read, for which it must have sh, mkdir, find, wc, head and tail: {error}",
+		"the profiles in its container cannot be read, for which it must have sh, mkdir, find, wc, head and tail: "+
+			"{error}",
 		verdict.Line(err))}
 }

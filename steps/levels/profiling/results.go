@@ -11,7 +11,10 @@ import (
 )
 
 // bounds are what a step can wait for.
-var bounds = []string{string(trace.BoundHost), string(trace.BoundMemory), string(trace.BoundCompute), string(trace.BoundCommunication)}
+var bounds = []string{
+	string(trace.BoundHost), string(trace.BoundMemory), string(trace.BoundCompute),
+	string(trace.BoundCommunication),
+}
 
 func (c *Config) finds() (found []plans.LevelResult) {
 	categories := slices.Clone(symbol.Categories)
@@ -22,21 +25,28 @@ func (c *Config) finds() (found []plans.LevelResult) {
 	}
 	for i, n := range c.Concurrency {
 		number := func(name, unit, better, doc string) {
-			found = append(found, plans.LevelResult{Name: c.named(name, i), Unit: unit, Better: better, Doc: fmt.Sprintf("%s, with %d at once.", doc, n)})
+			found = append(found, plans.LevelResult{
+				Name: c.named(name, i), Unit: unit, Better: better,
+				Doc: fmt.Sprintf("%s, with %d at once.", doc, n),
+			})
 		}
 		number("step_us", "µs", "lower", "How long a decoding step takes without the profiler")
 		number("gpu_us", "µs", "lower", "How long the GPU is busy in a decoding step")
 		number("idle_share", "share", "lower", "Share of a decoding step in which the GPU waits")
 		number("kernels", "count", "lower", "Kernels and copies of a decoding step")
-		number("limit_us", "µs", "neither", "Shortest time that the GPU's memory and arithmetic allow for a decoding step, if model and GPU are known")
+		number("limit_us", "µs", "neither",
+			"Shortest time that the GPU's memory and arithmetic allow for a decoding step, if model and GPU are known")
 		number("of_limit", "share", "higher", "Share of that in a decoding step without the profiler")
-		found = append(found, plans.LevelResult{Name: c.named("bound", i), Words: bounds, Doc: fmt.Sprintf("What a decoding step "+
-			"waits for most of its time: host, memory, compute or communication, with %d at once. Absent if the profile does not show it.", n)})
+		found = append(found,
+			plans.LevelResult{Name: c.named("bound", i), Words: bounds, Doc: fmt.Sprintf("What a decoding step "+
+				"waits for most of its time: host, memory, compute or communication, with %d at once. Absent if the "+
+				"profile does not show it.", n)})
 		number("prefill_gpu_us", "µs", "lower", "How long the GPU is busy per prompt token")
 		for _, category := range categories {
 			number(category+"_us", "µs", "lower", "How long the GPU is busy with "+category+" in a decoding step")
 			number(category+"_share", "share", "neither", "Share of that in all of its work in decoding")
-			number("prefill_"+category+"_us", "µs", "lower", "How long the GPU is busy with "+category+" per prompt token")
+			number("prefill_"+category+"_us", "µs", "lower",
+				"How long the GPU is busy with "+category+" per prompt token")
 			number("prefill_"+category+"_share", "share", "neither", "Share of that in all of its work in prefill")
 		}
 	}
@@ -118,8 +128,11 @@ func (t *WindowProfile) summary(p *trace.Part) verdict.Reason {
 	if p.Unprofiled > 0 && t.Phase == trace.Decode {
 		args = append(args, verdict.Num("step", p.Unprofiled, "µs"))
 	}
-	if most := slices.MaxFunc(p.Categories, func(a, b trace.Category) int { return int(a.Total - b.Total) }); p.GPU > 0 {
-		args = append(args, verdict.Text("most", trace.Words(most.Name)), verdict.Num("share", most.Total/p.GPU, "share"))
+	if most := slices.MaxFunc(p.Categories, func(a, b trace.Category) int {
+		return int(a.Total - b.Total)
+	}); p.GPU > 0 {
+		args = append(args, verdict.Text("most", trace.Words(most.Name)),
+			verdict.Num("share", most.Total/p.GPU, "share"))
 	}
 	return verdict.Say("profile.took",
 		"{subject}: {gpu?GPU {gpu} a step}{gpu!{kernels|kernel|kernels}}{step? ({step} from end to end)}{most?, "+

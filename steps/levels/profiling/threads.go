@@ -26,7 +26,8 @@ func threadsOf(proc string, pids ...int) map[string]float64 {
 			first, _, _ := strings.Cut(string(used), " ")
 			ns, err3 := strconv.ParseInt(first, 10, 64)
 			if cmp.Or(err1, err2, err3) == nil {
-				all[fmt.Sprintf("%s, thread %s", strings.TrimSpace(string(name)), filepath.Base(folder))] = float64(ns) / 1e3
+				all[fmt.Sprintf("%s, thread %s", strings.TrimSpace(string(name)), filepath.Base(folder))] = float64(
+					ns) / 1e3
 			}
 		}
 	}

@@ -73,7 +73,10 @@ func (s *Settings) AskOf(ws []*plans.Workload, chats bool) Ask {
 			if tokens == 0 {
 				tokens = usualPrompt
 			}
-			add(Cell{API: openai.API(w.API), PromptTokens: min(tokens+c.Depth, longest), Concurrency: min(max(c.Concurrency, 1), widest)})
+			add(Cell{
+				API: openai.API(w.API), PromptTokens: min(tokens+c.Depth, longest),
+				Concurrency: min(max(c.Concurrency, 1), widest),
+			})
 		}
 	}
 	if len(cells) == 0 {
@@ -178,7 +181,8 @@ func parse(data []byte) (*Recording, error) {
 		return nil, err
 	}
 	if len(r.Ask.Cells) == 0 || len(r.Prompts) != len(r.Ask.Cells) || len(r.Answers) != len(r.Prompts) {
-		return nil, fmt.Errorf("it has prompts of %d cells and answers of %d, but %d are needed", len(r.Prompts), len(r.Answers), len(r.Ask.Cells))
+		return nil, fmt.Errorf("it has prompts of %d cells and answers of %d, but %d are needed", len(r.Prompts),
+			len(r.Answers), len(r.Ask.Cells))
 	}
 	for i := range r.Prompts {
 		if len(r.Prompts[i]) == 0 || len(r.Prompts[i]) != len(r.Answers[i]) {
@@ -191,7 +195,9 @@ func parse(data []byte) (*Recording, error) {
 // Record asks an engine, with the prompts of before if there are some: only answers to
 // the same prompts compare. Otherwise they are drawn from draw, and no more are asked
 // after the time limit.
-func (a Ask) Record(ctx context.Context, st *launch.Started, draw string, before *Recording, within time.Duration) (*Recording, error) {
+func (a Ask) Record(ctx context.Context, st *launch.Started, draw string, before *Recording,
+	within time.Duration,
+) (*Recording, error) {
 	out := &Recording{Ask: a}
 	if before != nil && slices.Equal(before.Ask.Cells, a.Cells) {
 		out.Prompts, within = before.Prompts, math.MaxInt64
@@ -232,7 +238,8 @@ func (r *Recording) make(ctx context.Context, st *launch.Started, draw string) e
 	learned := &prompt.Knowledge{}
 	for i, c := range r.Ask.Cells {
 		made, err := prompt.Build(ctx, st.Client, prompt.Spec{
-			Cell: fmt.Sprintf("correctness.%d", i), Seed: 1, Draw: draw, API: c.API, Tokens: c.PromptTokens, CountTemplate: true, Learned: learned, Requests: c.Prompts,
+			Cell: fmt.Sprintf("correctness.%d", i), Seed: 1, Draw: draw, API: c.API, Tokens: c.PromptTokens,
+			CountTemplate: true, Learned: learned, Requests: c.Prompts,
 			Timeouts: openai.Timeouts{Total: answerLimit, First: answerLimit, Stall: answerLimit},
 		})
 		if err != nil {
@@ -249,14 +256,18 @@ func (r *Recording) ReadText(ctx context.Context, st *launch.Started) error {
 		return nil
 	}
 	out, err := st.Client.Answer(ctx, openai.Request{
-		Prompt: strings.Join(prompt.Prose()[:textSentences], " "), MaxTokens: 1, LogProbs: 1, PromptLogProbs: true, Timeouts: openai.Timeouts{Total: answerLimit},
+		Prompt: strings.Join(prompt.Prose()[:textSentences], " "), MaxTokens: 1, LogProbs: 1, PromptLogProbs: true,
+		Timeouts: openai.Timeouts{Total: answerLimit},
 	})
 	r.Text = &out
 	return err
 }
 
 func (a Ask) answer(ctx context.Context, st *launch.Started, api openai.API, p prompt.Prompt) (answers.Answer, error) {
-	r := openai.Request{API: api, MaxTokens: a.OutputTokens, LogProbs: min(a.Top, st.Kind.Ask.LogProbs.Top), Timeouts: openai.Timeouts{Total: answerLimit}}
+	r := openai.Request{
+		API: api, MaxTokens: a.OutputTokens, LogProbs: min(a.Top, st.Kind.Ask.LogProbs.Top),
+		Timeouts: openai.Timeouts{Total: answerLimit},
+	}
 	p.Fill(&r)
 	return st.Client.Answer(ctx, r)
 }

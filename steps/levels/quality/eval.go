@@ -55,7 +55,8 @@ func ParseEval(name, text string, maxDrop float64) (all []EvalQuestion, err erro
 		_, bad := regexp.Compile(q.Pattern)
 		switch {
 		case err != nil:
-			err = fmt.Errorf("not an object of question, answer or pattern, and max_tokens: %w", foreign.NotJSON([]byte(line), err))
+			err = fmt.Errorf("not an object of question, answer or pattern, and max_tokens: %w",
+				foreign.NotJSON([]byte(line), err))
 		case strings.TrimSpace(q.Question) == "":
 			err = errors.New("the question is empty")
 		case strings.TrimSpace(q.Answer) == "" && q.Pattern == "":
@@ -81,8 +82,9 @@ func ParseEval(name, text string, maxDrop float64) (all []EvalQuestion, err erro
 		least++
 	}
 	if len(all) < least {
-		return nil, fmt.Errorf("%s has %s, too few to show a drop of at most %v points: even without a mistake that takes %d",
-			name, verdict.Count(len(all), "question"), maxDrop, least)
+		return nil,
+			fmt.Errorf("%s has %s, too few to show a drop of at most %v points: even without a mistake that takes %d",
+				name, verdict.Count(len(all), "question"), maxDrop, least)
 	}
 	return all, nil
 }
@@ -160,7 +162,9 @@ const (
 const EvalAnswers = plans.EvalLevel + "/answers.json"
 
 // AskEval asks an engine the questions, greedily, as many at a time.
-func AskEval(ctx context.Context, st *launch.Started, asked string, api openai.API, all []EvalQuestion, tokens, atOnce int) (*Eval, error) {
+func AskEval(ctx context.Context, st *launch.Started, asked string, api openai.API, all []EvalQuestion,
+	tokens, atOnce int,
+) (*Eval, error) {
 	e := &Eval{Of: st.Origin(), Asked: asked, Questions: all, Texts: make([]string, len(all))}
 	for from := 0; from < len(all); from += atOnce {
 		// Batches are the same in every launch, as far as an engine allows.
@@ -214,8 +218,14 @@ func (e *Eval) Right() (right []bool) {
 // EvalFinds are the numbers of a level "eval".
 var EvalFinds = []plans.LevelResult{
 	{Name: "accuracy", Unit: "share", Better: "higher", Doc: "Share of right answers."},
-	{Name: "lost", Unit: "questions", Better: "lower", Doc: "Questions that the parent answers right and the variant wrong."},
-	{Name: "won", Unit: "questions", Better: "higher", Doc: "Questions that the parent answers wrong and the variant right."},
+	{
+		Name: "lost", Unit: "questions", Better: "lower",
+		Doc: "Questions that the parent answers right and the variant wrong.",
+	},
+	{
+		Name: "won", Unit: "questions", Better: "higher",
+		Doc: "Questions that the parent answers wrong and the variant right.",
+	},
 	{Name: "flips", Unit: "questions", Better: "lower", Doc: "Questions on which two launches of the parent differ."},
 	{Name: "drop", Unit: "points", Better: "lower", Doc: "How many points of accuracy the variant loses."},
 	{Name: "drop_upper", Unit: "points", Better: "lower", Doc: "Its upper bound (one-sided, 99%)."},
@@ -239,7 +249,8 @@ func JudgeEval(own []bool, parents [][]bool, maxDrop float64, name string) (verd
 	}
 	args := []verdict.Arg{
 		verdict.Text("was", percent(was, n)), verdict.Text("is", percent(is, n)), verdict.Int("n", n),
-		verdict.Text("points", strconv.FormatFloat(0-drop, 'f', 1, 64)), verdict.Int("lost", lost), verdict.Int("won", won),
+		verdict.Text("points", strconv.FormatFloat(0-drop, 'f', 1, 64)), verdict.Int("lost", lost),
+		verdict.Int("won", won),
 		verdict.Text("parent", name), verdict.Num("upper", upper, "points"), verdict.Num("most", maxDrop, "points"),
 	}
 	if len(parents) > 1 {
@@ -249,9 +260,12 @@ func JudgeEval(own []bool, parents [][]bool, maxDrop float64, name string) (verd
 	switch {
 	case 100*float64(was) <= maxDrop*float64(n):
 		return verdict.Invalid, []verdict.Reason{verdict.Say("eval.parent_wrong",
-			"{parent} answers {was} of {n} right, so there is nothing to lose: the questions, answers or api do not suit the model", args...)}, values
+			"{parent} answers {was} of {n} right, so there is nothing to lose: the questions, answers or api do not "+
+				"suit the model", args...)}, values
 	case upper <= maxDrop:
-		return verdict.Pass, []verdict.Reason{verdict.Say("eval.kept", code.Graded+": a drop of at most {upper} (allowed {most})", args...)}, values
+		return verdict.Pass,
+			[]verdict.Reason{verdict.Say("eval.kept", code.Graded+": a drop of at most {upper} (allowed {most})",
+				args...)}, values
 	case drop > maxDrop && p < worse && lost-won > noise:
 		return verdict.Fail, verdict.Because(code.AccuracyLost, append(args, verdict.Num("p", p, "p"))...), values
 	}
@@ -363,7 +377,8 @@ func Samples(files map[string][]byte, filter string) (*Documents, error) {
 		}
 	}
 	if len(all.Right) == 0 && len(all.Scores) > 0 {
-		return nil, fmt.Errorf("no answers of the filter %q; there are %q", filter, slices.Sorted(maps.Keys(all.Scores)))
+		return nil,
+			fmt.Errorf("no answers of the filter %q; there are %q", filter, slices.Sorted(maps.Keys(all.Scores)))
 	}
 	if len(all.Right) == 0 {
 		return nil, errors.New("no documents in the samples")
@@ -374,7 +389,8 @@ func Samples(files map[string][]byte, filter string) (*Documents, error) {
 // noText reports whether responses, lists in lists, are null and empty texts alone.
 func noText(responses any) bool {
 	list, is := responses.([]any)
-	return is && !slices.ContainsFunc(list, func(r any) bool { return !noText(r) }) || responses == nil || responses == ""
+	return is && !slices.ContainsFunc(list, func(r any) bool { return !noText(r) }) ||
+		responses == nil || responses == ""
 }
 
 // Together are two launches' documents in one order. Other documents are an error.
@@ -382,7 +398,8 @@ func Together(a, b map[string]bool) (of, with []bool, err error) {
 	for _, key := range slices.Sorted(maps.Keys(a)) {
 		right, known := b[key]
 		if of, with = append(of, a[key]), append(with, right); !known || len(a) != len(b) {
-			return nil, nil, fmt.Errorf("one launch answered %d documents and the other %d, %s only once", len(a), len(b), key)
+			return nil, nil,
+				fmt.Errorf("one launch answered %d documents and the other %d, %s only once", len(a), len(b), key)
 		}
 	}
 	return of, with, nil

@@ -99,11 +99,27 @@ func TestJudgeEval(t *testing.T) {
 		parents [][]bool
 		want    verdict.Verdict
 	}{
-		"the same":                {parent, [][]bool{parent, parent}, verdict.Pass},
-		"3 points worse":          {graded(357, append(span(0, 18), 490, 491, 492)...), [][]bool{parent, parent}, verdict.Fail},
-		"3 points, as the parent": {graded(357, append(span(0, 18), 490, 491, 492)...), [][]bool{graded(357, span(0, 20)...), parent}, verdict.Inconclusive},
-		"noise both ways":         {graded(357, append(span(0, 5), span(400, 5)...)...), [][]bool{parent, parent}, verdict.Pass},
-		"much noise":              {graded(357, append(span(0, 40), span(400, 40)...)...), [][]bool{parent, parent}, verdict.Inconclusive},
+		"the same": {parent, [][]bool{parent, parent}, verdict.Pass},
+		"3 points worse": {
+			graded(357, append(span(0, 18), 490, 491, 492)...),
+			[][]bool{parent, parent},
+			verdict.Fail,
+		},
+		"3 points, as the parent": {
+			graded(357, append(span(0, 18), 490, 491, 492)...),
+			[][]bool{graded(357, span(0, 20)...), parent},
+			verdict.Inconclusive,
+		},
+		"noise both ways": {
+			graded(357, append(span(0, 5), span(400, 5)...)...),
+			[][]bool{parent, parent},
+			verdict.Pass,
+		},
+		"much noise": {
+			graded(357, append(span(0, 40), span(400, 40)...)...),
+			[][]bool{parent, parent},
+			verdict.Inconclusive,
+		},
 		"better":                  {graded(400), [][]bool{parent, parent}, verdict.Pass},
 		"a parent without answer": {graded(0), [][]bool{graded(0), graded(0)}, verdict.Invalid},
 		"all wrong":               {graded(0), [][]bool{parent, parent}, verdict.Fail},
@@ -112,8 +128,10 @@ func TestJudgeEval(t *testing.T) {
 			t.Errorf("%s: %s, want %s: %v", name, v, c.want, reasons)
 		}
 	}
-	_, reasons, values := JudgeEval(graded(357, append(span(0, 18), 490, 491, 492)...), [][]bool{parent, parent}, 2, "A")
-	if text := reasons[0].String(); !strings.HasPrefix(text, "accuracy 71.4% → 68.4% of 500 (-3.0 points, 18 lost, 3 won; A flips 0)") {
+	_, reasons, values := JudgeEval(graded(357, append(span(0, 18), 490, 491, 492)...), [][]bool{parent, parent}, 2,
+		"A")
+	if text := reasons[0].String(); !strings.HasPrefix(text,
+		"accuracy 71.4% → 68.4% of 500 (-3.0 points, 18 lost, 3 won; A flips 0)") {
 		t.Error(text)
 	}
 	if values["lost"] != 18 || values["drop"] != 3 {
@@ -127,23 +145,27 @@ func TestJudgeEval(t *testing.T) {
 
 func TestSamplesOfLMEval(t *testing.T) {
 	row := func(id int, filter string, right string) string {
-		return fmt.Sprintf(`{"doc_id": %d, "target": "x", "filter": %q, "metrics": ["exact_match"], "exact_match": %s}`+"\n", id, filter, right)
+		return fmt.Sprintf(`{"doc_id": %d, "target": "x", "filter": %q, "metrics": ["exact_match"], "exact_match": %s}`+
+			"\n", id, filter, right)
 	}
 	const file = "lm/m/samples_gsm8k_2026-01-02T03-04-05.678901.jsonl"
 	rows := map[string][]byte{file: []byte(row(0, "strict-match", "1.0") + row(1, "strict-match", "0.0") +
 		row(0, "flexible-extract", "1.0") + row(1, "flexible-extract", "1.0"))}
 	for filter, want := range map[string]map[string]bool{
-		"": {"gsm8k 0": true, "gsm8k 1": false}, "strict-match": {"gsm8k 0": true, "gsm8k 1": false}, "flexible-extract": {"gsm8k 0": true, "gsm8k 1": true},
+		"": {"gsm8k 0": true, "gsm8k 1": false}, "strict-match": {"gsm8k 0": true, "gsm8k 1": false},
+		"flexible-extract": {"gsm8k 0": true, "gsm8k 1": true},
 	} {
 		got, err := Samples(rows, filter)
 		must.Do(t, err)
 		scores := got.Scores
-		if !maps.Equal(got.Right, want) || len(got.Empty) > 0 || scores["strict-match"][1] != 2 || scores["strict-match"][0] != 1 || scores["flexible-extract"][0] != 2 ||
+		if !maps.Equal(got.Right, want) || len(got.Empty) > 0 || scores["strict-match"][1] != 2 ||
+			scores["strict-match"][0] != 1 || scores["flexible-extract"][0] != 2 ||
 			scores[cmp.Or(filter, "strict-match")][2] != 2 {
 			t.Errorf("%q: %+v; want %v", filter, got, want)
 		}
 	}
-	if _, err := Samples(rows, "none"); err == nil || !strings.Contains(err.Error(), `no answers of the filter "none"; there are ["flexible-extract" "strict-match"]`) {
+	if _, err := Samples(rows, "none"); err == nil || !strings.Contains(err.Error(),
+		`no answers of the filter "none"; there are ["flexible-extract" "strict-match"]`) {
 		t.Error(err)
 	}
 	for text, want := range map[string]string{
@@ -153,12 +175,14 @@ func TestSamplesOfLMEval(t *testing.T) {
 		row(0, "none", "1") + "{": "row 2: ",
 		"":                        "no documents",
 	} {
-		if _, err := Samples(map[string][]byte{file: []byte(text)}, ""); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Samples(map[string][]byte{file: []byte(text)}, ""); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
 	for responses, want := range map[string]bool{
-		`[["4"]]`: false, `[["", "4"]]`: false, `[[[-1.5, false]]]`: false, `[[""]]`: true, `[[null]]`: true, `[["", ""]]`: true, `[]`: true, `null`: true,
+		`[["4"]]`: false, `[["", "4"]]`: false, `[[[-1.5, false]]]`: false, `[[""]]`: true, `[[null]]`: true,
+		`[["", ""]]`: true, `[]`: true, `null`: true,
 	} {
 		text := strings.Replace(row(0, "none", "0"), `"doc_id"`, `"resps": `+responses+`, "doc_id"`, 1)
 		if got, err := Samples(map[string][]byte{file: []byte(text)}, ""); err != nil || got.Empty["gsm8k 0"] != want {
@@ -182,7 +206,8 @@ func TestEvalRates(t *testing.T) {
 		most := func(p float64) int { return min(n, int(float64(n)*p+7*math.Sqrt(float64(n)*p)+10)) }
 		for b := range most(lost) {
 			for c := range min(most(won), n-b) {
-				if p := math.Exp(choose(n, b) + choose(n-b, c) + float64(b)*math.Log(lost) + float64(c)*math.Log(won) + float64(n-b-c)*math.Log(1-lost-won)); p > 1e-9 {
+				if p := math.Exp(choose(n, b) + choose(n-b, c) + float64(b)*math.Log(lost) + float64(c)*math.Log(won) +
+					float64(n-b-c)*math.Log(1-lost-won)); p > 1e-9 {
 					switch {
 					case 100*stats.PairedDrop(b, c, n) <= UsualDrop:
 						pass += p
@@ -199,7 +224,8 @@ func TestEvalRates(t *testing.T) {
 		passes, _ := rates(n, 0.03, 0.01)
 		_, three := rates(n, 0.04, 0.01)
 		_, five := rates(n, 0.06, 0.01)
-		t.Logf("| %d | %.0f%% | %.1f%% | %.1f%% | %.0f%% | %.0f%% |", n, 100*same, 100*passes, 100*never, 100*three, 100*five)
+		t.Logf("| %d | %.0f%% | %.1f%% | %.1f%% | %.0f%% | %.0f%% |", n, 100*same, 100*passes, 100*never,
+			100*three, 100*five)
 		for _, noise := range []float64{0.001, 0.01, 0.05} {
 			if pass, _ := rates(n, noise+0.02, noise); pass > 0.0101 {
 				t.Errorf("%d questions, %v noise: a drop of 2 points passes at %.4f", n, noise, pass)

@@ -182,10 +182,19 @@ type Values map[string]float64
 
 // Finds are the possible names. For a parent they are how far apart its own launches are.
 var Finds = []plans.LevelResult{
-	{Name: KL, Unit: "nats/token", Better: "lower", Doc: "Mean Kullback-Leibler divergence from the parent, of prefill or decode, whichever is greater."},
+	{
+		Name: KL, Unit: "nats/token", Better: "lower",
+		Doc: "Mean Kullback-Leibler divergence from the parent, of prefill or decode, whichever is greater.",
+	},
 	{Name: KLP99, Unit: "nats/token", Better: "lower", Doc: "Its 99th percentile."},
-	{Name: Argmax, Unit: "share", Better: "higher", Doc: "Share of positions where both have the same likeliest token; near-ties count as the same."},
-	{Name: Perplexity, Unit: "", Better: "lower", Doc: "On a built-in text, if the engine returns log-probabilities of prompts."},
+	{
+		Name: Argmax, Unit: "share", Better: "higher",
+		Doc: "Share of positions where both have the same likeliest token; near-ties count as the same.",
+	},
+	{
+		Name: Perplexity, Unit: "", Better: "lower",
+		Doc: "On a built-in text, if the engine returns log-probabilities of prompts.",
+	},
 }
 
 // AnswersUsable is the verdict on answers by themselves; none if they are usable.
@@ -198,7 +207,8 @@ func AnswersUsable(r *Recording) (verdict.Verdict, []verdict.Reason) {
 		return verdict.Fail, verdict.Because(code.Of("quality.flaws",
 			"impossible log-probabilities: {nan} NaN, {inf} infinite, {above} above 0, {sums} lists that sum to "+
 				"more than 1, {repeated} that list a token twice"),
-			verdict.Int("nan", f.NaN), verdict.Int("inf", f.Inf), verdict.Int("above", f.Above), verdict.Int("sums", f.Sums), verdict.Int("repeated", f.Repeated))
+			verdict.Int("nan", f.NaN), verdict.Int("inf", f.Inf), verdict.Int("above", f.Above),
+			verdict.Int("sums", f.Sums), verdict.Int("repeated", f.Repeated))
 	}
 	tokens := 0
 	for _, a := range flat(r) {
@@ -262,7 +272,10 @@ func (s *Settings) Judge(own *Recording, parent []*Recording, name string) (verd
 		if !there {
 			return verdict.Error, verdict.Because(code.QualityMissing), nil
 		}
-		args := []verdict.Arg{verdict.Text("name", cmp.Or(words[l.name], l.name)), verdict.Num("value", value, l.unit), verdict.Num("limit", l.limit, l.unit)}
+		args := []verdict.Arg{
+			verdict.Text("name", cmp.Or(words[l.name], l.name)), verdict.Num("value", value, l.unit),
+			verdict.Num("limit", l.limit, l.unit),
+		}
 		if l.least {
 			args = append(args, verdict.Text("least", "yes"))
 		}
@@ -321,7 +334,8 @@ func BitEqual(a, b *Recording) (tokens int) {
 	token := func(x, y answers.Token) bool {
 		tokens++
 		_, given := x.LogProb.Finite()
-		return given && x.Text == y.Text && x.ID == y.ID && x.LogProb == y.LogProb && slices.EqualFunc(x.Top, y.Top, list)
+		return given && x.Text == y.Text && x.ID == y.ID && x.LogProb == y.LogProb &&
+			slices.EqualFunc(x.Top, y.Top, list)
 	}
 	answer := func(x, y answers.Answer) bool {
 		return x.Text == y.Text && slices.EqualFunc(x.Tokens, y.Tokens, token)
@@ -431,7 +445,10 @@ func (f *distances) first(parent string) verdict.Reason {
 			if d == nil || d.Tie {
 				continue
 			}
-			args := []verdict.Arg{verdict.Int("prompt", i+1), verdict.Int("token", d.At+1), verdict.Text("parent", parent)}
+			args := []verdict.Arg{
+				verdict.Int("prompt", i+1), verdict.Int("token", d.At+1),
+				verdict.Text("parent", parent),
+			}
 			for name, token := range sorted.All(map[string]*answers.Alternative{"was": d.Reference, "is": d.Got}) {
 				switch {
 				case token == nil: // its answer had ended
@@ -468,7 +485,10 @@ func (f *distances) differences(parent string) verdict.Reason {
 			}
 		}
 	}
-	args := []verdict.Arg{verdict.Int("answers", answers), verdict.Int("diverged", diverged), verdict.Int("ties", tied), verdict.Text("parent", parent)}
+	args := []verdict.Arg{
+		verdict.Int("answers", answers), verdict.Int("diverged", diverged), verdict.Int("ties", tied),
+		verdict.Text("parent", parent),
+	}
 	if f.positions > 0 {
 		args = append(args, verdict.Int("positions", f.positions))
 	}

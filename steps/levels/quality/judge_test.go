@@ -19,14 +19,20 @@ const (
 // answered is a launch in which the likelier of two tokens had that log-odds, by prompt
 // and position.
 func answered(odds func(prompt, token int) float64) *Recording {
-	r := &Recording{Ask: Ask{Cells: []Cell{{Prompts: prompts, Concurrency: 1, PromptTokens: 8}}}, Prompts: make([][]prompt.Prompt, 1), Answers: make([][]answers.Answer, 1)}
+	r := &Recording{
+		Ask:     Ask{Cells: []Cell{{Prompts: prompts, Concurrency: 1, PromptTokens: 8}}},
+		Prompts: make([][]prompt.Prompt, 1), Answers: make([][]answers.Answer, 1),
+	}
 	for i := range prompts {
 		r.Prompts[0] = append(r.Prompts[0], prompt.Prompt{Text: string(rune('a' + i))})
 		a := answers.Answer{End: "length"}
 		for at := range tokens {
 			yes := -math.Log1p(math.Exp(-odds(i, at)))
 			no := -math.Log1p(math.Exp(odds(i, at)))
-			list := []answers.Alternative{{Text: "yes", ID: 1, LogProb: answers.Of(yes)}, {Text: "no", ID: 2, LogProb: answers.Of(no)}}
+			list := []answers.Alternative{
+				{Text: "yes", ID: 1, LogProb: answers.Of(yes)},
+				{Text: "no", ID: 2, LogProb: answers.Of(no)},
+			}
 			token := answers.Token{Text: "yes", ID: 1, LogProb: answers.Of(yes), Top: list}
 			if no > yes {
 				token.Text, token.ID, token.LogProb = "no", 2, answers.Of(no)
@@ -88,24 +94,53 @@ func TestJudge(t *testing.T) {
 		reason  code.Kind
 	}{
 		{"the same answers", answered(same), quiet, limited(0), verdict.Pass, "quality.within"},
-		{"a little off, within the limit", answered(func(int, int) float64 { return 2.1 }), quiet, limited(0.02), verdict.Pass, "quality.within"},
-		{"a little off, beyond a tight limit", answered(func(int, int) float64 { return 2.1 }), quiet, limited(0.0001), verdict.Fail, "quality.over"},
-		{"another model", answered(func(int, int) float64 { return -2 }), quiet, limited(0.02), verdict.Fail, "quality.over"},
+		{
+			"a little off, within the limit", answered(func(int, int) float64 { return 2.1 }), quiet, limited(0.02),
+			verdict.Pass, "quality.within",
+		},
+		{
+			"a little off, beyond a tight limit", answered(func(int, int) float64 { return 2.1 }), quiet,
+			limited(0.0001),
+			verdict.Fail, "quality.over",
+		},
+		{
+			"another model", answered(func(int, int) float64 { return -2 }), quiet, limited(0.02), verdict.Fail,
+			"quality.over",
+		},
 		{"one prompt in 32 is wrong", answered(func(i, _ int) float64 {
 			if i == 20 {
 				return 12
 			}
 			return 2
 		}), quiet, limited(0.001), verdict.Fail, "quality.over"},
-		{"as far off as the parent from itself", answered(noisy(1, 3)), []*Recording{answered(noisy(1, 1)), answered(noisy(1, 2))}, limited(0.0001), verdict.Pass, "quality.noise"},
-		{"farther off than a noisy parent", answered(noisy(4, 3)), []*Recording{answered(noisy(1, 1)), answered(noisy(1, 2))}, limited(0.0001), verdict.Fail, "quality.over"},
+		{
+			"as far off as the parent from itself", answered(noisy(1, 3)),
+			[]*Recording{answered(noisy(1, 1)), answered(noisy(1, 2))},
+			limited(0.0001), verdict.Pass, "quality.noise",
+		},
+		{
+			"farther off than a noisy parent", answered(noisy(4, 3)),
+			[]*Recording{answered(noisy(1, 1)), answered(noisy(1, 2))},
+			limited(0.0001), verdict.Fail, "quality.over",
+		},
 		{"NaN", nan, quiet, limited(0.02), verdict.Fail, "quality.flaws"},
-		{"a parent with NaN", answered(same), []*Recording{nan, answered(same)}, limited(0.02), verdict.Invalid, "quality.parent_flaws"},
+		{
+			"a parent with NaN", answered(same),
+			[]*Recording{nan, answered(same)},
+			limited(0.02), verdict.Invalid,
+			"quality.parent_flaws",
+		},
 		{"no log-probabilities", bare, quiet, limited(0.02), verdict.Error, code.QualityMissing.Kind},
 		{"other prompts", other, quiet, limited(0.02), verdict.Error, "quality.other_prompts"},
 		{"too few positions", few(), []*Recording{few(), few()}, limited(0.02), verdict.Inconclusive, "quality.few"},
-		{"wrong from the first token on, so that few positions are compared", answered(func(int, int) float64 { return -2 }), quiet, limited(0.02), verdict.Fail, "quality.over"},
-		{"tokens that are not the likeliest of their own lists", unlike, quiet, limited(0.02), verdict.Fail, "quality.over"},
+		{
+			"wrong from the first token on, so that few positions are compared",
+			answered(func(int, int) float64 { return -2 }), quiet, limited(0.02), verdict.Fail, "quality.over",
+		},
+		{
+			"tokens that are not the likeliest of their own lists", unlike, quiet, limited(0.02), verdict.Fail,
+			"quality.over",
+		},
 		{"right as far as it goes, and then at an end", short, quiet, limited(0.02), verdict.Fail, "quality.over"},
 		{"no answers", silent, quiet, limited(0.02), verdict.Fail, "quality.empty"},
 	} {
@@ -155,10 +190,12 @@ func TestItself(t *testing.T) {
 		t.Errorf("%s %+v %v", v, reasons, found)
 	}
 	other.Answers[0][0].Tokens[0].Top[1].LogProb = answers.Of(math.Inf(1))
-	if v, reasons, _ := s.CompareWithItself([]*Recording{one, other}); v != verdict.Fail || reasons[0].Kind != "quality.flaws" {
+	if v, reasons, _ := s.CompareWithItself([]*Recording{one, other}); v != verdict.Fail ||
+		reasons[0].Kind != "quality.flaws" {
 		t.Errorf("%s %+v", v, reasons)
 	}
-	if v, reasons, _ := (&Settings{MaxPerplexityIncrease: &kl}).CompareWithItself([]*Recording{one, one}); v != verdict.Error || reasons[0].Kind != code.QualityNoText.Kind {
+	if v, reasons, _ := (&Settings{MaxPerplexityIncrease: &kl}).CompareWithItself([]*Recording{one, one}); v !=
+		verdict.Error || reasons[0].Kind != code.QualityNoText.Kind {
 		t.Errorf("%s %+v", v, reasons)
 	}
 }
@@ -185,7 +222,10 @@ func TestNearTie(t *testing.T) {
 
 // TestParse: a stored reference without prompts is an error, not an empty comparison.
 func TestParse(t *testing.T) {
-	for _, text := range []string{`{}`, `{"ask":{"cells":[{}]},"prompts":[[]],"answers":[[]]}`, `{"ask":{"cells":[{}]},"prompts":[],"answers":[]}`} {
+	for _, text := range []string{
+		`{}`, `{"ask":{"cells":[{}]},"prompts":[[]],"answers":[[]]}`,
+		`{"ask":{"cells":[{}]},"prompts":[],"answers":[]}`,
+	} {
 		if r, err := parse([]byte(text)); err == nil {
 			t.Errorf("%s: %+v", text, r)
 		}

@@ -9,8 +9,10 @@ import (
 
 var Schema = plans.Schema{
 	Asks: true,
-	Doc: "The engine survives load beyond a benchmark. It gets many requests in sequence, rising concurrency, long contexts, hours of load. Each part is optional, and they run in the order of the attributes. " +
-		"It passes if the engine neither dies nor hangs, every answer is complete and reads like its answers without load, and memory does not grow beyond its limit.",
+	Doc: "The engine survives load beyond a benchmark. It gets many requests in sequence, rising concurrency, long " +
+		"contexts, hours of load. Each part is optional, and they run in the order of the attributes. " +
+		"It passes if the engine neither dies nor hangs, every answer is complete and reads like its answers without " +
+		"load, and memory does not grow beyond its limit.",
 	Example: `level "stress" {
   sequential       = 200
   concurrency      = [2, 8, 32]
@@ -55,17 +57,20 @@ type Config struct {
 // check checks what types cannot express.
 func check(_ *plans.Block, c Config) (errs []plans.AttrError) {
 	wrong := func(attr, summary, detail string, args ...any) {
-		errs = append(errs, plans.AttrError{Attr: attr, Code: "stress-parts", Summary: summary, Detail: fmt.Sprintf(detail, args...)})
+		errs = append(errs,
+			plans.AttrError{Attr: attr, Code: "stress-parts", Summary: summary, Detail: fmt.Sprintf(detail, args...)})
 	}
 	if c.Sequential == 0 && len(c.Concurrency) == 0 && len(c.Contexts) == 0 && c.Soak == 0 {
-		wrong("", "Stress level does nothing", "Give it at least one of sequential, concurrency, context_tokens and soak.")
+		wrong("", "Stress level does nothing",
+			"Give it at least one of sequential, concurrency, context_tokens and soak.")
 	}
 	for _, drawn := range []struct {
 		name string
 		is   []int
 	}{{"prompt_tokens", c.Prompt}, {"output_tokens", c.Output}} {
 		if n := len(drawn.is); n != 1 && n != 2 || drawn.is[0] > drawn.is[n-1] {
-			wrong(drawn.name, "Invalid range of lengths", "%s is %v: write minimum and maximum length, such as [16, 256], or one number.", drawn.name, drawn.is)
+			wrong(drawn.name, "Invalid range of lengths",
+				"%s is %v: write minimum and maximum length, such as [16, 256], or one number.", drawn.name, drawn.is)
 		}
 	}
 	return errs

@@ -14,7 +14,9 @@ import (
 // there is one and it is known) and each GPU's separately, as a leak of one is not the
 // other's. A GPU without memory of its own has the host's. Each is judged even if nothing
 // was read.
-func (c *Config) memory(steady []measure.Sample, all []measure.Series, gpus []string, found func(name string, values ...float64)) (verdict.Verdict, []verdict.Reason) {
+func (c *Config) memory(steady []measure.Sample, all []measure.Series, gpus []string,
+	found func(name string, values ...float64),
+) (verdict.Verdict, []verdict.Reason) {
 	if steady == nil {
 		return verdict.Pass, nil
 	}
@@ -29,7 +31,9 @@ func (c *Config) memory(steady []measure.Sample, all []measure.Series, gpus []st
 	judge := func(name, number, from string, names ...string) {
 		var read measure.Series
 		for _, series := range names {
-			if i := slices.IndexFunc(all, func(s measure.Series) bool { return s.Name == series && (from == "" || s.Source == from) }); i >= 0 {
+			if i := slices.IndexFunc(all, func(s measure.Series) bool {
+				return s.Name == series && (from == "" || s.Source == from)
+			}); i >= 0 {
 				read = all[i]
 				break
 			}

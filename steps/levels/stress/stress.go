@@ -96,7 +96,10 @@ func (c *Config) parts() []part {
 		mixed(fmt.Sprintf("concurrency %d", n), n*c.PerStream, n, false, false)
 	}
 	for _, n := range c.Contexts {
-		all = append(all, part{name: fmt.Sprintf("context %d", n), n: 1, at: 1, prompt: []int{n - contextOutput}, output: []int{contextOutput}})
+		all = append(all, part{
+			name: fmt.Sprintf("context %d", n), n: 1, at: 1, prompt: []int{n - contextOutput},
+			output: []int{contextOutput},
+		})
 	}
 	if c.Soak > 0 {
 		mixed("soak", last*soakChunk, last, true, true)
@@ -163,7 +166,8 @@ func (c *Config) Run(ctx context.Context, st *launch.Started) (*Tape, error) {
 		s := &sender{Config: c, Started: st, tape: t, zero: watched.Zero, learned: &prompt.Knowledge{}}
 		for _, p := range c.parts() {
 			var all []measure.Sample
-			for left := time.Duration(c.Soak); err == nil && (all == nil || p.soaks && left > 0); left = time.Duration(c.Soak) - soakTime(all) {
+			for left := time.Duration(c.Soak); err == nil &&
+				(all == nil || p.soaks && left > 0); left = time.Duration(c.Soak) - soakTime(all) {
 				var samples []measure.Sample
 				samples, err = s.batch(ctx, p, max(left, leastSoak))
 				for _, one := range samples {
@@ -204,8 +208,9 @@ func (s *sender) batch(ctx context.Context, p part, until time.Duration) ([]meas
 		return &prompt.Lengths{Distribution: prompt.Uniform, Min: lengths[0], Max: lengths[len(lengths)-1]}
 	}
 	prompts, err := prompt.Build(ctx, s.Client, prompt.Spec{
-		Cell: p.name, Draw: fmt.Sprintf("%s stress %d", s.Record.ID, len(s.tape.Entries)), API: s.API, CountTemplate: true,
-		Lengths: evenly(p.prompt), Outputs: evenly(p.output), Learned: s.learned, Requests: p.n,
+		Cell: p.name, Draw: fmt.Sprintf("%s stress %d", s.Record.ID, len(s.tape.Entries)), API: s.API,
+		CountTemplate: true,
+		Lengths:       evenly(p.prompt), Outputs: evenly(p.output), Learned: s.learned, Requests: p.n,
 		Timeouts: openai.Timeouts{Total: time.Duration(s.RequestTimeout), Stall: time.Duration(s.StallTimeout)},
 	})
 	var result load.Result
@@ -252,7 +257,10 @@ func (s *sender) keep(part string, samples []measure.Sample) *Entry {
 	for i := range samples {
 		one := &samples[i]
 		if n := len(one.Events); n > 0 {
-			one.Events = []measure.Event{one.Events[max(0, slices.IndexFunc(one.Events, measure.Event.HasText))], one.Events[n-1]}
+			one.Events = []measure.Event{
+				one.Events[max(0, slices.IndexFunc(one.Events, measure.Event.HasText))],
+				one.Events[n-1],
+			}
 		}
 		if e.Unread {
 			one.Text, one.Reasoning, one.Tools = "", "", ""
@@ -361,7 +369,8 @@ func (c *Config) Judge(t Tape, found func(name string, values ...float64)) (verd
 		}
 		if p.name == quiet {
 			if before = samples; c.Coherence == "off" {
-				reasons = append(reasons, verdict.Say("stress.unread", `no answer is checked for reading as text (coherence = "off")`).On(quiet))
+				reasons = append(reasons, verdict.Say("stress.unread",
+					`no answer is checked for reading as text (coherence = "off")`).On(quiet))
 			}
 			continue
 		}
@@ -372,8 +381,10 @@ func (c *Config) Judge(t Tape, found func(name string, values ...float64)) (verd
 			steady = samples
 		}
 		ttft, e2e := latencies(samples)
-		reasons = append(reasons, verdict.Say("stress.served", "{subject}: {answered} of {requests|request|requests} answered ({causes})",
-			verdict.Int("requests", len(samples)), verdict.Int("answered", len(e2e))).On(p.name).From(latency("ttft", ttft), latency("e2e", e2e)))
+		reasons = append(reasons,
+			verdict.Say("stress.served", "{subject}: {answered} of {requests|request|requests} answered ({causes})",
+				verdict.Int("requests", len(samples)),
+				verdict.Int("answered", len(e2e))).On(p.name).From(latency("ttft", ttft), latency("e2e", e2e)))
 	}
 	if bad != nil {
 		if !t.Shown.IsZero() {

@@ -149,9 +149,15 @@ func start(t *testing.T, f *fake) *launch.Started {
 	must.Write(t, f.log, "torch.OutOfMemoryError: CUDA out of memory\n")
 	client := openai.New(f.url, "fake")
 	t.Cleanup(func() { client.Close(); server.CloseClientConnections(); server.Close() })
-	kind := kinds.Kind{Name: "fake", Crashes: []kinds.Signature{{Glob: "*OutOfMemoryError*", Class: "oom", Means: "out of memory"}}}
+	kind := kinds.Kind{
+		Name:    "fake",
+		Crashes: []kinds.Signature{{Glob: "*OutOfMemoryError*", Class: "oom", Means: "out of memory"}},
+	}
 	models, _ := client.Models(t.Context())
-	return &launch.Started{Inst: f, Models: models, Client: client, Record: &ledger.Launch{ID: "q"}, Lab: &launch.Lab{}, API: openai.Completions, Kind: kind}
+	return &launch.Started{
+		Inst: f, Models: models, Client: client, Record: &ledger.Launch{ID: "q"}, Lab: &launch.Lab{},
+		API: openai.Completions, Kind: kind,
+	}
 }
 
 // config is a level with the defaults of its schema.
@@ -163,7 +169,10 @@ func config(t *testing.T, attrs map[string]any) *Config {
 			b.Attrs[a.Name] = a.Default
 		}
 	}
-	for name, value := range map[string]any{"prompt_tokens": []any{12.0, 24.0}, "output_tokens": []any{6.0, 12.0}, "stall_timeout": "5s"} {
+	for name, value := range map[string]any{
+		"prompt_tokens": []any{12.0, 24.0}, "output_tokens": []any{6.0, 12.0},
+		"stall_timeout": "5s",
+	} {
 		b.Attrs[name] = value
 	}
 	for name, value := range attrs {
@@ -181,22 +190,49 @@ func config(t *testing.T, attrs map[string]any) *Config {
 func none(string, ...float64) {}
 
 func TestStress(t *testing.T) {
-	all := map[string]any{"sequential": 20.0, "concurrency": []any{2.0, 4.0}, "context_tokens": []any{128.0}, "soak": "200ms"}
+	all := map[string]any{
+		"sequential": 20.0, "concurrency": []any{2.0, 4.0}, "context_tokens": []any{128.0},
+		"soak": "200ms",
+	}
 	for name, c := range map[string]struct {
 		fake  *fake
 		attrs map[string]any
 		want  verdict.Verdict
 		why   code.Kind
 	}{
-		"honest":                 {fake: &fake{}, want: verdict.Pass, attrs: all, why: "stress.served"},
-		"refuses the ramp":       {fake: &fake{places: 1, status: 503}, attrs: map[string]any{"concurrency": []any{4.0}}, want: verdict.Fail, why: code.StressBroke.Kind},
-		"fails in the ramp":      {fake: &fake{places: 1, status: 500}, attrs: map[string]any{"concurrency": []any{4.0}}, want: verdict.Fail, why: code.StressBroke.Kind},
-		"stuck at two":           {fake: &fake{stuck: true}, attrs: map[string]any{"concurrency": []any{2.0}, "request_timeout": "1500ms"}, want: verdict.Fail, why: "stress.stuck"},
-		"garbage under load":     {fake: &fake{word: "\ufffd"}, attrs: map[string]any{"concurrency": []any{4.0}}, want: verdict.Fail, why: code.StressGarbage.Kind},
-		"garbage by declaration": {fake: &fake{word: "\ufffd"}, attrs: map[string]any{"concurrency": []any{4.0}, "coherence": "off"}, want: verdict.Pass, why: "stress.unread"},
-		"ends early":             {fake: &fake{unended: true}, attrs: map[string]any{"sequential": 5.0}, want: verdict.Fail, why: code.StressUnended.Kind},
-		"serves less":            {fake: &fake{maxLen: 512}, attrs: map[string]any{"context_tokens": []any{1024.0}}, want: verdict.Fail, why: "stress.too_long"},
-		"no memory seen":         {fake: &fake{}, attrs: map[string]any{"sequential": 1.0, "max_memory_slope": 1.0}, want: verdict.Inconclusive, why: "stress.memory_unknown"},
+		"honest": {fake: &fake{}, want: verdict.Pass, attrs: all, why: "stress.served"},
+		"refuses the ramp": {
+			fake:  &fake{places: 1, status: 503},
+			attrs: map[string]any{"concurrency": []any{4.0}}, want: verdict.Fail, why: code.StressBroke.Kind,
+		},
+		"fails in the ramp": {
+			fake:  &fake{places: 1, status: 500},
+			attrs: map[string]any{"concurrency": []any{4.0}}, want: verdict.Fail, why: code.StressBroke.Kind,
+		},
+		"stuck at two": {fake: &fake{stuck: true}, attrs: map[string]any{
+			"concurrency":     []any{2.0},
+			"request_timeout": "1500ms",
+		}, want: verdict.Fail, why: "stress.stuck"},
+		"garbage under load": {
+			fake: &fake{word: "\ufffd"}, attrs: map[string]any{"concurrency": []any{4.0}},
+			want: verdict.Fail, why: code.StressGarbage.Kind,
+		},
+		"garbage by declaration": {fake: &fake{word: "\ufffd"}, attrs: map[string]any{
+			"concurrency": []any{4.0},
+			"coherence":   "off",
+		}, want: verdict.Pass, why: "stress.unread"},
+		"ends early": {
+			fake: &fake{unended: true}, attrs: map[string]any{"sequential": 5.0},
+			want: verdict.Fail, why: code.StressUnended.Kind,
+		},
+		"serves less": {
+			fake: &fake{maxLen: 512}, attrs: map[string]any{"context_tokens": []any{1024.0}},
+			want: verdict.Fail, why: "stress.too_long",
+		},
+		"no memory seen": {
+			fake: &fake{}, attrs: map[string]any{"sequential": 1.0, "max_memory_slope": 1.0},
+			want: verdict.Inconclusive, why: "stress.memory_unknown",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -232,7 +268,9 @@ func TestStress(t *testing.T) {
 }
 
 // judged is the verdict on what a level receives of an engine.
-func judged(t *testing.T, c *Config, f *fake, found func(string, ...float64)) (verdict.Verdict, []verdict.Reason, error) {
+func judged(t *testing.T, c *Config, f *fake, found func(string, ...float64)) (verdict.Verdict,
+	[]verdict.Reason, error,
+) {
 	t.Helper()
 	tape, err := c.Run(t.Context(), start(t, f))
 	if err != nil {
@@ -271,13 +309,16 @@ func TestFinds(t *testing.T) {
 	c := config(t, map[string]any{"sequential": 2.0, "soak": "200ms"})
 	got := map[string]bool{}
 	f := &fake{leak: 1}
-	v, why, err := judged(t, c, f, func(name string, values ...float64) { got[name] = len(values) == 1 && values[0] == values[0] })
+	v, why, err := judged(t, c, f, func(name string, values ...float64) {
+		got[name] = len(values) == 1 && values[0] == values[0]
+	})
 	if err != nil || v != verdict.Pass {
 		t.Fatal(v, why, err)
 	}
 	for _, n := range c.finds() {
 		// So few requests have no 99th percentile, and on a busy machine no slope of memory.
-		if rare := strings.HasSuffix(n.Name, "_p99") || strings.HasSuffix(n.Name, "memory_slope"); !rare && !got[n.Name] {
+		if rare := strings.HasSuffix(n.Name, "_p99") || strings.HasSuffix(n.Name, "memory_slope"); !rare &&
+			!got[n.Name] {
 			t.Errorf("%s is not found: %v", n.Name, got)
 		}
 		delete(got, n.Name)
@@ -292,7 +333,8 @@ func TestFinds(t *testing.T) {
 func TestStressLeak(t *testing.T) {
 	attrs := map[string]any{"soak": "1s", "concurrency": []any{2.0}, "max_memory_slope": 50.0}
 	got, why, err := judged(t, config(t, attrs), &fake{leak: 1 << 19}, none)
-	if err != nil || got == verdict.Pass || !verdict.Holds(why, "stress.memory_leaks") && !verdict.Holds(why, "stress.memory_open") {
+	if err != nil || got == verdict.Pass || !verdict.Holds(why, "stress.memory_leaks") &&
+		!verdict.Holds(why, "stress.memory_open") {
 		t.Fatalf("%s %+v, %v", got, why, err)
 	}
 	if slope := why[0].Values["slope"].Number; *slope < 150 || *slope > overhead*1500 {
@@ -314,7 +356,8 @@ func TestStressInterrupted(t *testing.T) {
 	f := &fake{stuck: true}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 600*time.Millisecond, context.Canceled)
 	defer cancel()
-	if _, err := config(t, map[string]any{"concurrency": []any{8.0}}).Run(ctx, start(t, f)); err != context.Canceled { //nolint:errorlint // the cause itself
+	if _, err := config(t, map[string]any{"concurrency": []any{8.0}}).Run(ctx, start(t, f)); err !=
+		context.Canceled { //nolint:errorlint // the cause itself
 		t.Error(err)
 	}
 }
@@ -331,7 +374,10 @@ func memoryOf(name string, gb func(request int) float64) measure.Series {
 func TestMemory(t *testing.T) {
 	var steady []measure.Sample
 	for i := range 300 {
-		steady = append(steady, measure.Sample{Start: time.Duration(i) * 100 * time.Millisecond, Events: []measure.Event{{At: time.Millisecond}}})
+		steady = append(steady, measure.Sample{
+			Start:  time.Duration(i) * 100 * time.Millisecond,
+			Events: []measure.Event{{At: time.Millisecond}},
+		})
 	}
 	limit := 50.0
 	flat := func(i int) float64 { return 2 + 0.001*float64(i*7%5) }
@@ -345,14 +391,32 @@ func TestMemory(t *testing.T) {
 		want   verdict.Verdict
 		why    code.Kind
 	}{
-		"flat":              {series: []measure.Series{memoryOf(measure.EngineMemory, flat)}, limit: &limit, want: verdict.Pass, why: code.MemorySlope.Kind},
-		"leaks":             {series: []measure.Series{memoryOf(measure.EngineMemory, leak)}, limit: &limit, want: verdict.Fail, why: "stress.memory_leaks"},
-		"leaks, no limit":   {series: []measure.Series{memoryOf(measure.EngineMemory, leak)}, want: verdict.Pass, why: code.MemorySlope.Kind},
-		"noisy":             {series: []measure.Series{memoryOf(measure.EngineMemory, noisy)}, limit: &limit, want: verdict.Inconclusive, why: "stress.memory_open"},
-		"fills its pools":   {series: []measure.Series{memoryOf(measure.EngineMemory, fills)}, limit: &limit, want: verdict.Pass, why: code.MemorySlope.Kind},
+		"flat": {
+			series: []measure.Series{memoryOf(measure.EngineMemory, flat)}, limit: &limit,
+			want: verdict.Pass, why: code.MemorySlope.Kind,
+		},
+		"leaks": {
+			series: []measure.Series{memoryOf(measure.EngineMemory, leak)}, limit: &limit,
+			want: verdict.Fail, why: "stress.memory_leaks",
+		},
+		"leaks, no limit": {
+			series: []measure.Series{memoryOf(measure.EngineMemory, leak)}, want: verdict.Pass,
+			why: code.MemorySlope.Kind,
+		},
+		"noisy": {
+			series: []measure.Series{memoryOf(measure.EngineMemory, noisy)}, limit: &limit,
+			want: verdict.Inconclusive, why: "stress.memory_open",
+		},
+		"fills its pools": {
+			series: []measure.Series{memoryOf(measure.EngineMemory, fills)}, limit: &limit,
+			want: verdict.Pass, why: code.MemorySlope.Kind,
+		},
 		"nothing read":      {limit: &limit, want: verdict.Inconclusive, why: "stress.memory_unknown"},
 		"nothing, no limit": {want: verdict.Pass, why: "stress.memory_unknown"},
-		"GPU unread":        {series: []measure.Series{memoryOf(measure.EngineMemory, flat)}, gpus: []string{"G1"}, limit: &limit, want: verdict.Inconclusive, why: "stress.memory_unknown"},
+		"GPU unread": {
+			series: []measure.Series{memoryOf(measure.EngineMemory, flat)}, gpus: []string{"G1"},
+			limit: &limit, want: verdict.Inconclusive, why: "stress.memory_unknown",
+		},
 		"GPU leaks": {
 			series: []measure.Series{memoryOf(measure.EngineMemory, flat), func() measure.Series {
 				s := memoryOf(measure.GPUMemory, leak)
@@ -364,7 +428,9 @@ func TestMemory(t *testing.T) {
 	} {
 		found := map[string]float64{}
 		level := &Config{MaxMemorySlope: c.limit}
-		got, why := level.memory(steady, c.series, c.gpus, func(name string, values ...float64) { found[name] = values[0] })
+		got, why := level.memory(steady, c.series, c.gpus, func(name string, values ...float64) {
+			found[name] = values[0]
+		})
 		if len(found) != len(c.series) {
 			t.Errorf("%s: rules read %v", name, found)
 		}
@@ -375,7 +441,10 @@ func TestMemory(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	usual := Config{Sequential: 10, Prompt: []int{16, 32}, Output: []int{8}, RequestTimeout: plans.Dur(time.Second), StallTimeout: plans.Dur(time.Second)}
+	usual := Config{
+		Sequential: 10, Prompt: []int{16, 32}, Output: []int{8}, RequestTimeout: plans.Dur(time.Second),
+		StallTimeout: plans.Dur(time.Second),
+	}
 	for name, c := range map[string]struct {
 		change func(*Config)
 		attr   string

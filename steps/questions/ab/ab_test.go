@@ -47,20 +47,45 @@ func TestClaims(t *testing.T) {
 		metric, text, rule, says, not string
 	}{
 		{"tg", "", "bench.tg.gain >= -0.03", "is at most 3% slower than A (x)", "is more than 3% slower than A (x)"},
-		{"tg", "+10%", "bench.tg.gain >= 0.1", "is at least 10% faster than A (x)", "is less than 10% faster than A (x)"},
-		{"tg", " -2.5 % ", "bench.tg.gain >= -0.025", "is at most 2.5% slower than A (x)", "is more than 2.5% slower than A (x)"},
-		{"tg", ">= -3%", "bench.tg.gain >= -0.03", "is at most 3% slower than A (x)", "is more than 3% slower than A (x)"},
-		{"tg", ">= 10%", "bench.tg.gain >= 0.1", "is at least 10% faster than A (x)", "is less than 10% faster than A (x)"},
-		{"ttft", "<= -10%", "bench.ttft.gain >= 0.1", "takes at least 10% less time than A (x)", "does not take 10% less time than A (x)"},
+		{
+			"tg", "+10%", "bench.tg.gain >= 0.1", "is at least 10% faster than A (x)",
+			"is less than 10% faster than A (x)",
+		},
+		{
+			"tg", " -2.5 % ", "bench.tg.gain >= -0.025", "is at most 2.5% slower than A (x)",
+			"is more than 2.5% slower than A (x)",
+		},
+		{
+			"tg", ">= -3%", "bench.tg.gain >= -0.03", "is at most 3% slower than A (x)",
+			"is more than 3% slower than A (x)",
+		},
+		{
+			"tg", ">= 10%", "bench.tg.gain >= 0.1", "is at least 10% faster than A (x)",
+			"is less than 10% faster than A (x)",
+		},
+		{
+			"ttft", "<= -10%", "bench.ttft.gain >= 0.1", "takes at least 10% less time than A (x)",
+			"does not take 10% less time than A (x)",
+		},
 		{"pp", "+0%", "bench.pp.gain >= 0", "is not slower than A (x)", "is slower than A (x)"},
-		{"ttft", "", "bench.ttft.gain >= -0.03", "takes at most 3% more time than A (x)", "takes more than 3% more time than A (x)"},
-		{"ttft", "-10%", "bench.ttft.gain >= 0.1", "takes at least 10% less time than A (x)", "does not take 10% less time than A (x)"},
-		{"ttft", "+5%", "bench.ttft.gain >= -0.05", "takes at most 5% more time than A (x)", "takes more than 5% more time than A (x)"},
+		{
+			"ttft", "", "bench.ttft.gain >= -0.03", "takes at most 3% more time than A (x)",
+			"takes more than 3% more time than A (x)",
+		},
+		{
+			"ttft", "-10%", "bench.ttft.gain >= 0.1", "takes at least 10% less time than A (x)",
+			"does not take 10% less time than A (x)",
+		},
+		{
+			"ttft", "+5%", "bench.ttft.gain >= -0.05", "takes at most 5% more time than A (x)",
+			"takes more than 5% more time than A (x)",
+		},
 		{"e2e", "+0%", "bench.e2e.gain >= 0", "takes no more time than A (x)", "takes more time than A (x)"},
 	} {
 		got, err := ParseClaim(c.metric, c.text)
 		if err != nil || got.Rule("bench") != c.rule || got.Says("x") != c.says || got.Not("x") != c.not {
-			t.Errorf("%s %q: %q, %q, %q (%v); want %q, %q, %q", c.metric, c.text, got.Rule("bench"), got.Says("x"), got.Not("x"), err, c.rule, c.says, c.not)
+			t.Errorf("%s %q: %q, %q, %q (%v); want %q, %q, %q", c.metric, c.text, got.Rule("bench"), got.Says("x"),
+				got.Not("x"), err, c.rule, c.says, c.not)
 		}
 	}
 	for _, c := range [][3]string{
@@ -89,22 +114,34 @@ func TestABLeavesOutWhatDoesNotCount(t *testing.T) {
 	st, at := recorded(t), time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	for i, why := range [][]verdict.Reason{nil, {fact("the client was woken late")}, {fact("cached")}, nil} {
 		put(t, st, &ledger.Launch{
-			ID: []string{"s-1.B.1", "s-1.B.2", "s-1.B.3", "s-1.B.3r1"}[i], Replaces: []string{3: "s-1.B.3"}[i], Session: "s-1", Purpose: "benchmark", Variant: "B", VariantKey: "B", Work: "w", Ordinal: i + 1, Order: i + 1, Started: at, OK: true, Invalid: why,
-			Metrics: map[string]measure.Summary{"bench.tg": {Unit: "tok/s", Better: measure.Higher, N: 1, Stats: map[string]float64{"median": 30}}},
+			ID: []string{"s-1.B.1", "s-1.B.2", "s-1.B.3", "s-1.B.3r1"}[i], Replaces: []string{3: "s-1.B.3"}[i],
+			Session: "s-1", Purpose: "benchmark", Variant: "B", VariantKey: "B", Work: "w", Ordinal: i + 1,
+			Order: i + 1, Started: at, OK: true, Invalid: why,
+			Metrics: map[string]measure.Summary{"bench.tg": {
+				Unit: "tok/s", Better: measure.Higher, N: 1,
+				Stats: map[string]float64{"median": 30},
+			}},
 		})
 	}
 	r := Result{q: &Question{Cell: "bench"}, Metric: "tg"}
 	r.gather(st, map[string]*ledger.Decision{runtime.BenchmarkID("B"): {Session: "s-1"}})
 	r.compare()
-	if len(r.B.Launches) != 2 || r.B.Launches[0].ID != "s-1.B.1" || r.B.Launches[1].ID != "s-1.B.3r1" || len(r.B.All) != 3 || r.B.Replaced != 1 || r.B.Broke != 0 {
+	if len(r.B.Launches) != 2 || r.B.Launches[0].ID != "s-1.B.1" || r.B.Launches[1].ID != "s-1.B.3r1" ||
+		len(r.B.All) != 3 || r.B.Replaced != 1 || r.B.Broke != 0 {
 		t.Errorf("%+v", r.B)
 	}
-	ev := (&Question{}).Reword(runtime.Event{Type: "launch_started", Variant: "baseline", Why: verdict.New(code.WokenLate).On("bench")})
+	ev := (&Question{}).Reword(runtime.Event{
+		Type: "launch_started", Variant: "baseline",
+		Why: verdict.New(code.WokenLate).On("bench"),
+	})
 	if said := ev.Why.String(); ev.Variant != "A" || !strings.HasSuffix(said, "or allow more with --max-lag") {
 		t.Error(ev.Variant, said)
 	}
 	// Advice about a plan is about flags where there is none.
-	for fact, want := range map[code.Fact]string{code.SelfDisagrees: "With --answers unchecked only", code.AgreementOpen: "on purpose declares --answers 0.8"} {
+	for fact, want := range map[code.Fact]string{
+		code.SelfDisagrees: "With --answers unchecked only",
+		code.AgreementOpen: "on purpose declares --answers 0.8",
+	} {
 		why := verdict.New(fact, verdict.Text("remedy", "a level"), verdict.Text("other", "baseline")).On("B")
 		if said := (&Question{}).Reworded(why, nil).String(); !strings.Contains(said, want) {
 			t.Errorf("%q, want %q", said, want)
@@ -146,7 +183,10 @@ func TestListening(t *testing.T) {
 		{"python -m sglang.launch_server --model m", "./told.sh", 0, 0, false, "--port {port}", false, "", ""},
 		{"vllm serve m --port 8001", "K=1 vllm serve m --port=8001", 0, 8001, false, "", false, "", ""},
 		{"vllm serve m --port 8001", "./told.sh", 0, 8001, false, "", false, "", ""},
-		{"vllm serve m --port 9000", "vllm serve m --port 8000", 0, 0, false, "", false, "port 9000 and that of --b on 8000", ""},
+		{
+			"vllm serve m --port 9000", "vllm serve m --port 8000", 0, 0, false, "", false,
+			"port 9000 and that of --b on 8000", "",
+		},
 		{"./silent.sh", "K=1 ./server", 0, 0, false, "", true, "", "AB"},
 		{"python3 env.py", "K=1 ./silent.sh", 0, 0, false, "", true, "", "B"},
 		{"python3 fixed.py", "K=1 ./told.sh", 0, 0, false, "", true, "", "A"},
@@ -160,16 +200,20 @@ func TestListening(t *testing.T) {
 		if got := strings.Join(doubt.Values["arms"].List, ""); got != c.doubt {
 			t.Errorf("%s / %s: nothing takes the port of %q, want %q", c.a, c.b, got, c.doubt)
 		}
-		if errA != nil || errB != nil || (err != nil) != (c.says != "") || err != nil && !strings.Contains(err.Error(), c.says) {
+		if errA != nil || errB != nil || (err != nil) != (c.says != "") || err != nil &&
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s / %s: %v, want %q", c.a, c.b, err, c.says)
 		}
-		if port != c.port || (args != nil) != c.args || !strings.HasSuffix(strings.Join(arms[0].Words, " "), c.endsA) || (arms[0].Env["PORT"] == "{port}") != c.environed {
+		if port != c.port || (args != nil) != c.args || !strings.HasSuffix(strings.Join(arms[0].Words, " "), c.endsA) ||
+			(arms[0].Env["PORT"] == "{port}") != c.environed {
 			t.Errorf("%s / %s: port %d, args %q, %+v", c.a, c.b, port, args, arms[0])
 		}
 	}
 	kinds := map[[2]string]string{
-		{"./told.sh", "K=1 ./told.sh"}: "vllm", {"./silent.sh", "K=1 ./silent.sh"}: "openai", {"vllm serve m", "sglang serve m"}: "openai",
-		{"llama-server -m a.gguf", "x/llama-server -m a.gguf"}: "llamacpp", {"mxflow engine serve", "K=1 mxflow engine serve"}: "embedded",
+		{"./told.sh", "K=1 ./told.sh"}: "vllm", {"./silent.sh", "K=1 ./silent.sh"}: "openai",
+		{"vllm serve m", "sglang serve m"}:                     "openai",
+		{"llama-server -m a.gguf", "x/llama-server -m a.gguf"}: "llamacpp",
+		{"mxflow engine serve", "K=1 mxflow engine serve"}:     "embedded",
 	}
 	for texts, want := range kinds {
 		a, _ := ParseArm("a", texts[0])
@@ -195,11 +239,15 @@ func TestABNumbers(t *testing.T) {
 	st, at := recorded(t), time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	for i, l := range []ledger.Launch{
 		{ID: "s-1.baseline.1", Variant: "baseline", Ordinal: 1, OK: true},
-		{ID: "s-1.B.1", Variant: "B", Ordinal: 1, OK: true, Invalid: []verdict.Reason{fact("woken late")}, Disturbed: true},
+		{
+			ID: "s-1.B.1", Variant: "B", Ordinal: 1, OK: true, Invalid: []verdict.Reason{fact("woken late")},
+			Disturbed: true,
+		},
 		{ID: "s-1.B.1r1", Variant: "B", Ordinal: 1, OK: true, Replaces: "s-1.B.1"},
 		{ID: "s-1.B.2", Variant: "B", Ordinal: 2, Error: fact("it ended")},
 	} {
-		l.Session, l.Purpose, l.Node, l.VariantKey, l.Work, l.Order, l.Started = "s-1", "benchmark", "feature.B.benchmark", l.Variant, "w", i+1, at
+		l.Session, l.Purpose, l.Node, l.VariantKey, l.Work, l.Order, l.Started = "s-1", "benchmark",
+			"feature.B.benchmark", l.Variant, "w", i+1, at
 		put(t, st, &l)
 	}
 	r := &Result{}
@@ -208,12 +256,14 @@ func TestABNumbers(t *testing.T) {
 	cpu := verdict.Say("environment.entry",
 		"{subject} is {value}{value!unknown} in launch {one} and {other_value}{other_value!unknown} in launch "+
 			"{other}",
-		verdict.Text("one", "s-1.baseline.1"), verdict.Text("value", "a"), verdict.Text("other", "s-1.B.1r1"), verdict.Text("other_value", "b")).On("cpu")
+		verdict.Text("one", "s-1.baseline.1"), verdict.Text("value", "a"), verdict.Text("other", "s-1.B.1r1"),
+		verdict.Text("other_value", "b")).On("cpu")
 	for i, of := range []verdict.Reason{
 		replaced,
 		verdict.New(code.EnvironmentApart, verdict.Text("other", "B")).On("baseline").From(cpu),
 		verdict.Say("session.launch_lost", "launch {number} ({variant})",
-			verdict.Int("number", 1), verdict.Text("variant", "baseline")).On("s-1.baseline.1").From(fact("it ended; launch s-1.B.12 is none")),
+			verdict.Int("number", 1), verdict.Text("variant", "baseline")).On("s-1.baseline.1").
+			From(fact("it ended; launch s-1.B.12 is none")),
 		verdict.Say("launches.metric_lacking",
 			"launch {subject} has no {metric}{others?, although others have it}{causes?: {causes}}{recorded? "+
 				"(mxflow show {recorded})}",
@@ -254,7 +304,10 @@ func TestABPlan(t *testing.T) {
 			q.Quick = true
 		},
 	} {
-		q := &Question{A: "./serve.sh --port {port}", B: "K='x y' ./serve.sh --port {port}", PP: 64, TG: 16, Concurrency: 1, Metric: "tg", API: "completions", Caches: "own"}
+		q := &Question{
+			A: "./serve.sh --port {port}", B: "K='x y' ./serve.sh --port {port}", PP: 64, TG: 16,
+			Concurrency: 1, Metric: "tg", API: "completions", Caches: "own",
+		}
 		change(q)
 		must.Do(t, q.Check())
 		work, _ := os.Getwd()
@@ -275,7 +328,8 @@ func TestABPlan(t *testing.T) {
 			if got := e.Process.Command; strings.Join(got, "\x00") != strings.Join(q.Shape.Command, "\x00") {
 				t.Errorf("command %q became %q", q.Shape.Command, got)
 			}
-			if v := p.Knobs[0].Value("B"); strings.Join(v.Command, "\x00") != strings.Join(q.Shape.Own[1].Command, "\x00") {
+			if v := p.Knobs[0].Value("B"); strings.Join(v.Command, "\x00") != strings.Join(q.Shape.Own[1].Command,
+				"\x00") {
 				t.Errorf("command %q became %q", q.Shape.Own[1].Command, v.Command)
 			}
 		}
@@ -290,12 +344,38 @@ func TestShapeOfTwoCommands(t *testing.T) {
 		a, b string
 		want Shape
 	}{
-		{"K=1 ./serve.sh", "K=2 ./serve.sh", Shape{none, []string{"./serve.sh"}, nil, [2]KnobSettings{{Env: env("K", "1")}, {Env: env("K", "2")}}}},
-		{"X=0 ./serve.sh", "X=0 K=2 ./serve.sh", Shape{env("X", "0"), []string{"./serve.sh"}, nil, [2]KnobSettings{{Env: none}, {Env: env("K", "2")}}}},
-		{"serve m", "serve m --fast", Shape{none, []string{"serve", "m"}, nil, [2]KnobSettings{{Env: none, Args: []string{}}, {Env: none, Args: []string{"--fast"}}}}},
-		{"serve --k 1 --x", "serve --k 2", Shape{none, []string{"serve"}, nil, [2]KnobSettings{{Env: none, Args: []string{"--k", "1", "--x"}}, {Env: none, Args: []string{"--k", "2"}}}}},
-		{"--odd 1", "--odd 2", Shape{none, []string{"--odd"}, nil, [2]KnobSettings{{Env: none, Args: []string{"1"}}, {Env: none, Args: []string{"2"}}}}},
-		{"old/serve m", "K=1 new/serve m", Shape{none, []string{"old/serve", "m"}, nil, [2]KnobSettings{{Env: none}, {Env: env("K", "1"), Command: []string{"new/serve", "m"}}}}},
+		{
+			"K=1 ./serve.sh", "K=2 ./serve.sh",
+			Shape{none, []string{"./serve.sh"}, nil, [2]KnobSettings{{Env: env("K", "1")}, {Env: env("K", "2")}}},
+		},
+		{
+			"X=0 ./serve.sh", "X=0 K=2 ./serve.sh",
+			Shape{env("X", "0"), []string{"./serve.sh"}, nil, [2]KnobSettings{{Env: none}, {Env: env("K", "2")}}},
+		},
+		{"serve m", "serve m --fast", Shape{
+			none,
+			[]string{"serve", "m"},
+			nil,
+			[2]KnobSettings{{Env: none, Args: []string{}}, {Env: none, Args: []string{"--fast"}}},
+		}},
+		{"serve --k 1 --x", "serve --k 2", Shape{
+			none,
+			[]string{"serve"},
+			nil,
+			[2]KnobSettings{{Env: none, Args: []string{"--k", "1", "--x"}}, {Env: none, Args: []string{"--k", "2"}}},
+		}},
+		{"--odd 1", "--odd 2", Shape{
+			none,
+			[]string{"--odd"},
+			nil,
+			[2]KnobSettings{{Env: none, Args: []string{"1"}}, {Env: none, Args: []string{"2"}}},
+		}},
+		{"old/serve m", "K=1 new/serve m", Shape{
+			none,
+			[]string{"old/serve", "m"},
+			nil,
+			[2]KnobSettings{{Env: none}, {Env: env("K", "1"), Command: []string{"new/serve", "m"}}},
+		}},
 	} {
 		a, errA := ParseArm("a", c.a)
 		b, errB := ParseArm("b", c.b)
@@ -323,7 +403,8 @@ func TestArmsThatCannotBe(t *testing.T) {
 		"./s\x00":                     "NUL",
 		"MAX_TOKENS=4 TOKEN_X=1 ./s*": "sh -c",
 	} {
-		if _, err := ParseArm("b", text); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "--b") {
+		if _, err := ParseArm("b", text); err == nil || !strings.Contains(err.Error(), says) ||
+			!strings.Contains(err.Error(), "--b") {
 			t.Errorf("%q: %v, want %q", text, err, says)
 		}
 	}
@@ -339,7 +420,10 @@ func TestArmsThatCannotBe(t *testing.T) {
 
 // A command that does not pass what comes before measuring is not shown to be slower.
 func TestBeforeMeasuring(t *testing.T) {
-	for node, want := range map[string]string{runtime.BaselineID: "A", runtime.QualifyID("B"): "B", runtime.BenchmarkID("B"): ""} {
+	for node, want := range map[string]string{
+		runtime.BaselineID: "A", runtime.QualifyID("B"): "B",
+		runtime.BenchmarkID("B"): "",
+	} {
 		r := &Result{Verdict: verdict.Fail, Exit: 2}
 		r.causes(map[string]*ledger.Decision{node: {Verdict: verdict.Fail}})
 		if r.Unfit != want || (r.Verdict == verdict.Invalid) != (want != "") {
@@ -357,7 +441,10 @@ func recorded(t *testing.T) *store.Store {
 	t.Helper()
 	st, err := store.Open(t.TempDir())
 	if err == nil {
-		err = st.Append(&ledger.Record{Type: "run", Time: time.Now(), Run: "run-1", RunStart: &ledger.RunStart{Plan: "ab", PlanFile: "ab.hcl", Tool: "test"}})
+		err = st.Append(&ledger.Record{
+			Type: "run", Time: time.Now(), Run: "run-1",
+			RunStart: &ledger.RunStart{Plan: "ab", PlanFile: "ab.hcl", Tool: "test"},
+		})
 	}
 	must.Do(t, err)
 	t.Cleanup(func() { st.Close() })
@@ -372,7 +459,8 @@ func put(t *testing.T, st *store.Store, l *ledger.Launch) {
 // What takes a shell is refused, with a command that does the same through one.
 func TestArmsThatTakeAShell(t *testing.T) {
 	for _, text := range []string{
-		"./serve.sh | tee log", "a && b", "a; b", "a > log", "a < in", "A=1 ./serve.sh $MODEL", `./serve.sh "$MODEL"`, "a `id`", "a $(id)",
+		"./serve.sh | tee log", "a && b", "a; b", "a > log", "a < in", "A=1 ./serve.sh $MODEL", `./serve.sh "$MODEL"`,
+		"a `id`", "a $(id)",
 		"ls *.gguf", "a ?", "a [b]", "~/serve", "A=~/x b", "a # no", "a\nb", "KERNEL='x y' ./serve.sh $A 'q' | cat",
 	} {
 		_, err := ParseArm("a", text)
@@ -407,19 +495,24 @@ func TestChangeIsOverTheLaunchesOfItsBounds(t *testing.T) {
 		for i, v := range values {
 			out = append(out, &ledger.Launch{
 				ID: fmt.Sprint(arm, i), Ordinal: i + 1, Order: 2 * i,
-				Metrics: map[string]measure.Summary{"bench.tg": {Unit: "tok/s", Better: measure.Higher, N: 1, Stats: map[string]float64{"median": v}}},
+				Metrics: map[string]measure.Summary{"bench.tg": {
+					Unit: "tok/s", Better: measure.Higher, N: 1,
+					Stats: map[string]float64{"median": v},
+				}},
 			})
 		}
 		return out
 	}
 	r := &Result{q: &Question{Cell: "bench"}, Metric: "tg", Test: &verdict.Test{Looks: []stats.Look{{N: 2}}}}
 	r.A.Counted, r.B.Counted = launches("A", 10, 10, 50), launches("B", 20, 20, 1)
-	if r.compare(); r.Change == nil || math.Abs(*r.Change-1) > 1e-9 || math.Abs(*r.A.Value-10) > 1e-9 || r.Beyond != 1 || r.Low != nil {
+	if r.compare(); r.Change == nil || math.Abs(*r.Change-1) > 1e-9 || math.Abs(*r.A.Value-10) > 1e-9 ||
+		r.Beyond != 1 || r.Low != nil {
 		t.Errorf("change %v, A %v, %d beyond", *r.Change, *r.A.Value, r.Beyond)
 	}
 	bound := func(x float64) *float64 { return &x }
 	r.Test = &verdict.Test{
-		Form: verdict.Ratio, Relation: "gain", Metric: "bench.tg", Stat: "median", Looks: r.Test.Looks, Launches: []string{"B0", "B1"}, BaseLaunches: []string{"A0", "A1"},
+		Form: verdict.Ratio, Relation: "gain", Metric: "bench.tg", Stat: "median", Looks: r.Test.Looks,
+		Launches: []string{"B0", "B1"}, BaseLaunches: []string{"A0", "A1"},
 		Estimate: bound(1), Low: bound(0.9), High: bound(1.1),
 	}
 	if r.compare(); *r.Change != 1 || *r.Low != 0.9 || *r.High != 1.1 {

@@ -59,7 +59,9 @@ func ParseClaim(metric, text string) (Claim, error) {
 	}
 	m := claimText.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil || m[4] != "%" || m[1]+m[2] == "" {
-		return c, fmt.Errorf("--claim: %q is not a change: write '+10%%' for at least 10%% more, or '-3%%' for at most 3%% less", text)
+		return c,
+			fmt.Errorf("--claim: %q is not a change: write '+10%%' for at least 10%% more, or '-3%%' for at most 3%% "+
+				"less", text)
 	}
 	n, err := strconv.ParseFloat(m[2]+m[3], 64)
 	if err != nil || math.IsInf(n, 0) {
@@ -72,7 +74,8 @@ func ParseClaim(metric, text string) (Claim, error) {
 	}
 	switch {
 	case m[1] != "" && m[1] != asks:
-		return c, fmt.Errorf("--claim: %s of %s would be a claim that B is worse: write '%s= %s%s%%'", text, metric, asks, m[2], m[3])
+		return c, fmt.Errorf("--claim: %s of %s would be a claim that B is worse: write '%s= %s%s%%'", text, metric,
+			asks, m[2], m[3])
 	case c.Gain <= -0.9 || c.Gain > 1000 || c.Metric.Better == measure.Lower && c.Gain >= 0.999:
 		return c, fmt.Errorf("--claim: %s of %s is out of reach", text, metric)
 	case c.Gain == 0:

@@ -42,9 +42,13 @@ func (r *Result) differences(q *Question) {
 	}
 	switch {
 	case own[1].Command != nil:
-		r.Differs = append(r.Differs, Diff{What: "command", A: join(q.Arms[0].Words), B: join(q.Arms[1].Words), Intended: is})
+		r.Differs = append(r.Differs,
+			Diff{What: "command", A: join(q.Arms[0].Words), B: join(q.Arms[1].Words), Intended: is})
 	case len(own[0].Args)+len(own[1].Args) > 0:
-		r.Differs = append(r.Differs, Diff{What: "arguments", A: cmp.Or(join(own[0].Args), unset), B: cmp.Or(join(own[1].Args), unset), Intended: is})
+		r.Differs = append(r.Differs, Diff{
+			What: "arguments", A: cmp.Or(join(own[0].Args), unset),
+			B: cmp.Or(join(own[1].Args), unset), Intended: is,
+		})
 	}
 	r.observations(q)
 	r.environments(q)
@@ -110,7 +114,10 @@ func (r *Result) observations(q *Question) {
 
 // Reported is what launches reported of themselves under a name; false if none did.
 func Reported(launches []*ledger.Launch, name string) (string, bool) {
-	having := slices.DeleteFunc(slices.Clone(launches), func(l *ledger.Launch) bool { _, has := l.Observed[name]; return !has })
+	having := slices.DeleteFunc(slices.Clone(launches), func(l *ledger.Launch) bool {
+		_, has := l.Observed[name]
+		return !has
+	})
 	if len(having) == 0 {
 		return "", false
 	}
@@ -152,7 +159,8 @@ func (r *Result) environments(q *Question) {
 			continue // it broke before it could be queried
 		}
 		d := Diff{What: name, Name: name, A: a, B: b}
-		if slices.Contains(q.Accept, name) || slices.Contains(q.Accept, "all") || strings.HasPrefix(name, "repo.") && slices.Contains(q.Accept, "repo.*") {
+		if slices.Contains(q.Accept, name) || slices.Contains(q.Accept, "all") || strings.HasPrefix(name, "repo.") &&
+			slices.Contains(q.Accept, "repo.*") {
 			d.Intended = "yes: --accept"
 		} else if r.Verdict.Decided() {
 			d.Intended = "follows from what is compared"

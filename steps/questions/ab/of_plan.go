@@ -20,7 +20,8 @@ import (
 func (q *Question) CheckOf(ctx context.Context, p *plans.Plan) (err error) {
 	q.Of = p
 	if p.Baseline == nil {
-		return fmt.Errorf("%s has no baseline, which is what is compared: add a baseline with engine and protocol", p.File)
+		return fmt.Errorf("%s has no baseline, which is what is compared: add a baseline with engine and protocol",
+			p.File)
 	}
 	q.Kind, _ = kinds.Lookup(p.Engine(p.Baseline.Engine).Kind)
 	metric := q.Metric
@@ -29,10 +30,12 @@ func (q *Question) CheckOf(ctx context.Context, p *plans.Plan) (err error) {
 	} else if cells := p.SentCells(); len(cells) == 1 {
 		q.Cell = cells[0]
 	} else {
-		return fmt.Errorf("the plan sends %d loads: name what is compared, as in --metric %s.%s", len(cells), append(cells, "WORKLOAD")[0], metric)
+		return fmt.Errorf("the plan sends %d loads: name what is compared, as in --metric %s.%s", len(cells),
+			append(cells, "WORKLOAD")[0], metric)
 	}
 	if w, _, _ := strings.Cut(q.Cell, "."); p.Workload(w) == nil {
-		return fmt.Errorf("--metric %s: the plan has no workload %q, only %s", q.Metric, w, strings.Join(plans.Names(p.Workloads, func(w *plans.Workload) string { return w.Name }), ", "))
+		return fmt.Errorf("--metric %s: the plan has no workload %q, only %s", q.Metric, w,
+			strings.Join(plans.Names(p.Workloads, func(w *plans.Workload) string { return w.Name }), ", "))
 	}
 	if q.Claim, err = ParseClaim(metric, q.Claimed); err == nil {
 		err = q.launches()
@@ -75,7 +78,8 @@ func (q *Question) CheckOf(ctx context.Context, p *plans.Plan) (err error) {
 			continue
 		}
 		if given++; len(pair.names) != 2 || given > 1 {
-			return fmt.Errorf("--%s: give A and B by one kind of flag: --ref X --ref Y, --image, --pins, or --a baseline --b FEATURE", pair.flag)
+			return fmt.Errorf("--%s: give A and B by one kind of flag: --ref X --ref Y, --image, --pins, or --a "+
+				"baseline --b FEATURE", pair.flag)
 		}
 		for i, name := range pair.names {
 			arm, what, err := pair.of(name)
@@ -89,7 +93,8 @@ func (q *Question) CheckOf(ctx context.Context, p *plans.Plan) (err error) {
 	}
 	switch {
 	case given == 0:
-		return errors.New("say what to compare: --ref X --ref Y, --image X --image Y, --pins X --pins Y, or --a baseline --b FEATURE")
+		return errors.New(
+			"say what to compare: --ref X --ref Y, --image X --image Y, --pins X --pins Y, or --a baseline --b FEATURE")
 	case q.Arms[0].Text == q.Arms[1].Text:
 		return fmt.Errorf("both A and B are %s: there is nothing to compare", q.Arms[0].Text)
 	case is[0] == is[1]:
@@ -138,9 +143,11 @@ func variantOf(p *plans.Plan, name string) (arm arms.Arm, err error) {
 		f := p.Feature(name)
 		switch {
 		case f == nil:
-			return arm, fmt.Errorf("--a and --b: the plan has no feature %q: give baseline or a feature (it has %s)", name, lang.OrNothing(plans.Names(p.Features(), func(f *plans.Feature) string { return f.Name })))
+			return arm, fmt.Errorf("--a and --b: the plan has no feature %q: give baseline or a feature (it has %s)",
+				name, lang.OrNothing(plans.Names(p.Features(), func(f *plans.Feature) string { return f.Name })))
 		case f.Choose != nil || f.BuildsOn.Kind == plans.OnAccepted:
-			return arm, fmt.Errorf("what feature %q sets depends on what an apply decides: compare it with mxflow apply", name)
+			return arm,
+				fmt.Errorf("what feature %q sets depends on what an apply decides: compare it with mxflow apply", name)
 		}
 		for knob, value := range f.Set {
 			if _, later := arm.Set[knob]; !later {

@@ -29,7 +29,8 @@ func (q *Question) Plan(folder, workDir string) ([]byte, error) {
 	w := &arms.Writer{}
 	w.Line("# B against A, as this command compares them:\n#")
 	w.Line("#   %s", strings.ReplaceAll(q.CommandLine, "\n", " "))
-	w.Line("\nplan \"ab\" {\nsummary = %s\n}\n", arms.HCL("Whether B ("+strings.Join(strings.Fields(q.Arms[1].Text), " ")+") "+q.Claim.Says(q.Label())))
+	w.Line("\nplan \"ab\" {\nsummary = %s\n}\n",
+		arms.HCL("Whether B ("+strings.Join(strings.Fields(q.Arms[1].Text), " ")+") "+q.Claim.Says(q.Label())))
 	w.Line("engine %s \"ab\" {", arms.HCL(q.Kind.Name))
 	w.Text("model", q.Model)
 	w.Table("env", q.Shape.Env)
@@ -172,7 +173,10 @@ func (q *Question) Place(state string) (p Place, err error) {
 		top = filepath.Join(q.Of.Dir, comparisons)
 	}
 	// Only strings and numbers, which JSON takes.
-	of := []any{q.Arms[0].Text, q.Arms[1].Text, q.URL, q.Asked, q.Model, q.API, q.PP, q.TG, q.Depth, q.Concurrency, q.Requests, q.Warmup, q.Caches}
+	of := []any{
+		q.Arms[0].Text, q.Arms[1].Text, q.URL, q.Asked, q.Model, q.API, q.PP, q.TG, q.Depth, q.Concurrency,
+		q.Requests, q.Warmup, q.Caches,
+	}
 	switch {
 	case q.Of != nil:
 		of = append(of, q.Of.Name, q.Refs, q.Images, q.Pins, q.Source)

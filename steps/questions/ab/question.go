@@ -102,7 +102,8 @@ func (q *Question) Most() int {
 func (q *Question) launches() error {
 	switch {
 	case q.Launches != 0 && (q.Launches < fewestLaunches || q.Launches > mostLaunches):
-		return fmt.Errorf("--launches: %d is not between %d, the first look, and %d, the calibrated maximum; --quick makes one of each", q.Launches, fewestLaunches, mostLaunches)
+		return fmt.Errorf("--launches: %d is not between %d, the first look, and %d, the calibrated maximum; --quick "+
+			"makes one of each", q.Launches, fewestLaunches, mostLaunches)
 	case q.Quick && q.Launches != 0:
 		return errors.New("--quick makes one launch of each: remove --launches")
 	}
@@ -139,13 +140,15 @@ func (q *Question) Check() (err error) {
 	}
 	switch {
 	case address.MatchString(q.A) || address.MatchString(q.B):
-		return errors.New("--a and --b are commands that start a server, but this is the address of one: one start of each server decides nothing, and mxflow bench URL shows it")
+		return errors.New("--a and --b are commands that start a server, but this is the address of one: one start " +
+			"of each server decides nothing, and mxflow bench URL shows it")
 	case len(q.Images) == 0 && q.GPUs != "":
 		return errors.New("--gpus is what containers get: it takes two --image")
 	case len(q.Images) > 0 && q.A+q.B+q.URL != "":
 		return errors.New("--image starts containers: remove --a, --b and --url")
 	case len(q.Refs)+len(q.Pins) > 0:
-		return errors.New("--ref and --pins are of the engine of a plan: name the plan, as in mxflow ab plan.hcl --ref main --ref my-branch")
+		return errors.New("--ref and --pins are of the engine of a plan: name the plan, as in mxflow ab plan.hcl " +
+			"--ref main --ref my-branch")
 	case len(q.Images) == 0 && (q.A == "" || q.B == ""):
 		return errors.New("give both commands: --a 'KERNEL=marlin ./serve.sh' --b 'KERNEL=gemm ./serve.sh'")
 	}
@@ -212,7 +215,8 @@ func (q *Question) containers() (err error) {
 	case len(shown) == 0:
 		return fmt.Errorf("--image: %s does not show its kind of engine: add --kind", q.Images[0])
 	case shown[0].Name != shown[len(shown)-1].Name:
-		return fmt.Errorf("--image: A is of kind %s and B of kind %s: two engines are compared by a plan with a step \"compare\"", shown[0].Name, shown[1].Name)
+		return fmt.Errorf("--image: A is of kind %s and B of kind %s: two engines are compared by a plan with a step "+
+			"\"compare\"", shown[0].Name, shown[1].Name)
 	default:
 		q.Kind = shown[0]
 	}
@@ -254,12 +258,14 @@ func (q *Question) evidence() error {
 	}
 	for _, g := range slices.Concat(q.MustSeeA, q.MustSeeB) {
 		if strings.Trim(g, "*? ") == "" {
-			return fmt.Errorf("--must-see-a, --must-see-b: %q is in every log, so it proves nothing: use text that only one of the two logs", g)
+			return fmt.Errorf("--must-see-a, --must-see-b: %q is in every log, so it proves nothing: use text that "+
+				"only one of the two logs", g)
 		}
 	}
 	for _, c := range q.Changes {
 		if !slices.Contains(names, c) {
-			return fmt.Errorf("--changes: servers of kind %s do not report %q, only %s; choose another kind with --kind", q.Kind.Name, c, strings.Join(names, ", "))
+			return fmt.Errorf("--changes: servers of kind %s do not report %q, only %s; choose another kind with "+
+				"--kind", q.Kind.Name, c, strings.Join(names, ", "))
 		}
 	}
 	return nil
@@ -338,7 +344,9 @@ func fixedURL(text string) (int, error) {
 	port, portErr := strconv.Atoi(u.Port())
 	switch {
 	case u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback() && !ip.IsUnspecified()):
-		return 0, fmt.Errorf("--url: %s is another machine, but mxflow starts the commands on this one; mxflow bench measures a running server", u.Hostname())
+		return 0,
+			fmt.Errorf("--url: %s is another machine, but mxflow starts the commands on this one; mxflow bench "+
+				"measures a running server", u.Hostname())
 	case u.Scheme != "http" || portErr != nil:
 		return 0, fmt.Errorf("--url: write where both listen, such as http://localhost:8000, not %q", text)
 	}
@@ -385,7 +393,9 @@ func settlePorts(arms *[2]Arm, fixed int) (port int, args []string, doubt verdic
 		switch kind, at := startedKind(line), (source.Command{Words: arm.Words}).FixedPort(); {
 		case at != 0:
 			if port != 0 && at != port {
-				return 0, nil, doubt, fmt.Errorf("the server of --a listens on port %d and that of --b on %d: have both use {port}, or the same port; only one of them runs at a time", port, at)
+				return 0, nil, doubt,
+					fmt.Errorf("the server of --a listens on port %d and that of --b on %d: have both use {port}, or "+
+						"the same port; only one of them runs at a time", port, at)
 			}
 			port = at
 		case strings.Contains(line, "{port}"):

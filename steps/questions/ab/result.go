@@ -237,7 +237,9 @@ func AnyFailed(launches []*ledger.Launch) bool {
 
 // Measured reports whether a benchmark launch of these ran to its end.
 func Measured(launches []*ledger.Launch) bool {
-	return slices.ContainsFunc(launches, func(l *ledger.Launch) bool { return l.OK && l.Purpose == ledger.ForBenchmark })
+	return slices.ContainsFunc(launches, func(l *ledger.Launch) bool {
+		return l.OK && l.Purpose == ledger.ForBenchmark
+	})
 }
 
 func (r *Result) LevelsPassed() bool {

@@ -33,8 +33,9 @@ func ParseArm(flag, text string) (Arm, error) {
 	var needs *shell.NeedsShell
 	switch {
 	case errors.As(err, &needs):
-		return arm, fmt.Errorf("--%s: %w, but no shell runs. Write it out, quote it, or start a shell yourself: --%s %s",
-			flag, err, flag, quote("sh -c "+quote(arm.Text)))
+		return arm,
+			fmt.Errorf("--%s: %w, but no shell runs. Write it out, quote it, or start a shell yourself: --%s %s",
+				flag, err, flag, quote("sh -c "+quote(arm.Text)))
 	case err != nil:
 		return arm, fmt.Errorf("--%s: %w", flag, err)
 	}
@@ -47,7 +48,9 @@ func ParseArm(flag, text string) (Arm, error) {
 		words = words[1:]
 	}
 	if arm.Words = words; len(words) == 0 || words[0] == "" {
-		return arm, fmt.Errorf("--%s: %q is not a command: give the one that starts the server, such as --%s 'KERNEL=marlin ./serve.sh'", flag, text, flag)
+		return arm,
+			fmt.Errorf("--%s: %q is not a command: give the one that starts the server, such as --%s 'KERNEL=marlin "+
+				"./serve.sh'", flag, text, flag)
 	}
 	for _, w := range slices.Concat(words, slices.Sorted(maps.Values(arm.Env))) {
 		if strings.ContainsRune(w, 0) {
@@ -56,12 +59,16 @@ func ParseArm(flag, text string) (Arm, error) {
 	}
 	for _, w := range words {
 		if m := secretFlag.FindStringSubmatch(w); m != nil {
-			return arm, fmt.Errorf("--%s: the value after %s looks like a secret, and would be recorded and put into the plan: remove it, or export the variable that the server reads it from", flag, m[1])
+			return arm,
+				fmt.Errorf("--%s: the value after %s looks like a secret, and would be recorded and put into the "+
+					"plan: remove it, or export the variable that the server reads it from", flag, m[1])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(arm.Env)) {
 		if redact.SecretName(name) && arm.Env[name] != "" {
-			return arm, fmt.Errorf("--%s: %s looks like a secret, and would be recorded and put into the plan. Export it first instead: the server inherits mxflow's environment", flag, name)
+			return arm,
+				fmt.Errorf("--%s: %s looks like a secret, and would be recorded and put into the plan. Export it "+
+					"first instead: the server inherits mxflow's environment", flag, name)
 		}
 	}
 	return arm, nil
@@ -105,7 +112,9 @@ func ShapeOf(a, b Arm) (Shape, error) {
 	same := n == len(a.Words) && n == len(b.Words)
 	switch {
 	case same && len(s.Own[0].Env)+len(s.Own[1].Env) == 0:
-		return s, fmt.Errorf("--a and --b are the same command, so there is nothing to test: make them differ in a variable (KERNEL=…), in arguments or in the program")
+		return s,
+			fmt.Errorf("--a and --b are the same command, so there is nothing to test: make them differ in a " +
+				"variable (KERNEL=…), in arguments or in the program")
 	case same:
 		s.Command = a.Words
 	case n == 0:

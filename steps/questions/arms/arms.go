@@ -79,7 +79,8 @@ func (q *Question) HCL() (string, error) {
 		w.Line("\nvalue %s {", HCL(a.Name))
 		w.Table("env", a.Env)
 		if a.Image != "" && len(q.Plan.Engine(base.Engine).Parts["docker"]) == 0 {
-			return "", fmt.Errorf("engine.%s runs in no container of its own: give it a docker block with an image", base.Engine)
+			return "", fmt.Errorf("engine.%s runs in no container of its own: give it a docker block with an image",
+				base.Engine)
 		}
 		w.Text("image", a.Image)
 		if a.Ref != "" || a.Pins != "" {
@@ -135,7 +136,9 @@ func Folder(dir string) error {
 // repository.
 func Images(given []string) ([]string, error) {
 	if len(given) != 2 {
-		return nil, fmt.Errorf("--image is given %s: give A and B, as in --image vllm/vllm-openai:v0.26.0 --image :nightly", verdict.Count(len(given), "time"))
+		return nil,
+			fmt.Errorf("--image is given %s: give A and B, as in --image vllm/vllm-openai:v0.26.0 --image :nightly",
+				verdict.Count(len(given), "time"))
 	}
 	a, b := strings.TrimSpace(given[0]), strings.TrimSpace(given[1])
 	if strings.HasPrefix(b, ":") || strings.HasPrefix(b, "@") {
@@ -168,11 +171,15 @@ func SourceOf(p *plans.Plan, name string) (*variant.SourceConfig, error) {
 	}
 	switch {
 	case len(names) == 0:
-		return nil, fmt.Errorf("engine.%s is not built from a source: add a source block with repo, ref and build to it", p.Baseline.Engine)
+		return nil,
+			fmt.Errorf("engine.%s is not built from a source: add a source block with repo, ref and build to it",
+				p.Baseline.Engine)
 	case len(found) == 0:
-		return nil, fmt.Errorf("engine.%s has no source %q, only %s", p.Baseline.Engine, name, strings.Join(names, ", "))
+		return nil,
+			fmt.Errorf("engine.%s has no source %q, only %s", p.Baseline.Engine, name, strings.Join(names, ", "))
 	case len(found) > 1:
-		return nil, fmt.Errorf("engine.%s has several sources: name one of %s with --repo", p.Baseline.Engine, strings.Join(names, ", "))
+		return nil, fmt.Errorf("engine.%s has several sources: name one of %s with --repo", p.Baseline.Engine,
+			strings.Join(names, ", "))
 	}
 	return found[0], nil
 }
@@ -181,7 +188,8 @@ func SourceOf(p *plans.Plan, name string) (*variant.SourceConfig, error) {
 func PinnedBy(p *plans.Plan, name string) (*variant.SourceConfig, error) {
 	of, err := SourceOf(p, name)
 	if err == nil && !strings.Contains(fmt.Sprint(of.Build), PinsVariable) {
-		err = fmt.Errorf("the build of source %q installs no pins: let it read the file $%s, as uv pip install -r $%s does", of.Name, PinsVariable, PinsVariable)
+		err = fmt.Errorf("the build of source %q installs no pins: let it read the file $%s, as uv pip install -r "+
+			"$%s does", of.Name, PinsVariable, PinsVariable)
 	}
 	return of, err
 }

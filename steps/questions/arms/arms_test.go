@@ -19,7 +19,8 @@ func TestImages(t *testing.T) {
 		{"v/a:1 docker.io/v/a:1", "", "nothing to compare"},
 	} {
 		got, err := Images(strings.Split(c.given, " "))
-		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) || strings.Join(got, " ") != c.want {
+		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) ||
+			strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %q, %v; want %q, %q", c.given, got, err, c.want, c.says)
 		}
 	}

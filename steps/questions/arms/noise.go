@@ -12,14 +12,19 @@ import (
 // copies of it that find empty caches, each a feature that stays out of the stack. They set
 // a variable that no engine reads, to another value each time: measured is how often a copy
 // was measured before.
-func Noise(p *plans.Plan, launches int, measured func(feature string) int) (question string, copies []string, err error) {
+func Noise(p *plans.Plan, launches int, measured func(feature string) int) (question string,
+	copies []string, err error,
+) {
 	if p.Baseline == nil {
-		return "", nil, errors.New("the plan has no baseline, so there is nothing to start: add a baseline with engine and protocol")
+		return "", nil,
+			errors.New(
+				"the plan has no baseline, so there is nothing to start: add a baseline with engine and protocol")
 	}
 	level := p.Protocol(p.Baseline.Protocol).Level(plans.BenchmarkLevel)
 	if level == nil {
-		return "", nil, fmt.Errorf("protocol.%s has no benchmark, so the baseline is never measured: add a level benchmark "+
-			"with workloads to it", p.Baseline.Protocol)
+		return "", nil,
+			fmt.Errorf("protocol.%s has no benchmark, so the baseline is never measured: add a level benchmark "+
+				"with workloads to it", p.Baseline.Protocol)
 	}
 	name := "noise"
 	for p.Protocol(name) != nil || p.Phase(name) != nil || p.Feature(name+"_b") != nil || p.Feature(name+"_c") != nil {
@@ -36,7 +41,8 @@ func Noise(p *plans.Plan, launches int, measured func(feature string) int) (ques
 		counted = first.Cells()[0].Address + ".e2e"
 		// What is measured finds its caches filled, by a launch that qualifies it. Answers
 		// need no proof: they are the same engine's.
-		w.Line("level \"smoke\" {\npattern = \".\"\napi = %q\n}\nlevel \"correctness\" {\nanswers = \"unchecked\"\n}", first.API)
+		w.Line("level \"smoke\" {\npattern = \".\"\napi = %q\n}\nlevel \"correctness\" {\nanswers = \"unchecked\"\n}",
+			first.API)
 		w.Line("level \"benchmark\" {\nworkloads = [workload.%s]", strings.Join(sent, ", workload."))
 	}
 	w.Line("launches = %d\n}\n}\n\nphase %q {", launches, name)

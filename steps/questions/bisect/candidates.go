@@ -49,12 +49,17 @@ func Commits(ctx context.Context, p *plans.Plan, name, good, bad string) ([]Cand
 	case err != nil:
 		return nil, fmt.Errorf("%s and %s have no commit in common: --good must be an ancestor of --bad", good, bad)
 	case base == ends[1]:
-		return nil, fmt.Errorf("--good %s is newer than --bad %s: exchange them; to find what made it faster, exchange them and turn the rule round", good, bad)
+		return nil,
+			fmt.Errorf("--good %s is newer than --bad %s: exchange them; to find what made it faster, exchange them "+
+				"and turn the rule round", good, bad)
 	case base != ends[0]:
-		return nil, fmt.Errorf("--good %s is not an ancestor of --bad %s: their branches parted at %s; use --good %s if that is good", good, bad, source.Short(base), source.Short(base))
+		return nil,
+			fmt.Errorf("--good %s is not an ancestor of --bad %s: their branches parted at %s; use --good %s if that "+
+				"is good", good, bad, source.Short(base), source.Short(base))
 	}
 	log := func(revisions ...string) (list []Candidate, err error) {
-		lines, err := r.List(ctx, append([]string{"log", "--first-parent", "--reverse", "-z", "--format=%H %s"}, revisions...)...)
+		lines, err := r.List(ctx,
+			append([]string{"log", "--first-parent", "--reverse", "-z", "--format=%H %s"}, revisions...)...)
 		for _, line := range lines {
 			sha, title, _ := strings.Cut(strings.TrimSpace(line), " ")
 			list = append(list, Candidate{Arm: arms.Arm{Ref: sha}, ID: sha[:min(8, len(sha))], Title: title})
@@ -89,7 +94,9 @@ func Images(file, good, bad string) ([]Candidate, error) {
 		}
 	}
 	if from >= to {
-		return nil, fmt.Errorf("%s lists no image after the good one that could be bad: write one on each line, from good to bad", file)
+		return nil,
+			fmt.Errorf("%s lists no image after the good one that could be bad: write one on each line, from good to "+
+				"bad", file)
 	}
 	var list []Candidate
 	for _, image := range lines[from : to+1] {

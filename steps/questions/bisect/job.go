@@ -72,7 +72,8 @@ func (j *Job) feature(i int, rule string) string {
 
 // phase has one feature, a trial of an arm on another.
 func phase(name, arm, on, rule string) string {
-	return fmt.Sprintf("phase %q {\nfeature %q {\nset = { %s = %s }\nbuilds_on = %s\naccept = []\n\ncriterion \"rule\" {\nrule = %s\n}\n}\n}\n\n",
+	return fmt.Sprintf("phase %q {\nfeature %q {\nset = { %s = %s }\nbuilds_on = %s\naccept = []\n\ncriterion "+
+		"\"rule\" {\nrule = %s\n}\n}\n}\n\n",
 		name, name, arms.Knob, arms.HCL(arm), on, arms.HCL(rule))
 }
 
@@ -84,17 +85,21 @@ func (j *Job) Check(loaded *load.Result) error {
 		return fmt.Errorf("--rule %q: %w", j.Rule, err)
 	}
 	if rule.Cond == nil || rule.Cond.Compare == nil {
-		return fmt.Errorf("--rule %q is not one comparison: write one, such as \"chat.tg.gain >= -3%%\", or \"levels.correctness == 'pass'\"", j.Rule)
+		return fmt.Errorf("--rule %q is not one comparison: write one, such as \"chat.tg.gain >= -3%%\", or "+
+			"\"levels.correctness == 'pass'\"", j.Rule)
 	}
 	j.compare = rule.Cond.Compare
 	for _, in := range j.compare.Inputs() {
 		switch {
-		case in.Kind == plans.InputLevel && (j.compare.Op != "==" || j.compare.Negated || j.compare.Right.Constant != "pass"):
-			return fmt.Errorf("--rule %q: a level is asked whether it passes: write \"levels.%s == 'pass'\"", j.Rule, in.Name)
+		case in.Kind == plans.InputLevel &&
+			(j.compare.Op != "==" || j.compare.Negated || j.compare.Right.Constant != "pass"):
+			return fmt.Errorf("--rule %q: a level is asked whether it passes: write \"levels.%s == 'pass'\"",
+				j.Rule, in.Name)
 		case in.Kind == plans.InputLevel:
 			j.level = in.Name
 		case in.Kind == plans.InputMetric && !in.Comparing():
-			return fmt.Errorf("--rule %q does not compare bad with good: use .gain, .change or .delta, such as \"%s.gain >= -3%%\"", j.Rule, in.Path)
+			return fmt.Errorf("--rule %q does not compare bad with good: use .gain, .change or .delta, such as "+
+				"\"%s.gain >= -3%%\"", j.Rule, in.Path)
 		}
 	}
 	return nil
@@ -166,7 +171,8 @@ func (j *Job) Step(ctx context.Context, parent, child int) (Finding, error) {
 		rule = j.at(0)
 	}
 	if parent > 0 { // as it was decided
-		of, on, phases = []int{0, parent, child}, "feature."+j.Candidates[parent].Name, j.feature(parent, j.rules[parent])
+		of, on, phases = []int{0, parent, child}, "feature."+j.Candidates[parent].Name,
+			j.feature(parent, j.rules[parent])
 	}
 	question, err := j.question(of, phases+phase(StepFeature, j.Candidates[child].Name, on, rule))
 	if err != nil {
@@ -215,7 +221,8 @@ func (j *Job) brokenBefore(st *store.Store, question, feature string) (Finding, 
 		if err != nil || run.Start == nil || run.Start.Inputs == nil || run.Start.Inputs.Question != question {
 			continue
 		}
-		if d := st.Journal().Latest(runtime.QualifyID(feature)); run.End == nil || d == nil || d.Verdict != verdict.Error {
+		if d := st.Journal().Latest(runtime.QualifyID(feature)); run.End == nil || d == nil ||
+			d.Verdict != verdict.Error {
 			break
 		}
 		return j.finding(st, feature), true
@@ -232,7 +239,10 @@ func (j *Job) finding(st *store.Store, feature string) Finding {
 			if l.Name == j.level && l.Verdict == verdict.Pass {
 				return Finding{State: LikeGood, Brief: l.Name + " passes", Verdict: l.Verdict}
 			} else if l.Name == j.level && l.Verdict == verdict.Fail {
-				return Finding{State: LikeBad, Brief: l.Name + " fails: " + whyOf(&ledger.Decision{Reasons: l.Reasons}), Verdict: l.Verdict}
+				return Finding{
+					State: LikeBad, Brief: l.Name + " fails: " + whyOf(&ledger.Decision{Reasons: l.Reasons}),
+					Verdict: l.Verdict,
+				}
 			}
 		}
 		d = nil
@@ -260,7 +270,8 @@ func (j *Job) finding(st *store.Store, feature string) Finding {
 	case verdict.Fail:
 		f.State = LikeBad
 	case verdict.Inconclusive:
-		if f.State = Unclear; test != nil && len(test.Looks) > 0 && feature != StepFeature && feature != j.Candidates[j.Bad()].Name {
+		if f.State = Unclear; test != nil && len(test.Looks) > 0 && feature != StepFeature &&
+			feature != j.Candidates[j.Bad()].Name {
 			last := test.Looks[len(test.Looks)-1]
 			f.State = Lean(last.PPass, last.PFail)
 		}

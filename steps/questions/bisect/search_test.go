@@ -30,7 +30,10 @@ func (s *simulated) compare(one, other int, theta float64, lean bool) Finding {
 		return Finding{State: Skipped}
 	}
 	n := s.design.Last()
-	q := stats.Question{Candidate: make([]float64, n), Base: make([]float64, n), Terms: stats.Terms{Theta: theta, Pass: s.design.Pass, Fail: s.design.Fail}}
+	q := stats.Question{
+		Candidate: make([]float64, n), Base: make([]float64, n),
+		Terms: stats.Terms{Theta: theta, Pass: s.design.Pass, Fail: s.design.Fail},
+	}
 	for i := range n {
 		q.Candidate[i] = s.speed[one] + s.sd*s.rng.NormFloat64()
 		q.Base[i] = s.speed[other] + s.sd*s.rng.NormFloat64()
@@ -99,7 +102,8 @@ func TestErrorRates(t *testing.T) {
 					found += 1 / float64(times)
 				}
 			}
-			t.Logf("%4d candidates, %2.0f SD: found %5.1f%%, wrong %.2f%%, %.0f launches", n, effect, 100*found, 100*wrong, launches)
+			t.Logf("%4d candidates, %2.0f SD: found %5.1f%%, wrong %.2f%%, %.0f launches", n, effect, 100*found,
+				100*wrong, launches)
 			if wrong > 0.05 {
 				t.Errorf("%d candidates, %g SD: wrong in %.1f%%", n, effect, 100*wrong)
 			}

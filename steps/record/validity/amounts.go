@@ -46,7 +46,8 @@ func unequalAmounts(parent, candidate []*ledger.Launch, parentName, name string)
 			return verdict.Say("work.unequal",
 				"{subject}: {one} generated {generated:4} of the requested tokens, {other} {other_generated:4}: "+
 					"they did not do the same work",
-				verdict.Text("one", name), verdict.Num("generated", mine, "share"), verdict.Text("other", parentName), verdict.Num("other_generated", theirs, "share")).On(run.Cell)
+				verdict.Text("one", name), verdict.Num("generated", mine, "share"), verdict.Text("other", parentName),
+				verdict.Num("other_generated", theirs, "share")).On(run.Cell)
 		}
 	}
 	return verdict.Reason{}
@@ -138,7 +139,8 @@ func clocks(parent, candidate []*ledger.Launch, parentName, name string) (why, n
 		return why, note
 	}
 	fact := func(c code.Fact) verdict.Reason {
-		return verdict.New(c, verdict.Text("other", parentName), verdict.Num("clock", mine, "MHz"), verdict.Num("other_clock", theirs, "MHz"), verdict.Num("apart", math.Abs(mine/theirs-1), "share")).On(name)
+		return verdict.New(c, verdict.Text("other", parentName), verdict.Num("clock", mine, "MHz"),
+			verdict.Num("other_clock", theirs, "MHz"), verdict.Num("apart", math.Abs(mine/theirs-1), "share")).On(name)
 	}
 	one, seen := meanOf(parent, "gpu.power_capped_share")
 	other, looked := meanOf(candidate, "gpu.power_capped_share")

@@ -20,12 +20,15 @@ import (
 // asked (nil if it is not): its tokenizer's count tells more than how much text a token
 // covers. For text declared to be nonsense that is only a note. Engines of another make than the parent's are
 // not compared.
-func (j *Judge) SameWork(launches []*ledger.Launch, vs []*variant.Variant, ws []*plans.Workload, asked *agreement.Probes) (v verdict.Verdict, notes []verdict.Reason, err error) {
+func (j *Judge) SameWork(launches []*ledger.Launch, vs []*variant.Variant, ws []*plans.Workload,
+	asked *agreement.Probes,
+) (v verdict.Verdict, notes []verdict.Reason, err error) {
 	byArm := byKey(launches)
 	for _, w := range ws {
 		did := func(v *variant.Variant) (arm answers.Arm, err error) {
 			for _, c := range asked.RecountsOf(ids(byArm[v.Key])) {
-				arm.Counted = append(arm.Counted, answers.Counted{Cell: c.Cell, Prompt: answers.Count(c.Prompt), Answer: answers.Count(c.Answer)})
+				arm.Counted = append(arm.Counted,
+					answers.Counted{Cell: c.Cell, Prompt: answers.Count(c.Prompt), Answer: answers.Count(c.Answer)})
 			}
 			arm.Samples, err = j.samplesOf(byArm[v.Key], w)
 			return arm, err
@@ -47,7 +50,8 @@ func (j *Judge) SameWork(launches []*ledger.Launch, vs []*variant.Variant, ws []
 				notes = append(notes, verdict.Say("work.uncompared",
 					"{subject}: fewer than {least} answers per arm: the work of {one} and {other} per token was "+
 						"not compared",
-					verdict.Text("one", v.Name), verdict.Text("other", vs[0].Name), verdict.Int("least", answers.Fewest)).On(cell))
+					verdict.Text("one", v.Name), verdict.Text("other", vs[0].Name),
+					verdict.Int("least", answers.Fewest)).On(cell))
 			}
 			for _, f := range found {
 				found := record.WorkOf(f, v.Name, vs[0].Name)
@@ -74,12 +78,16 @@ const samplesAt, samplesLess = 2.81, 0.02
 
 // AnswerAgreement judges whether a candidate's measured answers are shown to be its parent's
 // model's, by what the parent was asked of both.
-func AnswerAgreement(asked *agreement.Probes, parent, candidate *variant.Variant, launches []*ledger.Launch, declared plans.Answers) (verdict.Verdict, []verdict.Reason) {
+func AnswerAgreement(asked *agreement.Probes, parent, candidate *variant.Variant, launches []*ledger.Launch,
+	declared plans.Answers,
+) (verdict.Verdict, []verdict.Reason) {
 	byArm := byKey(launches)
 	c := agreement.Claim{Own: ids(byArm[parent.Key]), Other: ids(byArm[candidate.Key]), Least: declared.Least}
 	r := c.Judge(asked)
 	if len(r.Missing) > 0 || len(r.Parts) == 0 {
-		return verdict.Inconclusive, []verdict.Reason{verdict.New(code.NotAsked, verdict.Text("other", parent.Name), verdict.List("launches", r.Missing)).On(candidate.Name)}
+		return verdict.Inconclusive,
+			[]verdict.Reason{verdict.New(code.NotAsked, verdict.Text("other", parent.Name),
+				verdict.List("launches", r.Missing)).On(candidate.Name)}
 	}
 	least := verdict.Num("least", agreement.Margin, "share")
 	if declared.Least != nil {
@@ -87,7 +95,8 @@ func AnswerAgreement(asked *agreement.Probes, parent, candidate *variant.Variant
 	}
 	fact := func(c code.Fact, f agreement.PartResult, more ...verdict.Arg) verdict.Reason {
 		args := append(more,
-			verdict.Text("other", parent.Name), verdict.Int("agreed", f.Other.Yes), verdict.Int("of", f.Other.Of), verdict.Int("own", f.Own.Yes), verdict.Int("own_of", f.Own.Of),
+			verdict.Text("other", parent.Name), verdict.Int("agreed", f.Other.Yes), verdict.Int("of", f.Other.Of),
+			verdict.Int("own", f.Own.Yes), verdict.Int("own_of", f.Own.Of),
 			verdict.Text("cell", f.Cell), least)
 		if f.Of != "" {
 			args = append(args, verdict.Text("part", f.Of))
@@ -114,7 +123,8 @@ func AnswerAgreement(asked *agreement.Probes, parent, candidate *variant.Variant
 	switch {
 	case r.LookedUp():
 		return verdict.Inconclusive, []verdict.Reason{verdict.New(code.LookedUp,
-			verdict.Text("other", parent.Name), verdict.Int("agreed", r.Decoys.Yes), verdict.Int("of", r.Decoys.Of)).On(candidate.Name)}
+			verdict.Text("other", parent.Name), verdict.Int("agreed", r.Decoys.Yes),
+			verdict.Int("of", r.Decoys.Of)).On(candidate.Name)}
 	case r.Refuted():
 		return verdict.Invalid, []verdict.Reason{fact(code.OtherAnswers, worst)}
 	case len(r.SelfDisagrees) > 0:
@@ -125,7 +135,8 @@ func AnswerAgreement(asked *agreement.Probes, parent, candidate *variant.Variant
 	}
 	// What is likeliest is taken more often than it is likely by an engine that does not sample.
 	for _, f := range r.Parts {
-		if more, _ := f.Other.Excess(f.Own, samplesAt); f.Of == "" && slices.Contains(asked.Sampled, f.Cell) && more > samplesLess {
+		if more, _ := f.Other.Excess(f.Own, samplesAt); f.Of == "" && slices.Contains(asked.Sampled, f.Cell) &&
+			more > samplesLess {
 			return verdict.Inconclusive, []verdict.Reason{fact(code.SamplesLess, f)}
 		}
 	}
@@ -133,7 +144,9 @@ func AnswerAgreement(asked *agreement.Probes, parent, candidate *variant.Variant
 }
 
 // coherence checks that the answers to one workload are text, as it asks for.
-func (j *Judge) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[string][]*ledger.Launch) (why verdict.Reason, notes []verdict.Reason, err error) {
+func (j *Judge) coherence(w *plans.Workload, vs []*variant.Variant,
+	byArm map[string][]*ledger.Launch,
+) (why verdict.Reason, notes []verdict.Reason, err error) {
 	switch w.Coherence {
 	case "off":
 		return why, []verdict.Reason{verdict.New(code.Unlooked).On(w.Name)}, nil
@@ -183,7 +196,9 @@ func (j *Judge) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[st
 			// A few empty answers may be chance; that there are no others proves nothing.
 			case c.Garbage > 0, c.Doubtful == c.Of && len(c.Why) > 0 && c.Why[0].Sign.Code == answers.Empty:
 				return verdict.New(code.AnswersWorse,
-					verdict.Int("answers", max(c.Garbage, c.Doubtful)), of, cell, other).On(v.Name).From(found...), nil, nil
+						verdict.Int("answers", max(c.Garbage, c.Doubtful)), of, cell, other).On(v.Name).From(found...),
+					nil,
+					nil
 			case c.Doubtful > 0:
 				notes = append(notes, verdict.Say("answers.maybe_worse",
 					"answers of {subject} to {cell} may be worse than those of {other} ({answers} of {of}: too "+

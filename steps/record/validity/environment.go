@@ -19,7 +19,9 @@ import (
 // knob under test changes.
 func (j *Judge) OtherEnvironment(launches []*ledger.Launch, vs []*variant.Variant) verdict.Reason {
 	for _, launch := range launches {
-		if i := slices.IndexFunc(launch.Notes, func(n verdict.Reason) bool { return n.Kind == code.GPUShared.Kind }); i >= 0 {
+		if i := slices.IndexFunc(launch.Notes, func(n verdict.Reason) bool {
+			return n.Kind == code.GPUShared.Kind
+		}); i >= 0 {
 			return verdict.New(code.LaunchSays).On(launch.ID).From(launch.Notes[i])
 		}
 		if len(launch.Fingerprint) == 0 {
@@ -89,7 +91,10 @@ var (
 	imageEntries  = append([]string{"image", "nvcc"}, pythonEntries...)
 	sourceEntries = append([]string{plans.AcceptRepos}, pythonEntries...)
 	modelEntries  = []string{"weights", "model_revision", "tokenizer"}
-	gpuEntries    = []string{"gpu", "power_limit", "persistence", "ecc", "mig", "application_clock", "application_memory_clock", "max_clock"}
+	gpuEntries    = []string{
+		"gpu", "power_limit", "persistence", "ecc", "mig", "application_clock",
+		"application_memory_clock", "max_clock",
+	}
 )
 
 // changedEntries are the entries changed by knobs whose values differ between two arms:
@@ -114,7 +119,8 @@ func (j *Judge) changedEntries(one, other *variant.Variant) (free []string) {
 	}
 	x, y := one.Spec, other.Spec
 	e := j.Launches.Variants.Plan.Engine(one.Engine)
-	if variant.ModelOf(x, e) != variant.ModelOf(y, j.Launches.Variants.Plan.Engine(other.Engine)) || variant.FlagOf(x.Command, "--revision") != variant.FlagOf(y.Command, "--revision") {
+	if variant.ModelOf(x, e) != variant.ModelOf(y, j.Launches.Variants.Plan.Engine(other.Engine)) ||
+		variant.FlagOf(x.Command, "--revision") != variant.FlagOf(y.Command, "--revision") {
 		free = append(free, modelEntries...)
 	}
 	program := len(x.Command) > 0 && len(y.Command) > 0 && x.Command[0] != y.Command[0]

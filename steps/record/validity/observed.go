@@ -20,7 +20,9 @@ import (
 
 // LaunchWithoutEvidence names the launch of a variant that does not prove its knob values; no fact if
 // all known ones do. Results are cached: kept logs do not change.
-func (j *Judge) LaunchWithoutEvidence(launches []*ledger.Launch, v *variant.Variant, protocol string) (verdict.Reason, error) {
+func (j *Judge) LaunchWithoutEvidence(launches []*ledger.Launch, v *variant.Variant, protocol string) (verdict.Reason,
+	error,
+) {
 	evidence := j.Launches.Variants.EvidenceKey(v.Knobs)
 	for _, launch := range launches {
 		key := runtime.Digest("proved", launch.ID, protocol, evidence)
@@ -78,7 +80,8 @@ func (j *Judge) IncomparableObservations(launches []*ledger.Launch, vs []*varian
 							"{other}; it depends on something outside the plan",
 						verdict.Text("name", name),
 						verdict.Text("value", own[0].Observed[name].String()), verdict.Text("one", own[0].ID),
-						verdict.Text("other_value", launch.Observed[name].String()), verdict.Text("other", launch.ID)).On(v.Name), nil
+						verdict.Text("other_value", launch.Observed[name].String()),
+						verdict.Text("other", launch.ID)).On(v.Name), nil
 				}
 			}
 		}
@@ -122,7 +125,8 @@ func (j *Judge) IncomparableObservations(launches []*ledger.Launch, vs []*varian
 		if len(names) > 0 {
 			return verdict.New(code.DiffersUntested, verdict.List("names", names), verdict.Text("other", other.Name),
 				verdict.Text("apart", strings.Join(apart, "; ")), verdict.List("quoted", quoted),
-				verdict.List("values", values), verdict.List("other_values", others), verdict.List("knobs", knobs)).On(one.Name), nil
+				verdict.List("values", values), verdict.List("other_values", others),
+				verdict.List("knobs", knobs)).On(one.Name), nil
 		}
 	}
 	return verdict.Reason{}, nil

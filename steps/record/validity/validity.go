@@ -33,7 +33,9 @@ type Judge struct {
 // each other. An arm whose answers do not read as text has proved nothing by being fast,
 // nor has one that generated less. Of engines of another make than the first arm's, which
 // count tokens in their own way, only answers are compared; without answers of the first arm, each must be text.
-func (j *Judge) Valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*plans.Workload, rounds int) (verdict.Verdict, []verdict.Reason, error) {
+func (j *Judge) Valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*plans.Workload,
+	rounds int,
+) (verdict.Verdict, []verdict.Reason, error) {
 	notes := []verdict.Reason{verdict.New(code.LaunchesPerArm, verdict.Int("n", rounds))}
 	byArm := byKey(launches)
 	for _, launch := range launches {
@@ -83,7 +85,9 @@ func (j *Judge) Valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*pl
 // SelfContradiction is how what launches show about themselves contradicts their variants, or
 // the launches they are compared with: unproved knobs, settings that differ. No fact if
 // nothing does.
-func (j *Judge) SelfContradiction(launches []*ledger.Launch, vs []*variant.Variant, protocol string) (verdict.Reason, error) {
+func (j *Judge) SelfContradiction(launches []*ledger.Launch, vs []*variant.Variant, protocol string) (verdict.Reason,
+	error,
+) {
 	byArm := byKey(launches)
 	for _, v := range vs {
 		if why, err := j.LaunchWithoutEvidence(byArm[v.Key], v, protocol); err != nil || !why.IsZero() {

@@ -36,7 +36,9 @@ const (
 // it keeps running, and its log is redacted. out, unless empty, is the file for its
 // standard output, limited like a command's; hard ends the stop of a hanging program. The
 // error is ctx's, or that redaction failed.
-func Await(ctx, hard context.Context, run engine.Command, limit time.Duration, out string, r *redact.Redactor) (*ProgramEnd, error) {
+func Await(ctx, hard context.Context, run engine.Command, limit time.Duration, out string,
+	r *redact.Redactor,
+) (*ProgramEnd, error) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	look := time.NewTicker(printedEvery)

@@ -17,7 +17,10 @@ func CheckCommand(b *plans.Block) []plans.AttrError {
 			return nil
 		}
 	}
-	return []plans.AttrError{{Attr: "command", Code: "empty-value", Summary: "Empty command", Detail: "Name the program first, as in [\"git\", \"tag\", \"backup\"]."}}
+	return []plans.AttrError{{
+		Attr: "command", Code: "empty-value", Summary: "Empty command",
+		Detail: "Name the program first, as in [\"git\", \"tag\", \"backup\"].",
+	}}
 }
 
 // Finds are the numbers that the metric blocks of a program read.

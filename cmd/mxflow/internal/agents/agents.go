@@ -43,7 +43,8 @@ type Host struct {
 	// Chance bounds the chance that any proposal without a gain passes.
 	Chance func(*planseal.Seal) float64
 	// Apply applies a plan under its seal until ctx ends.
-	Apply func(ctx context.Context, is *planseal.Seal, loaded *load.Result, g *runtime.Graph, target []string, watch apply.Observer) error
+	Apply func(ctx context.Context, is *planseal.Seal, loaded *load.Result, g *runtime.Graph, target []string,
+		watch apply.Observer) error
 	// Run is what a command of mxflow prints as JSON; Vars are the flags that give the
 	// plan's variables to it.
 	Run  func(ctx context.Context, args []string) ([]byte, error)
@@ -79,18 +80,23 @@ type server struct {
 func (s *server) tools() *mcp.Server {
 	to := mcp.NewServer(&mcp.Implementation{Name: "mxflow", Version: s.Version}, nil)
 	s.addReads(to)
-	addTool(s, to, "propose_feature", "Write a feature into the plan that is judged like a sealed feature of its phase.", false, s.proposeFeature)
+	addTool(s, to, "propose_feature",
+		"Write a feature into the plan that is judged like a sealed feature of its phase.", false, s.proposeFeature)
 	addTool(s, to, "propose_value", "Write a value of a knob into the plan, or replace one.", false, s.proposeValue)
-	addTool(s, to, "qualify", "Launch a feature once and run its levels, without measuring. Returns at once.", false, s.qualify)
+	addTool(s, to, "qualify", "Launch a feature once and run its levels, without measuring. Returns at once.",
+		false, s.qualify)
 	addTool(s, to, "apply", "Measure and decide. Returns at once.", false, s.apply)
-	addTool(s, to, "progress", "Progress of the running qualify or apply, or the result of the last one.", true, s.progress)
+	addTool(s, to, "progress", "Progress of the running qualify or apply, or the result of the last one.",
+		true, s.progress)
 	addTool(s, to, "stop", "Stop the running qualify or apply. Decisions are kept.", false, s.stop)
 	return to
 }
 
 // addTool answers with the JSON that commands print: reasons with their words, secrets
 // redacted.
-func addTool[In any](s *server, to *mcp.Server, name, says string, reads bool, answer func(context.Context, In) (any, error)) {
+func addTool[In any](s *server, to *mcp.Server, name, says string, reads bool,
+	answer func(context.Context, In) (any, error),
+) {
 	mcp.AddTool(to, &mcp.Tool{Name: name, Description: says, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: reads}},
 		func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
 			v, err := answer(ctx, in)

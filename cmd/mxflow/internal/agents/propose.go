@@ -92,7 +92,10 @@ func (s *server) proposeFeature(_ context.Context, ask featureAsk) (any, error) 
 		}
 		own := file.Body().Blocks()[0]
 		own.SetLabels([]string{ask.Name})
-		for _, name := range []string{"summary", "priority", "notes", "improve", "blocked_by", "superseded_by", "choose", "prefer", "set"} {
+		for _, name := range []string{
+			"summary", "priority", "notes", "improve", "blocked_by", "superseded_by",
+			"choose", "prefer", "set",
+		} {
 			own.Body().RemoveAttribute(name)
 		}
 		for _, b := range own.Body().Blocks() {

@@ -24,13 +24,34 @@ var reads = []struct {
 	onPlan     bool
 }{
 	{"validate", "Every mistake of the plan with its place.", []string{"validate"}, 0, true},
-	{"plan", "What an apply would do with each node and why, launches, seconds, and the smallest effect that these launches resolve.", []string{"plan"}, 0, true},
+	{
+		"plan",
+		"What an apply would do with each node and why, launches, seconds, and the smallest effect that these " +
+			"launches resolve.",
+		[]string{"plan"},
+		0, true,
+	},
 	{"status", "The stack and the newest state of every node.", []string{"status"}, 0, true},
 	{"explain", "Why a feature, gate or node (of) got its verdict.", []string{"explain"}, 1, true},
 	{"show", "A run (of: its ID or latest) with its decisions and launches.", []string{"show"}, 1, true},
-	{"compare", "The metrics of two recorded runs or features (of) with the change, its 95% interval and p. Decides nothing.", []string{"compare"}, 2, true},
-	{"profile", "Where the profiled baseline, or a feature (of), spends its time, and how the feature differs from its parent.", []string{"profile"}, 1, true},
-	{"kinds", "The kinds of engine, or one (of) with its settings and observations.", []string{"engine", "kinds"}, 1, false},
+	{
+		"compare",
+		"The metrics of two recorded runs or features (of) with the change, its 95% interval and p. Decides nothing.",
+		[]string{"compare"},
+		2, true,
+	},
+	{
+		"profile",
+		"Where the profiled baseline, or a feature (of), spends its time, and how the feature differs from its parent.",
+		[]string{"profile"},
+		1, true,
+	},
+	{
+		"kinds", "The kinds of engine, or one (of) with its settings and observations.",
+		[]string{"engine", "kinds"},
+		1,
+		false,
+	},
 }
 
 type readAsk struct {
@@ -65,8 +86,11 @@ func (s *server) addReads(to *mcp.Server) {
 		})
 	}
 	schema := func(ctx context.Context, ask readAsk) (any, error) { return s.part(ctx, []string{"schema"}, ask.JQ) }
-	addTool(s, to, "schema", "The JSON Schema of a plan, by jq: .properties and .\"$defs\" have its parts.", true, schema)
-	addTool(s, to, "limits", "What the seal lets an agent propose and measure, what is used of it, and what the plan has beyond it.", true, s.limits)
+	addTool(s, to, "schema", "The JSON Schema of a plan, by jq: .properties and .\"$defs\" have its parts.", true,
+		schema)
+	addTool(s, to, "limits",
+		"What the seal lets an agent propose and measure, what is used of it, and what the plan has beyond it.", true,
+		s.limits)
 }
 
 // mostAnswered is how long an answer may be, in bytes of JSON.

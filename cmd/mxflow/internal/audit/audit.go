@@ -62,7 +62,9 @@ listed where they happened: who, why and until when.`,
 }
 
 // whole opens a record and calls do if it verifies, with the key that signed it.
-func (h Host) whole(open func([]string) (*store.Store, error), args []string, key string, do func(st *store.Store, checked ledger.Report, signer string) error) error {
+func (h Host) whole(open func([]string) (*store.Store, error), args []string, key string,
+	do func(st *store.Store, checked ledger.Report, signer string) error,
+) error {
 	st, err := open(args)
 	if err != nil {
 		if _, ok := errors.AsType[*ledger.DamageError](err); ok {
@@ -105,8 +107,12 @@ func signedBy(rep ledger.Report, given string) (string, error) {
 		return "", fmt.Errorf("%s: %w. Pass the signer's key (--key)", checkpoint, err)
 	}
 	if n := int(rep.Size - rep.Checkpoint); n > 0 {
-		return "", fmt.Errorf("%s: signs lines 1 to %d; %s at the end not signed, from line %d on. If an apply is running, try again. "+
-			"What a killed apply left there, the next one sets aside and repeats; anything else it refuses", checkpoint, rep.Checkpoint, verdict.Count(n, "record"), rep.Checkpoint+1)
+		return "",
+			fmt.Errorf("%s: signs lines 1 to %d; %s at the end not signed, from line %d on. If an apply is running, "+
+				"try again. "+
+				"What a killed apply left there, the next one sets aside and repeats; anything else it refuses",
+				checkpoint,
+				rep.Checkpoint, verdict.Count(n, "record"), rep.Checkpoint+1)
 	}
 	return key, nil
 }

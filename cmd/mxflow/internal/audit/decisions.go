@@ -69,7 +69,8 @@ func printWaiver(h Host, w ledger.Waived) {
 	if w.Revoked {
 		word, says = "waiver revoked", fmt.Sprintf("by %s: %s", w.By, w.Reason)
 	}
-	fmt.Fprintf(h.Out(), "%s  %s  attempt %d, which was %s, of run %s, %s\n  %s\n\n", w.Node, word, w.Attempt, w.Verdict, w.Run, verdict.Second(w.Time), says)
+	fmt.Fprintf(h.Out(), "%s  %s  attempt %d, which was %s, of run %s, %s\n  %s\n\n", w.Node, word, w.Attempt,
+		w.Verdict, w.Run, verdict.Second(w.Time), says)
 }
 
 // printDecision prints a decision in full: what earlier ones said may be thousands of
@@ -79,7 +80,8 @@ func printDecision(h Host, d audited) {
 	if d.Engine != "" {
 		on = " on " + d.Engine
 	}
-	fmt.Fprintf(h.Out(), "%s  %s%s  attempt %d (%s), run %s, %s\n", d.Node, d.Verdict, on, d.Attempt, d.Because.String(), d.Run, verdict.Second(d.Time))
+	fmt.Fprintf(h.Out(), "%s  %s%s  attempt %d (%s), run %s, %s\n", d.Node, d.Verdict, on, d.Attempt,
+		d.Because.String(), d.Run, verdict.Second(d.Time))
 	if len(d.Rules) > 0 {
 		for _, line := range verdict.Lines(d.Marks()) {
 			fmt.Fprintf(h.Out(), "  %s\n", line)
@@ -97,7 +99,8 @@ func printDecision(h Host, d audited) {
 		for _, in := range r.Inputs {
 			line := in.Line(r.Estimate(in))
 			if !in.Missing.IsZero() {
-				line = page.Each(verdict.Say("explain.input_missing", "{subject} = missing").On(in.Path).From(in.Missing))[0]
+				line = page.Each(verdict.Say("explain.input_missing", "{subject} = missing").On(in.Path).
+					From(in.Missing))[0]
 			}
 			fmt.Fprintf(h.Out(), "    %s\n", line)
 		}

@@ -35,7 +35,8 @@ written. Logs and plans are in it as they were kept: look before you publish.`,
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(h.Out(), "Wrote %s: %s, tree hash %s, %.1f MB, signed by %s.\n", out, verdict.Count(checked.Records, "record"), checked.Root, float64(size)/1e6, keyName(signer))
+				fmt.Fprintf(h.Out(), "Wrote %s: %s, tree hash %s, %.1f MB, signed by %s.\n", out,
+					verdict.Count(checked.Records, "record"), checked.Root, float64(size)/1e6, keyName(signer))
 				return nil
 			})
 		},

@@ -34,19 +34,26 @@ that many records: that detects an older copy.`,
 					}
 				}
 				if checked.Records < size {
-					return h.Fail(fmt.Errorf("%s: %s, want %d (--size): records were cut off, or this is an older copy", st.LedgerName(), verdict.Count(checked.Records, "record"), size))
+					return h.Fail(fmt.Errorf("%s: %s, want %d (--size): records were cut off, or this is an older copy",
+						st.LedgerName(), verdict.Count(checked.Records, "record"), size))
 				}
 				artifacts, missing := verifyArtifacts(st)
 				if *h.JSON {
-					h.PrintJSON(map[string]any{"ledger": checked, "signed_by": keyName(signer), "artifacts": artifacts, "bad_artifacts": missing, "ok": len(missing) == 0})
+					h.PrintJSON(map[string]any{
+						"ledger": checked, "signed_by": keyName(signer), "artifacts": artifacts,
+						"bad_artifacts": missing, "ok": len(missing) == 0,
+					})
 				} else {
 					for _, m := range missing {
 						fmt.Fprintln(h.Out(), m)
 					}
-					fmt.Fprintf(h.Out(), "%s: %s, tree hash %s, %s, signed by %s\n", st.LedgerName(), verdict.Count(checked.Records, "record"), checked.Root, verdict.Count(artifacts, "artifact"), keyName(signer))
+					fmt.Fprintf(h.Out(), "%s: %s, tree hash %s, %s, signed by %s\n", st.LedgerName(),
+						verdict.Count(checked.Records, "record"), checked.Root, verdict.Count(artifacts, "artifact"),
+						keyName(signer))
 				}
 				if len(missing) > 0 {
-					return h.Fail(fmt.Errorf("%s missing or changed: restore them from a copy", verdict.Count(len(missing), "artifact")))
+					return h.Fail(fmt.Errorf("%s missing or changed: restore them from a copy",
+						verdict.Count(len(missing), "artifact")))
 				}
 				if *h.JSON {
 					return nil

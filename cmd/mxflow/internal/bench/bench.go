@@ -103,7 +103,8 @@ func (r *Result) Add(w *plans.Workload, taken record.Measurement) {
 	for i, cell := range cells[:finished] {
 		if len(r.Cells) <= i {
 			r.Cells = append(r.Cells, Cell{
-				Label: cell.Label, Prompt: cell.Prompt, Output: cell.Output, Depth: cell.Depth, Concurrency: cell.Concurrency, Rate: cell.Rate,
+				Label: cell.Label, Prompt: cell.Prompt, Output: cell.Output, Depth: cell.Depth,
+				Concurrency: cell.Concurrency, Rate: cell.Rate,
 				Metrics: map[string]*Metric{},
 			})
 		}

@@ -20,7 +20,10 @@ import (
 // has nothing.
 func sampleResult(t *testing.T) *Result {
 	t.Helper()
-	r := &Result{Tool: "mxflow 1", Started: time.Unix(0, 0).UTC(), URL: "http://box:8000", Engine: "vllm", Model: "org/m|x\x1b", Seed: 7}
+	r := &Result{
+		Tool: "mxflow 1", Started: time.Unix(0, 0).UTC(), URL: "http://box:8000", Engine: "vllm",
+		Model: "org/m|x\x1b", Seed: 7,
+	}
 	w := plans.NewWorkload("bench")
 	w.PromptTokens, w.PromptList, w.OutputTokens, w.OutputList = []int{2048}, true, []int{32, 128}, true
 	w.Depth, w.DepthList, w.Concurrency, w.ConcurrencyList = []int{4096}, true, []int{4}, true
@@ -28,17 +31,33 @@ func sampleResult(t *testing.T) *Result {
 		step := float64(run)
 		metrics := map[string]measure.Summary{}
 		for _, c := range w.Cells() {
-			metrics[c.Address+".pp"] = measure.Summary{Unit: "tok/s", N: 8, Stats: map[string]float64{"median": 1000 + 10*step, "max": 1100, "p99": math.NaN()}}
+			metrics[c.Address+".pp"] = measure.Summary{
+				Unit: "tok/s", N: 8,
+				Stats: map[string]float64{"median": 1000 + 10*step, "max": 1100, "p99": math.NaN()},
+			}
 			metrics[c.Address+".tg"] = measure.Summary{Unit: "tok/s", N: 8, Stats: map[string]float64{"median": 50}}
-			metrics[c.Address+".tg_total"] = measure.Summary{Unit: "tok/s", N: 1, Stats: map[string]float64{"median": 160 + step}}
-			metrics[c.Address+".ttft"] = measure.Summary{Unit: "ms", N: 8, Stats: map[string]float64{"median": 0.25 + 0.00001*step}}
+			metrics[c.Address+".tg_total"] = measure.Summary{
+				Unit: "tok/s", N: 1,
+				Stats: map[string]float64{"median": 160 + step},
+			}
+			metrics[c.Address+".ttft"] = measure.Summary{
+				Unit: "ms", N: 8,
+				Stats: map[string]float64{"median": 0.25 + 0.00001*step},
+			}
 			if c.Output == 32 && run > 0 {
-				metrics[c.Address+".goodput"] = measure.Summary{Unit: "req/s", N: 1, Stats: map[string]float64{"median": 0}}
-				metrics[c.Address+".accept_length"] = measure.Summary{Unit: "tokens", N: 1, Stats: map[string]float64{"median": 2.5}}
+				metrics[c.Address+".goodput"] = measure.Summary{
+					Unit: "req/s", N: 1,
+					Stats: map[string]float64{"median": 0},
+				}
+				metrics[c.Address+".accept_length"] = measure.Summary{
+					Unit: "tokens", N: 1,
+					Stats: map[string]float64{"median": 2.5},
+				}
 			}
 		}
 		r.Add(w, record.Measurement{
-			Recording: recorded(w, len(w.Cells())), Metrics: metrics, Notes: facts("8 answers of bench.p2048.o128.d4096.c4 were shorter, those of bench.p2048.o32.d4096.c4 not"),
+			Recording: recorded(w, len(w.Cells())), Metrics: metrics,
+			Notes: facts("8 answers of bench.p2048.o128.d4096.c4 were shorter, those of bench.p2048.o32.d4096.c4 not"),
 		})
 	}
 	return r
@@ -48,9 +67,11 @@ func sampleResult(t *testing.T) *Result {
 func TestBenchNamesItsFlags(t *testing.T) {
 	w := plans.NewWorkload("bench")
 	w.PromptTokens, w.OutputTokens = []int{16}, []int{4}
-	late := verdict.New(code.WokenLate, verdict.Millis("p99", 16*time.Millisecond), verdict.Millis("limit", 10*time.Millisecond), verdict.Millis("max", time.Second))
+	late := verdict.New(code.WokenLate, verdict.Millis("p99", 16*time.Millisecond),
+		verdict.Millis("limit", 10*time.Millisecond), verdict.Millis("max", time.Second))
 	got := named(w, []verdict.Reason{late.On(w.Cells()[0].Address)})[0].String()
-	if !strings.HasSuffix(got, "or allow more with --max-lag") || strings.Contains(got, "bench") || strings.Contains(late.String(), "--max-lag") {
+	if !strings.HasSuffix(got, "or allow more with --max-lag") || strings.Contains(got, "bench") ||
+		strings.Contains(late.String(), "--max-lag") {
 		t.Error(got)
 	}
 }
@@ -154,7 +175,8 @@ func TestBenchUnreadable(t *testing.T) {
 	}{{true, 0, 0, 0}, {true, 2, 0, 1}, {true, 3, 1, 0}, {false, 0, 0, 0}, {false, 1, 1, 0}} {
 		invalid, notes := unreadable(taken(c.exact, c.bad))
 		if len(invalid) != c.invalid || len(notes) != c.notes {
-			t.Errorf("forced %v, %d of 4: invalid %q, notes %q", c.exact, c.bad, verdict.Lines(invalid), verdict.Lines(notes))
+			t.Errorf("forced %v, %d of 4: invalid %q, notes %q", c.exact, c.bad, verdict.Lines(invalid),
+				verdict.Lines(notes))
 		}
 		for _, text := range verdict.Lines(append(invalid, notes...)) {
 			if !strings.Contains(text, `of 4 answers of bench.o40 are not readable text, e.g. request 0: empty ("")`) {
@@ -182,7 +204,10 @@ func TestBenchRowsOfSeveralPrompts(t *testing.T) {
 	for _, row := range r.rows() {
 		got = append(got, row[0])
 	}
-	if want := []string{"pp64 @ d128", "tg32 after pp64 @ d128", "pp512 @ d128", "tg32 after pp512 @ d128"}; !slices.Equal(got, want) {
+	if want := []string{
+		"pp64 @ d128", "tg32 after pp64 @ d128", "pp512 @ d128",
+		"tg32 after pp512 @ d128",
+	}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

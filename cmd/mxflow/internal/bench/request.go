@@ -158,7 +158,8 @@ func (b *Request) check(set func(flag string) bool) error {
 		{"format", b.Format, []string{"", "md"}},
 	} {
 		if !slices.Contains(choice.among, choice.value) {
-			return b.wrong(choice.flag, "%q is not one of %s", choice.value, verdict.Joined(slices.DeleteFunc(choice.among, func(s string) bool { return s == "" }), "or"))
+			return b.wrong(choice.flag, "%q is not one of %s", choice.value,
+				verdict.Joined(slices.DeleteFunc(choice.among, func(s string) bool { return s == "" }), "or"))
 		}
 	}
 	if !set("seed") { // another measurement's prompts may still be in the server's cache
@@ -339,8 +340,10 @@ func (b *Request) measure(soft context.Context, h Host) error {
 func hinted(err error, w *plans.Workload, kind kinds.Kind) error {
 	text := named(w, []verdict.Reason{verdict.OfError(err)})[0].String()
 	var status *openai.StatusError
-	if kind.Name == "openai" && errors.As(err, &status) && (status.Status == http.StatusBadRequest || status.Status == http.StatusUnprocessableEntity) && strings.Contains(status.Body, "ignore_eos") {
-		text += "; the server does not know ignore_eos, which forces answers to --tg tokens: name it with --kind, or let answers end on their own with --stop-at-eos"
+	if kind.Name == "openai" && errors.As(err, &status) && (status.Status == http.StatusBadRequest ||
+		status.Status == http.StatusUnprocessableEntity) && strings.Contains(status.Body, "ignore_eos") {
+		text += "; the server does not know ignore_eos, which forces answers to --tg tokens: name it with --kind, or " +
+			"let answers end on their own with --stop-at-eos"
 	}
 	return errors.New(text)
 }

@@ -85,7 +85,8 @@ func Describe(on table.Screen, k kinds.Kind) {
 	on.Rows("observations, engine.observed.*", []string{"name", "type", "what"}, rows)
 	rows = nil
 	for _, s := range k.Signatures() {
-		rows = append(rows, []string{string(s.Class), fmt.Sprintf("%q: %s", strings.ReplaceAll(s.Glob, "\n", " or "), s.Means)})
+		rows = append(rows,
+			[]string{string(s.Class), fmt.Sprintf("%q: %s", strings.ReplaceAll(s.Glob, "\n", " or "), s.Means)})
 	}
 	on.Rows("log lines that show errors", []string{"class", "line"}, rows)
 	if k.Example != "" {
@@ -185,7 +186,8 @@ func snakeName(name string) string {
 	letters := []rune(name)
 	for i, r := range letters {
 		upper := unicode.IsUpper(r)
-		begins := i > 0 && upper && (!unicode.IsUpper(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1]) && string(letters[i+1:]) != "s")
+		begins := i > 0 && upper && (!unicode.IsUpper(letters[i-1]) || i+1 < len(letters) &&
+			unicode.IsLower(letters[i+1]) && string(letters[i+1:]) != "s")
 		if begins {
 			b.WriteByte('_')
 		}

@@ -47,11 +47,13 @@ func Knobs(p *plans.Plan, sets []string) (map[string]string, error) {
 		}
 		i := slices.IndexFunc(p.Knobs, func(k *plans.Knob) bool { return k.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("--set %s: the plan has no knob %q; it has %s", text, name, lang.OrNothing(plans.Names(p.Knobs, func(k *plans.Knob) string { return k.Name })))
+			return nil, fmt.Errorf("--set %s: the plan has no knob %q; it has %s", text, name,
+				lang.OrNothing(plans.Names(p.Knobs, func(k *plans.Knob) string { return k.Name })))
 		}
 		if p.Knobs[i].Value(value) == nil {
 			names := p.Knobs[i].ValueNames()
-			return nil, fmt.Errorf("--set %s: knob %s has no value %q; it has %s", text, name, value, lang.OrNothing(names))
+			return nil,
+				fmt.Errorf("--set %s: knob %s has no value %q; it has %s", text, name, value, lang.OrNothing(names))
 		}
 		values[name] = value
 	}

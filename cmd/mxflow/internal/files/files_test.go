@@ -15,7 +15,8 @@ import (
 func TestErrorsNameTheFileAskedFor(t *testing.T) {
 	dir := t.TempDir()
 	missing := filepath.Join(dir, "none", "report.md")
-	if err := Replace(missing, nil); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), missing) || strings.Contains(err.Error(), "writing") {
+	if err := Replace(missing, nil); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), missing) ||
+		strings.Contains(err.Error(), "writing") {
 		t.Errorf("in no folder: %v", err)
 	}
 	path := filepath.Join(dir, "report.md")

@@ -62,7 +62,10 @@ type Onlooker struct {
 func New(dir, host string, note func(verdict.Reason)) *Onlooker {
 	var once sync.Once
 	say := func(r verdict.Reason) { once.Do(func() { note(r) }) }
-	return &Onlooker{dir: dir, host: host, note: say, token: rand.Text(), streams: make(chan struct{}, mostStreams), ended: make(chan struct{})}
+	return &Onlooker{
+		dir: dir, host: host, note: say, token: rand.Text(), streams: make(chan struct{}, mostStreams),
+		ended: make(chan struct{}),
+	}
 }
 
 // URL is the address for a person's browser.
@@ -108,7 +111,10 @@ func (s *Onlooker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this page is read-only", http.StatusMethodNotAllowed)
 		return
 	}
-	for name, value := range sorted.All(map[string]string{"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY"}) {
+	for name, value := range sorted.All(map[string]string{
+		"Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
+		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+	}) {
 		w.Header().Set(name, value)
 	}
 	switch what {

@@ -35,7 +35,11 @@ func serving(t *testing.T) (*store.Store, *store.DirLock, *Onlooker) {
 	must.Do(t, err)
 	t.Cleanup(func() { st.Close() })
 	must.Do(t, lock.Begin("r1"))
-	must.Do(t, st.Append(&ledger.Record{Type: "run", Run: "r1", Time: time.Now(), RunStart: &ledger.RunStart{Plan: "tiny", Nodes: []string{"phase.a"}}}))
+	must.Do(t,
+		st.Append(&ledger.Record{
+			Type: "run", Run: "r1", Time: time.Now(),
+			RunStart: &ledger.RunStart{Plan: "tiny", Nodes: []string{"phase.a"}},
+		}))
 	if _, err := st.RunDir("r1"); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +93,10 @@ func TestServeFollows(t *testing.T) {
 		t.Fatal(err)
 	}
 	on := progress.Screen{Out: func() io.Writer { return t.Output() }, Width: func() int { return 80 }}
-	r := &progress.Recorder{Dir: st.Dir(), Secrets: func() *redact.Redactor { return redact.New([]string{"hunter2"}) }, Observer: progress.New(on)}
+	r := &progress.Recorder{
+		Dir: st.Dir(), Secrets: func() *redact.Redactor { return redact.New([]string{"hunter2"}) },
+		Observer: progress.New(on),
+	}
 	r.Begin(apply.Start{Run: "r1", Plan: &plans.Plan{Name: "tiny"}})
 	answer, err := http.Get(s.URL() + "events")
 	must.Do(t, err)
@@ -106,15 +113,20 @@ func TestServeFollows(t *testing.T) {
 	}
 	before := next()
 	must.Contain(t, "nothing goes on, and it says", before, `"line":""`)
-	r.Event(runtime.Event{Type: "launch_started", Phase: "a", Feature: "moe", Level: "benchmark", Variant: "moe", Launch: 3, Launches: 8, Made: 2, Left: 6})
+	r.Event(runtime.Event{
+		Type: "launch_started", Phase: "a", Feature: "moe", Level: "benchmark", Variant: "moe",
+		Launch: 3, Launches: 8, Made: 2, Left: 6,
+	})
 	r.Event(runtime.Event{Type: "launch_loading", Line: "weights, password=hunter2", Seconds: 41})
 	said := next()
 	for ; !strings.Contains(said, "weights"); said = next() {
 	}
-	if !strings.Contains(said, "launch 3 of 8") || !strings.Contains(said, `"log":"weights, password=[redacted]"`) || !strings.Contains(said, `"left":6`) {
+	if !strings.Contains(said, "launch 3 of 8") || !strings.Contains(said, `"log":"weights, password=[redacted]"`) ||
+		!strings.Contains(said, `"left":6`) {
 		t.Errorf("the start of a launch: %s", said)
 	}
-	if kept, err := os.ReadFile(filepath.Join(st.Dir(), "runs", "r1", "progress.json")); err != nil || strings.Contains(string(kept), "hunter2") {
+	if kept, err := os.ReadFile(filepath.Join(st.Dir(), "runs", "r1", "progress.json")); err != nil ||
+		strings.Contains(string(kept), "hunter2") {
 		t.Errorf("%s, %v", kept, err)
 	}
 	r.Event(runtime.Event{Type: "launch_ready"})
@@ -125,19 +137,29 @@ func TestServeFollows(t *testing.T) {
 	must.Equal(t, "something was written while a launch is measured", progressAt(t, st), written)
 	for said = next(); strings.Contains(said, "weights") || strings.Contains(said, "password"); said = next() {
 	}
-	open, low, high := verdict.Test{Form: verdict.Ratio, Metric: "chat.tg", Relation: "gain", More: true, Threshold: 0.1, Stop: stats.Open, Plan: []int{4, 6, 8}, Values: []float64{50, 51, 52, 53}}, 0.02, 0.3
+	open, low, high := verdict.Test{
+		Form: verdict.Ratio, Metric: "chat.tg", Relation: "gain", More: true,
+		Threshold: 0.1, Stop: stats.Open, Plan: []int{4, 6, 8}, Values: []float64{50, 51, 52, 53},
+	}, 0.02, 0.3
 	estimate := 0.15
 	open.Estimate, open.Low, open.High, open.Looks = &estimate, &low, &high, []stats.Look{{N: 4, Chance: 0.62}}
-	r.Event(runtime.Event{Type: "looked", Time: time.Now(), Node: "feature.moe.benchmark", Phase: "a", Feature: "moe", Look: &runtime.Look{Launches: 4, Most: 8, Next: 6, Rules: []verdict.Rule{{
-		Name: "decode", Expr: "chat.tg.gain >= 0.1", Verdict: verdict.Inconclusive, Comparisons: []verdict.Comparison{{Verdict: verdict.Inconclusive, Test: &open}},
-	}}}})
+	r.Event(runtime.Event{
+		Type: "looked", Time: time.Now(), Node: "feature.moe.benchmark", Phase: "a", Feature: "moe",
+		Look: &runtime.Look{Launches: 4, Most: 8, Next: 6, Rules: []verdict.Rule{{
+			Name: "decode", Expr: "chat.tg.gain >= 0.1", Verdict: verdict.Inconclusive,
+			Comparisons: []verdict.Comparison{{Verdict: verdict.Inconclusive, Test: &open}},
+		}}},
+	})
 	for said = next(); revisionOf(said) == revisionOf(before); said = next() {
 	}
 	before = said
 	s.made = time.Time{}
 	text, err := s.current()
 	must.Do(t, err)
-	for _, want := range []string{"4 of up to 8 launches per arm, next look at 6", "decode &#43;15% (≥ &#43;10%, between &#43;2.0% and &#43;30%)", "with a chance of 62%", "undecided"} {
+	for _, want := range []string{
+		"4 of up to 8 launches per arm, next look at 6",
+		"decode &#43;15% (≥ &#43;10%, between &#43;2.0% and &#43;30%)", "with a chance of 62%", "undecided",
+	} {
 		must.Contain(t, "where the test stands lacks", string(text), want)
 	}
 	must.Do(t, st.Append(&ledger.Record{Type: "end", Run: "r1", Time: time.Now(), End: &ledger.End{Exit: 130}}))
@@ -173,7 +195,11 @@ func TestServeEnds(t *testing.T) {
 	events, err := http.Get(s.URL() + "events")
 	must.Do(t, err)
 	must.Contain(t, "while it goes on", shows(), "<title>tiny: under way</title>")
-	must.Do(t, st.Append(&ledger.Record{Type: "end", Run: "r1", Time: time.Now(), End: &ledger.End{Exit: 2, Verdict: verdict.Fail}}))
+	must.Do(t,
+		st.Append(&ledger.Record{
+			Type: "end", Run: "r1", Time: time.Now(),
+			End: &ledger.End{Exit: 2, Verdict: verdict.Fail},
+		}))
 	stop()
 	lines := bufio.NewScanner(events.Body)
 	for lines.Scan() && !strings.Contains(lines.Text(), `"ended":true`) {

@@ -35,7 +35,8 @@ func Print(to table.Screen, res *apply.Result, took string) {
 	for _, most := range []int{len(rows), 2, 1} {
 		page.Truncate(top)
 		if len(rows) > 0 {
-			on.Table([]string{"verdict", "decision", "why"}, cells(rows, most, to.Lines, cmp.Or(to.Width, 2*table.MaxColumn)))
+			on.Table([]string{"verdict", "decision", "why"},
+				cells(rows, most, to.Lines, cmp.Or(to.Width, 2*table.MaxColumn)))
 		}
 		logs(on, res.Summary)
 		fmt.Fprintln(on)
@@ -67,7 +68,8 @@ func rowsOf(res *apply.Result) (rows []row) {
 	for _, st := range res.Summary.Rows {
 		n, d := st.Node, st.Decision
 		switch {
-		case n.Kind == runtime.KindBenchmark, n.Kind == runtime.KindCriteria, n.Kind == runtime.KindQualify && n.ID != runtime.BaselineID:
+		case n.Kind == runtime.KindBenchmark, n.Kind == runtime.KindCriteria, n.Kind == runtime.KindQualify &&
+			n.ID != runtime.BaselineID:
 		case d == nil:
 			r := row{Locked(st.Locked), progress.Name(string(n.Kind), n.ID, n.Phase, n.Feature), st.Locked.String()}
 			if locked[r.word+r.why]++; locked[r.word+r.why] > 1 {
@@ -90,13 +92,16 @@ func rowsOf(res *apply.Result) (rows []row) {
 				}
 			}
 			r := row{progress.Word(d, st.Waiver), progress.Name(d.Kind, d.Node, d.Phase, d.Feature), why}
-			if rows = append(rows, r); runtime.Waivable(n.Kind) && r.word == string(verdict.Pass) && st.Overruled.IsZero() {
+			if rows = append(rows, r); runtime.Waivable(n.Kind) && r.word == string(verdict.Pass) &&
+				st.Overruled.IsZero() {
 				passed = append(passed, r.name)
 			}
 		}
 	}
 	if len(passed) > mostGates {
-		rows = slices.DeleteFunc(rows, func(r row) bool { return r.word == string(verdict.Pass) && slices.Contains(passed, r.name) })
+		rows = slices.DeleteFunc(rows, func(r row) bool {
+			return r.word == string(verdict.Pass) && slices.Contains(passed, r.name)
+		})
 		var phases []string
 		for _, name := range passed {
 			_, phase, _ := strings.Cut(name, " ")
@@ -226,13 +231,17 @@ func gates(worst verdict.Verdict, rows []*runtime.State) string {
 		return "Every gate passed"
 	}
 	var parts []string
-	for _, what := range []string{"error", "invalid", "fail", "inconclusive", "locked", "not evaluated (--target)", "waived"} {
+	for _, what := range []string{
+		"error", "invalid", "fail", "inconclusive", "locked",
+		"not evaluated (--target)", "waived",
+	} {
 		if n := of[what]; n > 0 {
 			number := fmt.Sprint(n)
 			if len(parts) == 0 {
 				number += " of " + verdict.Count(all, noun)
 			}
-			parts = append(parts, number+" "+cmp.Or(map[string]string{"error": "in error", "fail": "failed"}[what], what))
+			parts = append(parts,
+				number+" "+cmp.Or(map[string]string{"error": "in error", "fail": "failed"}[what], what))
 		}
 	}
 	switch text := strings.Join(parts, ", "); {
@@ -251,7 +260,8 @@ func gates(worst verdict.Verdict, rows []*runtime.State) string {
 func undecided(res *apply.Result) string {
 	for _, r := range res.Summary.Rows {
 		d := r.Decision
-		if d == nil || d.Verdict != verdict.Inconclusive || r.Node.Kind != runtime.KindFeature && r.Node.Kind != runtime.KindGate {
+		if d == nil || d.Verdict != verdict.Inconclusive || r.Node.Kind != runtime.KindFeature &&
+			r.Node.Kind != runtime.KindGate {
 			continue
 		}
 		open := func(l ledger.Level) bool { return l.Verdict != verdict.Pass }
@@ -299,7 +309,8 @@ func next(on table.Screen, res *apply.Result) {
 	i := slices.IndexFunc(res.Summary.Rows, func(r *runtime.State) bool {
 		k, d := r.Node.Kind, r.Decision
 		internal := k == runtime.KindBenchmark || k == runtime.KindQualify && r.Node.ID != runtime.BaselineID
-		return d != nil && !d.Verdict.Unlocks() && r.Waiver == nil && !internal && !(k == runtime.KindStep && res.End.Verdict.Unlocks())
+		return d != nil && !d.Verdict.Unlocks() && r.Waiver == nil && !internal &&
+			!(k == runtime.KindStep && res.End.Verdict.Unlocks())
 	})
 	if i >= 0 {
 		name := shortName(res.Summary.Rows[i].Node, res.Summary.Rows)

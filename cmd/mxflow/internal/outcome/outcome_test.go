@@ -37,12 +37,14 @@ func TestExitStatusOnce(t *testing.T) {
 // TestHeadline: what was chosen stands before the levels and criteria, also where
 // these are called as a sentence of another kind begins.
 func TestHeadline(t *testing.T) {
-	level, odd := ledger.Level{Name: "smoke", Verdict: verdict.Pass}, verdict.Rule{Name: "level best", Role: "criterion", Verdict: verdict.Pass, Reasons: facts("enough")}
+	level, odd := ledger.Level{Name: "smoke", Verdict: verdict.Pass},
+		verdict.Rule{Name: "level best", Role: "criterion", Verdict: verdict.Pass, Reasons: facts("enough")}
 	d := &ledger.Decision{
 		Kind: "feature", Verdict: verdict.Pass, Levels: []ledger.Level{level}, Rules: []verdict.Rule{odd},
 		Reasons: []verdict.Reason{fact("criterion a is what was chosen by"), level.WithoutCauses(), odd.Reason()},
 	}
-	if got, want := verdict.Lines(Why(d)), []string{"criterion a is what was chosen by", "level best: enough"}; !slices.Equal(got, want) {
+	if got, want := verdict.Lines(Why(d)),
+		[]string{"criterion a is what was chosen by", "level best: enough"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -66,7 +68,8 @@ func TestShortName(t *testing.T) {
 	}
 	rows := []*runtime.State{
 		node("feature.wip", runtime.KindFeature, "wip", "wip"), node("phase.wip", runtime.KindGate, "wip", ""),
-		node("feature.gemm", runtime.KindFeature, "kernels", "gemm"), node("phase.kernels", runtime.KindGate, "kernels", ""),
+		node("feature.gemm", runtime.KindFeature, "kernels", "gemm"),
+		node("phase.kernels", runtime.KindGate, "kernels", ""),
 		node("baseline", runtime.KindQualify, "", ""),
 	}
 	for i, want := range []string{"feature.wip", "phase.wip", "gemm", "kernels", "baseline"} {
@@ -80,18 +83,37 @@ func finished(t *testing.T, features int, worst verdict.Verdict) *apply.Result {
 	st, err := store.Open(t.TempDir())
 	must.Do(t, err)
 	t.Cleanup(func() { st.Close() })
-	must.Do(t, st.Append(&ledger.Record{Type: "run", Time: time.Now(), Run: "r1", RunStart: &ledger.RunStart{Plan: "p"}}))
-	res := &apply.Result{Run: "r1", Store: st, End: &ledger.End{Verdict: worst, Exit: worst.ExitCode(), Reason: verdict.New(code.Finished)}}
+	must.Do(t,
+		st.Append(&ledger.Record{Type: "run", Time: time.Now(), Run: "r1", RunStart: &ledger.RunStart{Plan: "p"}}))
+	res := &apply.Result{
+		Run: "r1", Store: st,
+		End: &ledger.End{Verdict: worst, Exit: worst.ExitCode(), Reason: verdict.New(code.Finished)},
+	}
 	add := func(r *runtime.State) { res.Summary.Rows = append(res.Summary.Rows, r) }
 	words := []verdict.Verdict{verdict.Pass, verdict.Pass, verdict.Fail, verdict.Inconclusive, verdict.Invalid}
 	for i := range features {
 		name, phase := fmt.Sprintf("port_of_kernel_%d", i), fmt.Sprintf("phase_%d", i/5)
 		rules := []verdict.Rule{
-			{Name: "decode", Role: verdict.RoleCriterion, Decides: true, Verdict: words[i%5], Reasons: facts(fmt.Sprintf("chat.tg.gain %+d.3%% (required ≥ +10%%, lower bound %+d.1%%, 4 launches per arm)", i, i-1))},
-			{Name: "memory", Role: verdict.RoleCriterion, Decides: true, Verdict: words[i%5], Reasons: facts("engine.memory_gb.delta 0.1 GB (required ≤ 2 GB, upper bound 0.2 GB over all pairs of launches, 4 launches per arm)")},
+			{
+				Name: "decode", Role: verdict.RoleCriterion, Decides: true, Verdict: words[i%5],
+				Reasons: facts(
+					fmt.Sprintf("chat.tg.gain %+d.3%% (required ≥ +10%%, lower bound %+d.1%%, 4 launches per arm)", i,
+						i-1)),
+			},
+			{
+				Name: "memory", Role: verdict.RoleCriterion, Decides: true, Verdict: words[i%5],
+				Reasons: facts("engine.memory_gb.delta 0.1 GB (required ≤ 2 GB, upper bound 0.2 GB over all pairs of " +
+					"launches, 4 launches per arm)"),
+			},
 		}
-		d := &ledger.Decision{Node: "feature." + name, Kind: ledger.KindFeature, Feature: name, Phase: phase, Verdict: words[i%5], Accepted: words[i%5] == verdict.Pass, Rules: rules}
-		add(&runtime.State{Node: &runtime.Node{ID: d.Node, Kind: runtime.KindFeature, Phase: phase, Feature: name}, Decision: d})
+		d := &ledger.Decision{
+			Node: "feature." + name, Kind: ledger.KindFeature, Feature: name, Phase: phase,
+			Verdict: words[i%5], Accepted: words[i%5] == verdict.Pass, Rules: rules,
+		}
+		add(&runtime.State{
+			Node:     &runtime.Node{ID: d.Node, Kind: runtime.KindFeature, Phase: phase, Feature: name},
+			Decision: d,
+		})
 		if i%5 == 4 {
 			gate := &runtime.Node{ID: "phase." + phase, Kind: runtime.KindGate, Phase: phase}
 			add(&runtime.State{Node: gate, Locked: verdict.New(code.Outcome).On("phase.phase_0").Is(verdict.Fail)})
@@ -119,7 +141,8 @@ func TestOneScreen(t *testing.T) {
 			}
 			want := []string{"accepted ", "decode: chat.tg.gain +0"}
 			if features > 5 {
-				want = append(want, "fail ", "inconclusive ", "invalid ", "locked ", "phase.phase_0 failed", "Exit status 2.", "mxflow explain port_of_kernel_2")
+				want = append(want, "fail ", "inconclusive ", "invalid ", "locked ", "phase.phase_0 failed",
+					"Exit status 2.", "mxflow explain port_of_kernel_2")
 			}
 			for _, w := range want {
 				if !strings.Contains(strings.Join(strings.Fields(text), " "), strings.TrimSpace(w)) {
@@ -135,17 +158,29 @@ func TestGates(t *testing.T) {
 	gate := func(v verdict.Verdict) *runtime.State {
 		return &runtime.State{Node: &runtime.Node{Kind: runtime.KindGate}, Decision: &ledger.Decision{Verdict: v}}
 	}
-	phase := &runtime.State{Node: &runtime.Node{Kind: runtime.KindPhase}, Decision: &ledger.Decision{Verdict: verdict.Invalid}}
-	baseline := &runtime.State{Node: &runtime.Node{ID: runtime.BaselineID, Kind: runtime.KindQualify}, Decision: &ledger.Decision{Verdict: verdict.Pass}}
+	phase := &runtime.State{
+		Node:     &runtime.Node{Kind: runtime.KindPhase},
+		Decision: &ledger.Decision{Verdict: verdict.Invalid},
+	}
+	baseline := &runtime.State{
+		Node:     &runtime.Node{ID: runtime.BaselineID, Kind: runtime.KindQualify},
+		Decision: &ledger.Decision{Verdict: verdict.Pass},
+	}
 	locked := &runtime.State{Node: &runtime.Node{Kind: runtime.KindGate}, Locked: verdict.New(code.Outcome)}
 	left := &runtime.State{Node: &runtime.Node{Kind: runtime.KindGate}, Locked: verdict.New(code.NotTargeted)}
 	for want, c := range map[string]struct {
 		worst verdict.Verdict
 		rows  []*runtime.State
 	}{
-		"Every gate passed":                                  {verdict.Pass, []*runtime.State{gate(verdict.Pass)}},
-		"1 of 4 phases invalid, 1 failed, 1 locked":          {verdict.Invalid, []*runtime.State{gate(verdict.Pass), gate(verdict.Fail), phase, locked}},
-		"1 of 2 gates in error, 1 locked":                    {verdict.Error, []*runtime.State{gate(verdict.Error), locked}},
+		"Every gate passed": {verdict.Pass, []*runtime.State{gate(verdict.Pass)}},
+		"1 of 4 phases invalid, 1 failed, 1 locked": {
+			verdict.Invalid,
+			[]*runtime.State{gate(verdict.Pass), gate(verdict.Fail), phase, locked},
+		},
+		"1 of 2 gates in error, 1 locked": {
+			verdict.Error,
+			[]*runtime.State{gate(verdict.Error), locked},
+		},
 		"Error: 1 of 1 gate locked":                          {verdict.Error, []*runtime.State{locked}},
 		"Inconclusive: 1 of 1 gate not evaluated (--target)": {verdict.Inconclusive, []*runtime.State{left}},
 		"Nothing to decide in this plan":                     {verdict.Inconclusive, nil},

@@ -85,7 +85,8 @@ func rulesSay(d *ledger.Decision) (reasons []verdict.Reason, unmeasured bool) {
 				reason = level
 			}
 			if at < 0 {
-				reasons, names = append(reasons, verdict.Say("rule.found", "{subject}").From(reason)), append(names, []string{r.Name})
+				reasons, names = append(reasons, verdict.Say("rule.found", "{subject}").From(reason)),
+					append(names, []string{r.Name})
 			} else if !slices.Contains(names[at], r.Name) {
 				names[at] = append(names[at], r.Name)
 			}

@@ -44,7 +44,8 @@ func Standing(st *store.Store, node string) (ledger.Decided, error) {
 			return d, nil
 		}
 	}
-	return ledger.Decided{}, fmt.Errorf("%s was decided once but is no longer in the plan: there is nothing left to unlock", node)
+	return ledger.Decided{},
+		fmt.Errorf("%s was decided once but is no longer in the plan: there is nothing left to unlock", node)
 }
 
 // longestWaiver is the maximum duration of a waiver: a permanent one would be a changed
@@ -54,7 +55,8 @@ const longestWaiver = 366 * 24 * time.Hour
 // Expiry parses the end of a waiver: a time from now, a day (its end, UTC), or an RFC
 // 3339 instant.
 func Expiry(text string, now time.Time) (time.Time, error) {
-	const forms = "give a time from now (36h, 14d, 2w), a day (2026-12-24, to its end in UTC) or an instant (2026-12-24T18:00:00+01:00)"
+	const forms = "give a time from now (36h, 14d, 2w), a day (2026-12-24, to its end in UTC) or an instant " +
+		"(2026-12-24T18:00:00+01:00)"
 	text = strings.TrimSpace(text)
 	at, err := time.Parse(time.RFC3339, text)
 	if day, dayErr := time.Parse(time.DateOnly, text); dayErr == nil {
@@ -73,9 +75,12 @@ func Expiry(text string, now time.Time) (time.Time, error) {
 	at = at.UTC()
 	switch {
 	case !at.After(now):
-		return at, fmt.Errorf("--expires %s is not in the future (now %s): %s", text, now.UTC().Format(time.RFC3339), forms)
+		return at,
+			fmt.Errorf("--expires %s is not in the future (now %s): %s", text, now.UTC().Format(time.RFC3339), forms)
 	case at.Sub(now) > longestWaiver:
-		return at, fmt.Errorf("--expires %s is more than a year away, the limit for a waiver: waive again then, or change the rule", text)
+		return at,
+			fmt.Errorf("--expires %s is more than a year away, the limit for a waiver: waive again then, or change "+
+				"the rule", text)
 	}
 	return at, nil
 }

@@ -29,7 +29,8 @@ func printPartDiff(on table.Screen, d *trace.PartDiff, most int) {
 		if d.Profiled {
 			with = "with the profiler"
 		}
-		title += fmt.Sprintf(": %s → %s %s from end to end (%s), %s", report.Tenths(scale*d.Step.A), report.Tenths(scale*d.Step.B), name, verdict.Percent(d.Step.B/d.Step.A-1, 1), with)
+		title += fmt.Sprintf(": %s → %s %s from end to end (%s), %s", report.Tenths(scale*d.Step.A),
+			report.Tenths(scale*d.Step.B), name, verdict.Percent(d.Step.B/d.Step.A-1, 1), with)
 	}
 	fmt.Fprintln(on, "\n"+title)
 	rows, left, rest := map[string][][]string{}, most, 0.0
@@ -51,7 +52,8 @@ func printPartDiff(on table.Screen, d *trace.PartDiff, most int) {
 		rows["category"] = append(rows["category"], changed("end to end", *d.Step, scale))
 	}
 	if left < 0 && most > 0 {
-		rows["kernel"] = append(rows["kernel"], []string{fmt.Sprintf("(%d more)", -left), "", "", signed(scale * rest), ""})
+		rows["kernel"] = append(rows["kernel"],
+			[]string{fmt.Sprintf("(%d more)", -left), "", "", signed(scale * rest), ""})
 	}
 	for _, head := range []string{"category", "the GPU waits while", "kernel"} {
 		if rows[head] != nil {

@@ -39,7 +39,8 @@ func printLimit(on table.Screen, p *trace.Part, basis trace.Basis) {
 		rows = append(rows, line)
 	}
 	if r.Timed() {
-		rows = append(rows, []string{"no GPU busy", spanned(r.Step.Low-r.Busy, r.Step.High-r.Busy, report.Tenths), "", "", "", ""})
+		rows = append(rows,
+			[]string{"no GPU busy", spanned(r.Step.Low-r.Busy, r.Step.High-r.Busy, report.Tenths), "", "", "", ""})
 		step := []string{"step", spanned(r.Step.Low, r.Step.High, report.Tenths), "", "", "", ""}
 		if least := r.Limit(); least > 0 {
 			step[2], step[3] = report.Tenths(least), spanned(least/r.Step.High, least/r.Step.Low, percent)
@@ -63,8 +64,9 @@ func printLimit(on table.Screen, p *trace.Part, basis trace.Basis) {
 				"than independently routed tokens would use.\n", trace.Words(row.Category))
 		}
 		if row.Kernel != "" {
-			fmt.Fprintf(on, "The output projection (lm_head) is taken to be %s, the only dense GEMM that runs once per "+
-				"step and takes long enough.\n", row.Kernel)
+			fmt.Fprintf(on,
+				"The output projection (lm_head) is taken to be %s, the only dense GEMM that runs once per "+
+					"step and takes long enough.\n", row.Kernel)
 		}
 	}
 }
@@ -91,7 +93,8 @@ func boundBy(r *trace.Roofline) string {
 	case trace.BoundCommunication:
 		return fmt.Sprintf("%s is bound by communication: %s of a step.", phase, share(b.By))
 	case trace.BoundMemory:
-		return fmt.Sprintf("%s is bound by memory bandwidth: kernels limited by it take %s of a step and reach %s of it.",
+		return fmt.Sprintf(
+			"%s is bound by memory bandwidth: kernels limited by it take %s of a step and reach %s of it.",
 			phase, share(b.By), percent(b.OfLimit))
 	case trace.BoundCompute:
 		return fmt.Sprintf("%s is bound by compute: kernels limited by it take %s of a step and reach %s of the peak.",

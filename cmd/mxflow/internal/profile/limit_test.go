@@ -43,7 +43,9 @@ func TestLimit(t *testing.T) {
 			`^Decode is bound by memory bandwidth: kernels limited by it take 79% of a step and reach 44% of it\.$`,
 			`output projection \(lm_head\) is taken to be nvjet_head,`,
 		},
-		strings.Replace(named, `"moe"`, `"other"`, 2): {`^Cannot tell what bounds decode: the profile does not show all kernels that the model needs \(moe\)\.$`},
+		strings.Replace(named, `"moe"`, `"other"`, 2): {
+			`^Cannot tell what bounds decode: the profile does not show all kernels that the model needs \(moe\)\.$`,
+		},
 	} {
 		var p trace.Part
 		must.Do(t, json.Unmarshal([]byte(profile), &p))

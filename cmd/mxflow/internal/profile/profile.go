@@ -27,7 +27,9 @@ func Print(on table.Screen, analysis *trace.Analysis, kernels int, against *trac
 		hidden += f.Hidden
 	}
 	if hidden > 0 {
-		fmt.Fprintf(on, "note: %s of CUDA graphs whose kernels are not named: kernels missing below may have run in them.\n", verdict.Launches(hidden))
+		fmt.Fprintf(on,
+			"note: %s of CUDA graphs whose kernels are not named: kernels missing below may have run in them.\n",
+			verdict.Launches(hidden))
 	}
 	// Engines with continuous batching pass through many numbers of requests.
 	const most = 4
@@ -36,7 +38,9 @@ func Print(on table.Screen, analysis *trace.Analysis, kernels int, against *trac
 	left := parts[min(most, len(parts)):]
 	for i := range analysis.Parts {
 		p := &analysis.Parts[i]
-		if !slices.ContainsFunc(left, func(l trace.Part) bool { return l.Phase == p.Phase && l.Requests == p.Requests }) {
+		if !slices.ContainsFunc(left, func(l trace.Part) bool {
+			return l.Phase == p.Phase && l.Requests == p.Requests
+		}) {
 			printPart(on, p, kernels)
 			if against != nil {
 				printLimit(on, p, *against)
@@ -44,7 +48,8 @@ func Print(on table.Screen, analysis *trace.Analysis, kernels int, against *trac
 		}
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(on, "\nNot shown, with less GPU time each (--json has all): %s.\n", Parts(&trace.Analysis{Parts: left}))
+		fmt.Fprintf(on, "\nNot shown, with less GPU time each (--json has all): %s.\n",
+			Parts(&trace.Analysis{Parts: left}))
 	}
 }
 
@@ -60,7 +65,8 @@ func Parts(analysis *trace.Analysis) string {
 func printPart(on table.Screen, p *trace.Part, most int) {
 	fmt.Fprintln(on, "\n"+report.PartTitle(p))
 	if step, ok := p.Step(p.Wall); ok && p.Unprofiled > 0 && p.Wall > 0 {
-		fmt.Fprintf(on, "without the profiler %s µs, with it %s µs a step\n", report.Tenths(p.Unprofiled), report.Tenths(step))
+		fmt.Fprintf(on, "without the profiler %s µs, with it %s µs a step\n", report.Tenths(p.Unprofiled),
+			report.Tenths(step))
 	}
 	for _, t := range report.ProfileTables(p, most) {
 		fmt.Fprintln(on)

@@ -44,7 +44,8 @@ func Find(st *store.Store, feature string) (own, parent *Recorded, err error) {
 		if feature == "" {
 			return nil, nil, fmt.Errorf("the baseline has not been qualified yet: %w", store.ErrApplyFirst)
 		}
-		return nil, nil, fmt.Errorf("no feature %q on record: there is %s.%s", feature, lang.OrNothing(names), lang.DidYouMean(feature, names))
+		return nil, nil, fmt.Errorf("no feature %q on record: there is %s.%s", feature, lang.OrNothing(names),
+			lang.DidYouMean(feature, names))
 	}
 	for _, id := range d.Launches { // the newest is the last
 		if l, ok := st.LaunchByID(id); ok && l.Left[levels.Analysis] != "" {
@@ -54,7 +55,8 @@ func Find(st *store.Store, feature string) (own, parent *Recorded, err error) {
 		}
 	}
 	if own == nil {
-		return nil, nil, fmt.Errorf("%s has no profile on record: add a level profile to its protocol and apply", strings.TrimSuffix(node, ".qualify"))
+		return nil, nil, fmt.Errorf("%s has no profile on record: add a level profile to its protocol and apply",
+			strings.TrimSuffix(node, ".qualify"))
 	}
 	if feature == "" {
 		return own, nil, nil

@@ -95,8 +95,10 @@ func (r *Recorder) keep(ev runtime.Event) {
 	// Reasons and messages may contain what must not be kept here, and the ledger has
 	// them.
 	kept := Kept{Began: r.began, Looks: r.looks, Event: runtime.Event{
-		Time: ev.Time, Type: ev.Type, Run: r.run, Node: ev.Node, Phase: ev.Phase, Feature: ev.Feature, Level: ev.Level, Variant: ev.Variant, Line: ev.Line,
-		Launch: ev.Launch, Launches: ev.Launches, LaunchesLeast: ev.LaunchesLeast, Again: ev.Again, Seconds: ev.Seconds, ETALeast: ev.ETALeast, ETA: ev.ETA, Made: ev.Made, Left: ev.Left,
+		Time: ev.Time, Type: ev.Type, Run: r.run, Node: ev.Node, Phase: ev.Phase, Feature: ev.Feature, Level: ev.Level,
+		Variant: ev.Variant, Line: ev.Line,
+		Launch: ev.Launch, Launches: ev.Launches, LaunchesLeast: ev.LaunchesLeast, Again: ev.Again, Seconds: ev.Seconds,
+		ETALeast: ev.ETALeast, ETA: ev.ETA, Made: ev.Made, Left: ev.Left,
 	}}
 	said, err := json.Marshal(r.Secrets().Any(kept, apply.Identities...))
 	if err == nil {

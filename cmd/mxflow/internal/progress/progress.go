@@ -78,7 +78,8 @@ func (p *plain) Event(ev runtime.Event) {
 	for _, ev := range p.locked.before(ev) {
 		line := p.lines.next(ev)
 		if ev.Type == "launch_done" && line.text == "" && ev.Level != "qualification" {
-			line = entry{name(ev), "", launchWord(ev) + verdict.Behind(", ", speed(ev.Decode)) + verdict.Behind(" · ", Left(ev.ETA))}
+			line = entry{name(ev), "", launchWord(ev) + verdict.Behind(", ", speed(ev.Decode)) +
+				verdict.Behind(" · ", Left(ev.ETA))}
 		}
 		if !line.empty() {
 			fmt.Fprintln(p.Out(), strings.TrimRight(stamp(ev)+line.lead()+line.text, " "))
@@ -240,9 +241,11 @@ func (l *live) report(events []runtime.Event) {
 			indent = lipgloss.Width(stamp(ev))
 			text = "\n" + strings.Repeat(" ", indent)
 		}
-		text += strings.ReplaceAll(table.Wrap(l.Safe(line.text), l.Width()-indent), "\n", "\n"+strings.Repeat(" ", indent))
+		text += strings.ReplaceAll(table.Wrap(l.Safe(line.text), l.Width()-indent), "\n",
+			"\n"+strings.Repeat(" ", indent))
 		if c := table.Colour(line.word); l.Colour && c != "" {
-			lead = strings.TrimSuffix(lead, line.word+gap) + "\x1b[" + strings.Replace("3"+c, "38", "90", 1) + "m" + line.word + "\x1b[0m" + gap
+			lead = strings.TrimSuffix(lead, line.word+gap) + "\x1b[" + strings.Replace("3"+c, "38", "90", 1) + "m" +
+				line.word + "\x1b[0m" + gap
 		}
 		l.draw(strings.TrimRight(strings.Replace(lead+text, gap+"\n", "\n", 1), " \n") + "\n")
 	}

@@ -77,7 +77,8 @@ func (l *locks) before(ev runtime.Event) (report []runtime.Event) {
 
 // internal reports whether a node is below a feature, whose line tells what became of it.
 func internal(node string) bool {
-	return strings.HasPrefix(node, "feature.") && (strings.Contains(node[len("feature."):], ".") || strings.ContainsAny(node, "@["))
+	return strings.HasPrefix(node, "feature.") &&
+		(strings.Contains(node[len("feature."):], ".") || strings.ContainsAny(node, "@["))
 }
 
 // lines are the lines of a run. The zero value is ready to use.
@@ -115,7 +116,8 @@ func describe(ev runtime.Event) (e entry) {
 		}
 	case "node_done":
 		// A phase without a gate follows from what has a line.
-		if d := ev.Decision; d != nil && ev.Action != runtime.Reuse && !internal(ev.Node) && (d.Kind != ledger.KindPhase || !ev.Why.IsZero()) {
+		if d := ev.Decision; d != nil && ev.Action != runtime.Reuse && !internal(ev.Node) &&
+			(d.Kind != ledger.KindPhase || !ev.Why.IsZero()) {
 			e.name, e.word, e.text = Name(d.Kind, d.Node, d.Phase, d.Feature), Word(d, ev.Waiver), report.Brief(d)
 			if !ev.Why.IsZero() {
 				e.text = ev.Why.String() + verdict.Behind("; ", e.text)

@@ -25,24 +25,48 @@ func fact(text string) verdict.Reason {
 
 // done is the event of a decision.
 func done(d *ledger.Decision) runtime.Event {
-	return runtime.Event{Type: "node_done", Node: d.Node, Phase: d.Phase, Feature: d.Feature, Verdict: string(d.Verdict), Decision: d}
+	return runtime.Event{
+		Type: "node_done", Node: d.Node, Phase: d.Phase, Feature: d.Feature,
+		Verdict: string(d.Verdict), Decision: d,
+	}
 }
 
 // TestLines: a log has a line for each launch and each outcome that people decide by.
 func TestLines(t *testing.T) {
-	launch := runtime.Event{Type: "launch_done", Phase: "port", Feature: "gemm", Level: "benchmark", Variant: "baseline", Launch: 5, Launches: 16, LaunchesLeast: 8}
+	launch := runtime.Event{
+		Type: "launch_done", Phase: "port", Feature: "gemm", Level: "benchmark",
+		Variant: "baseline", Launch: 5, Launches: 16, LaunchesLeast: 8,
+	}
 	measured, again, broke, own, asked := launch, launch, launch, launch, launch
 	measured.Decode, measured.ETA = 1342.2, 38
 	again.Type, again.Again, again.Why = "launch_started", 1, fact("the GPU was throttled\nfor 3 s")
 	broke.Why = fact("the engine died")
 	own.Variant, own.LaunchesLeast = "gemm", 0
 	asked.Level = ledger.ForAgreement
-	rule := verdict.Rule{Name: "decode", Decides: true, Verdict: verdict.Pass, Reasons: []verdict.Reason{fact("enough")}}
-	port := ledger.Decision{Node: "feature.gemm", Kind: ledger.KindFeature, Phase: "port", Feature: "gemm", Verdict: verdict.Pass, Accepted: true, Rules: []verdict.Rule{rule}}
-	gate := ledger.Decision{Node: "phase.port", Kind: ledger.KindGate, Phase: "port", Verdict: verdict.Pass, Rules: []verdict.Rule{rule}}
-	failed := ledger.Decision{Node: "phase.port.step.exec.make", Kind: ledger.KindStep, Phase: "port", Verdict: verdict.Fail, Reasons: []verdict.Reason{fact("exit status 9")}}
-	inner := ledger.Decision{Node: "feature.gemm.qualify", Kind: ledger.KindQualify, Phase: "port", Feature: "gemm", Verdict: verdict.Fail}
-	dead := ledger.Decision{Node: "feature.sinks", Kind: ledger.KindFeature, Feature: "sinks", Verdict: verdict.Error, Reasons: []verdict.Reason{broke.Why}}
+	rule := verdict.Rule{
+		Name: "decode", Decides: true, Verdict: verdict.Pass,
+		Reasons: []verdict.Reason{fact("enough")},
+	}
+	port := ledger.Decision{
+		Node: "feature.gemm", Kind: ledger.KindFeature, Phase: "port", Feature: "gemm",
+		Verdict: verdict.Pass, Accepted: true, Rules: []verdict.Rule{rule},
+	}
+	gate := ledger.Decision{
+		Node: "phase.port", Kind: ledger.KindGate, Phase: "port", Verdict: verdict.Pass,
+		Rules: []verdict.Rule{rule},
+	}
+	failed := ledger.Decision{
+		Node: "phase.port.step.exec.make", Kind: ledger.KindStep, Phase: "port",
+		Verdict: verdict.Fail, Reasons: []verdict.Reason{fact("exit status 9")},
+	}
+	inner := ledger.Decision{
+		Node: "feature.gemm.qualify", Kind: ledger.KindQualify, Phase: "port", Feature: "gemm",
+		Verdict: verdict.Fail,
+	}
+	dead := ledger.Decision{
+		Node: "feature.sinks", Kind: ledger.KindFeature, Feature: "sinks", Verdict: verdict.Error,
+		Reasons: []verdict.Reason{broke.Why},
+	}
 	reused := done(&port)
 	reused.Action = runtime.Reuse
 	var out bytes.Buffer
@@ -51,7 +75,8 @@ func TestLines(t *testing.T) {
 	locked := func(node string) runtime.Event { lock.Node = node; return lock }
 	for _, ev := range []runtime.Event{
 		{Type: "launch_started", Feature: "gemm", Level: "benchmark"},
-		launch, measured, again, broke, done(&dead), own, asked, done(&inner), done(&port), reused, done(&gate), done(&failed),
+		launch, measured, again, broke, done(&dead), own, asked, done(&inner), done(&port), reused,
+		done(&gate), done(&failed),
 		locked("feature.a.qualify"), locked("feature.a"), locked("phase.b"),
 		{Type: "note", Why: fact("one thing")},
 		locked("phase.c"),
@@ -82,21 +107,38 @@ phase.c  locked  phase.port failed
 // and no line is ever wider, but for a name.
 func TestLive(t *testing.T) {
 	var phases []*plans.Phase
-	for _, name := range []string{"backup", "cache", "grouped_gemm_on_tensor_cores", "speculation_with_a_small_draft", "sinks"} {
+	for _, name := range []string{
+		"backup", "cache", "grouped_gemm_on_tensor_cores", "speculation_with_a_small_draft",
+		"sinks",
+	} {
 		phases = append(phases, &plans.Phase{Name: name})
 	}
 	for _, width := range []int{40, 80, 200} {
 		var out bytes.Buffer
-		l := New(Screen{Terminal: &out, Width: func() int { return width }, Safe: func(s string) string { return s }}).(*live)
+		l := New(Screen{Terminal: &out, Width: func() int {
+			return width
+		}, Safe: func(s string) string { return s }}).(*live)
 		l.Begin(apply.Start{Plan: &plans.Plan{Name: "p", Phases: phases}})
 		feature := "speculative_decoding_with_a_small_draft_model"
-		d := &ledger.Decision{Node: runtime.FeatureID(feature), Kind: ledger.KindFeature, Feature: feature, Verdict: verdict.Fail, Reasons: []verdict.Reason{fact(strings.Repeat("it is slower ", 20))}}
+		d := &ledger.Decision{
+			Node: runtime.FeatureID(feature), Kind: ledger.KindFeature, Feature: feature,
+			Verdict: verdict.Fail, Reasons: []verdict.Reason{fact(strings.Repeat("it is slower ", 20))},
+		}
 		for _, ev := range []runtime.Event{
-			done(&ledger.Decision{Node: "phase.backup", Phase: "backup", Kind: ledger.KindPhase, Verdict: verdict.Pass}),
+			done(&ledger.Decision{
+				Node: "phase.backup", Phase: "backup", Kind: ledger.KindPhase,
+				Verdict: verdict.Pass,
+			}),
 			{Type: "launch_done", Decode: 1342},
 			done(d),
-			{Type: "launch_started", Phase: phases[3].Name, Feature: feature, Level: "benchmark", Variant: feature, Launch: 13, Launches: 24, LaunchesLeast: 18, ETA: 400, Left: 12},
-			{Type: "request_done", Phase: phases[3].Name, Feature: feature, Level: "benchmark", Variant: feature, Launch: 13, Launches: 24, LaunchesLeast: 18, Request: 3, Requests: 8, ETA: 400, Left: 12},
+			{
+				Type: "launch_started", Phase: phases[3].Name, Feature: feature, Level: "benchmark", Variant: feature,
+				Launch: 13, Launches: 24, LaunchesLeast: 18, ETA: 400, Left: 12,
+			},
+			{
+				Type: "request_done", Phase: phases[3].Name, Feature: feature, Level: "benchmark", Variant: feature,
+				Launch: 13, Launches: 24, LaunchesLeast: 18, Request: 3, Requests: 8, ETA: 400, Left: 12,
+			},
 		} {
 			l.Event(ev)
 			l.draw("")
@@ -108,7 +150,10 @@ func TestLive(t *testing.T) {
 				t.Errorf("%d of %d columns: %s", n, width, line)
 			}
 		}
-		for _, want := range []string{"launch 13 of 18–24", " · last 1,342 tok/s · about 7 min left\n", "speculation_with_a_small_draft ▸", "speculative_decod… · "} {
+		for _, want := range []string{
+			"launch 13 of 18–24", " · last 1,342 tok/s · about 7 min left\n",
+			"speculation_with_a_small_draft ▸", "speculative_decod… · ",
+		} {
 			if !strings.Contains(text, want) && width >= 80 {
 				t.Errorf("%d columns lack %q:\n%s", width, want, text)
 			}
@@ -127,13 +172,19 @@ func TestRail(t *testing.T) {
 	} {
 		r.see(ev)
 	}
-	for width, want := range map[int]string{80: "a ✓ · b ✗ · c ▸ · d · · e –", 20: "… · c ▸ · d · · e –", 12: "… · c ▸ · d…"} {
+	for width, want := range map[int]string{
+		80: "a ✓ · b ✗ · c ▸ · d · · e –", 20: "… · c ▸ · d · · e –",
+		12: "… · c ▸ · d…",
+	} {
 		must.Equal(t, width, r.fit(width), want)
 	}
 }
 
 func TestLeft(t *testing.T) {
-	for seconds, want := range map[float64]string{0: "", 3: "less than 10 s left", 38: "about 40 s left", 81: "about 85 s left", 400: "about 7 min left", 9000: "about 2.5 h left"} {
+	for seconds, want := range map[float64]string{
+		0: "", 3: "less than 10 s left", 38: "about 40 s left",
+		81: "about 85 s left", 400: "about 7 min left", 9000: "about 2.5 h left",
+	} {
 		must.Equal(t, seconds, Left(seconds), want)
 	}
 }

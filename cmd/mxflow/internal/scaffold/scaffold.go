@@ -33,7 +33,8 @@ func Agent(dir string) (names []string, err error) {
 	names = []string{"AGENTS.md", "SKILL.md"}
 	for _, name := range names {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s already exists and is not overwritten. Choose another folder, or move it first", filepath.Join(dir, name))
+			return nil, fmt.Errorf("%s already exists and is not overwritten. Choose another folder, or move it first",
+				filepath.Join(dir, name))
 		}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -70,7 +71,8 @@ func Plan(kind, dir string, yaml bool) (path string, err error) {
 		return "", fmt.Errorf("--kind %s: no such kind.%s", kind, lang.Suggest(kind, Kinds()))
 	}
 	if lang.IsSource(dir) {
-		return "", fmt.Errorf("%s looks like a plan, but init takes the folder for it: %s", dir, shell.Line("mxflow", "init", filepath.Dir(dir)))
+		return "", fmt.Errorf("%s looks like a plan, but init takes the folder for it: %s", dir,
+			shell.Line("mxflow", "init", filepath.Dir(dir)))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
@@ -90,7 +92,8 @@ func Plan(kind, dir string, yaml bool) (path string, err error) {
 	}
 	switch err := files.Create(path, plan); {
 	case errors.Is(err, fs.ErrExist):
-		return "", fmt.Errorf("%s already exists and is not overwritten. Choose another folder, or remove it first", path)
+		return "",
+			fmt.Errorf("%s already exists and is not overwritten. Choose another folder, or remove it first", path)
 	case err != nil:
 		return "", err
 	}
@@ -108,7 +111,8 @@ func text(k kinds.Kind) ([]byte, error) {
 	if text, err := texts.ReadFile("texts/" + k.Name + ".hcl"); err == nil {
 		return text, nil
 	}
-	t, err := template.New("server.hcl.tmpl").Funcs(template.FuncMap{"comment": comment}).ParseFS(texts, "texts/server.hcl.tmpl")
+	t, err := template.New("server.hcl.tmpl").Funcs(template.FuncMap{"comment": comment}).ParseFS(texts,
+		"texts/server.hcl.tmpl")
 	if err != nil {
 		return nil, err
 	}
@@ -155,30 +159,42 @@ type server struct {
 // Ollama 0.33.
 var servers = map[string]server{
 	"vllm": {
-		Model:    "openai/gpt-oss-20b",
-		Settings: []string{"max_model_len = 8192", "max_num_seqs = 16", "enable_prefix_caching = false # prompts are measured, not looked up"},
-		Knob:     "attention", Old: "flash_attn", New: "flashinfer",
+		Model: "openai/gpt-oss-20b",
+		Settings: []string{
+			"max_model_len = 8192", "max_num_seqs = 16",
+			"enable_prefix_caching = false # prompts are measured, not looked up",
+		},
+		Knob: "attention", Old: "flash_attn", New: "flashinfer",
 		OldSet: `attention_backend = "FLASH_ATTN"`, NewSet: `attention_backend = "FLASHINFER"`,
 		OldLog: "*Using FLASH_ATTN attention backend*", NewLog: "*Using FLASHINFER attention backend*",
 	},
 	"sglang": {
-		Model:    "openai/gpt-oss-20b",
-		Settings: []string{"max_model_len = 8192", "max_num_seqs = 16", "enable_prefix_caching = false # prompts are measured, not looked up", "enable_metrics = true"},
-		Knob:     "attention", Old: "triton", New: "fa3",
+		Model: "openai/gpt-oss-20b",
+		Settings: []string{
+			"max_model_len = 8192", "max_num_seqs = 16",
+			"enable_prefix_caching = false # prompts are measured, not looked up", "enable_metrics = true",
+		},
+		Knob: "attention", Old: "triton", New: "fa3",
 		OldSet: `attention_backend = "triton"`, NewSet: `attention_backend = "fa3"`,
 		OldLog: "*server_args=* attention_backend='triton'*", NewLog: "*server_args=* attention_backend='fa3'*",
 	},
 	"llamacpp": {
-		Model:    "model.gguf",
-		Settings: []string{`gpu_layers = "all"`, "max_model_len = 8192 # of each slot", "max_num_seqs = 4", "enable_prefix_caching = false # prompts are measured, not looked up"},
-		Knob:     "attention", Old: "plain", New: "flash",
+		Model: "model.gguf",
+		Settings: []string{
+			`gpu_layers = "all"`, "max_model_len = 8192 # of each slot", "max_num_seqs = 4",
+			"enable_prefix_caching = false # prompts are measured, not looked up",
+		},
+		Knob: "attention", Old: "plain", New: "flash",
 		OldSet: `attention_backend = "off"`, NewSet: `attention_backend = "on"`,
 		OldLog: "*flash_attn * = disabled*", NewLog: "*flash_attn * = enabled*",
 	},
 	"trtllm": {
-		Model:    "openai/gpt-oss-20b",
-		Settings: []string{"max_model_len = 8192", "max_num_seqs = 16", "enable_prefix_caching = false # prompts are measured, not looked up"},
-		Knob:     "experts", Old: "cutlass", New: "trtllm",
+		Model: "openai/gpt-oss-20b",
+		Settings: []string{
+			"max_model_len = 8192", "max_num_seqs = 16",
+			"enable_prefix_caching = false # prompts are measured, not looked up",
+		},
+		Knob: "experts", Old: "cutlass", New: "trtllm",
 		OldSet: `moe_backend = "CUTLASS"`, NewSet: `moe_backend = "TRTLLM"`,
 		OldLog: "*MoeConfig(backend='CUTLASS'*", NewLog: "*MoeConfig(backend='TRTLLM'*",
 	},
@@ -191,7 +207,8 @@ var servers = map[string]server{
 	},
 	"transformers": {Model: "Qwen/Qwen3-0.6B", Settings: []string{`dtype = "bfloat16"`}},
 	"tabbyapi": {
-		Model: "gpt-oss-20b-exl3", Process: `["python", "main.py", "--model-name", "{model}", "--disable-auth", "true", "--port", "{port}"]`,
+		Model:    "gpt-oss-20b-exl3",
+		Process:  `["python", "main.py", "--model-name", "{model}", "--disable-auth", "true", "--port", "{port}"]`,
 		Settings: []string{`model_dir = "models"`, "max_model_len = 8192", "max_num_seqs = 16"},
 	},
 	"openai": {Model: "openai/gpt-oss-20b", Process: `["my-server", "--model", "{model}", "--port", "{port}"]`},

@@ -63,7 +63,8 @@ func Read(plan, key string) (*seal.Seal, error) {
 func Lines(moved []seal.Change) string {
 	var lines []string
 	for _, m := range moved {
-		line := fmt.Sprintf("  %s:%d: %s: sealed %s, now %s", m.File, m.Line, m.Path, cmp.Or(m.Was, "absent"), cmp.Or(m.Is, "absent"))
+		line := fmt.Sprintf("  %s:%d: %s: sealed %s, now %s", m.File, m.Line, m.Path, cmp.Or(m.Was, "absent"),
+			cmp.Or(m.Is, "absent"))
 		if m.Limit != "" {
 			line = fmt.Sprintf("  %s:%d: %s = %s exceeds the limit %s", m.File, m.Line, m.Path, m.Is, m.Limit)
 		}
@@ -91,7 +92,8 @@ func (b *Budget) Start(s report.Spending) error {
 	defer b.mu.Unlock()
 	b.spent = s
 	if b.Limits.Launches > 0 && s.Launches >= b.Limits.Launches || b.Limits.Hours > 0 && s.Hours >= b.Limits.Hours {
-		return fmt.Errorf("%d launches and %.2g hours used of %d launches and %.2g hours: %w", s.Launches, s.Hours, b.Limits.Launches, b.Limits.Hours, errSpent)
+		return fmt.Errorf("%d launches and %.2g hours used of %d launches and %.2g hours: %w", s.Launches, s.Hours,
+			b.Limits.Launches, b.Limits.Hours, errSpent)
 	}
 	if b.Limits.Hours > 0 {
 		b.timer = time.AfterFunc(time.Duration((b.Limits.Hours-s.Hours)*float64(time.Hour)), func() { b.end(errSpent) })

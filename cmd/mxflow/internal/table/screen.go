@@ -84,7 +84,8 @@ func (s Screen) Section(title string, pairs [][2]string) {
 	fmt.Fprintf(s, "\n%s\n", title)
 	for _, p := range pairs {
 		if p[1] != "" {
-			fmt.Fprintf(s, "  %-*s  %s\n", width, p[0], strings.ReplaceAll(p[1], "\n", "\n"+strings.Repeat(" ", width+4)))
+			fmt.Fprintf(s, "  %-*s  %s\n", width, p[0],
+				strings.ReplaceAll(p[1], "\n", "\n"+strings.Repeat(" ", width+4)))
 		}
 	}
 }

@@ -135,7 +135,8 @@ func (d *drawing) records(t *columns, width int) {
 			}
 			for _, text := range folded(cell(row, col), max(LeastColumn, width-names-columnGap)) {
 				pad := strings.Repeat(" ", names-lipgloss.Width(name)+columnGap)
-				line := d.renderer.NewStyle().Bold(d.colour).Render(name) + pad + d.styled(d.renderer.NewStyle(), cell(row, col), text)
+				line := d.renderer.NewStyle().Bold(d.colour).Render(name) + pad +
+					d.styled(d.renderer.NewStyle(), cell(row, col), text)
 				fmt.Fprintln(d.out, strings.TrimRight(line, " "))
 				name = ""
 			}
@@ -158,7 +159,8 @@ func (d *drawing) styled(style lipgloss.Style, whole, text string) string {
 func Colour(word string) string {
 	word, overruled, _ := strings.Cut(word, ", ")
 	c := map[string]string{
-		"pass": "2", "accepted": "2", "waived": "6", "fail": "1", "invalid": "5", "error": "1", "inconclusive": "3", "locked": "8", "not run": "8",
+		"pass": "2", "accepted": "2", "waived": "6", "fail": "1", "invalid": "5", "error": "1", "inconclusive": "3",
+		"locked": "8", "not run": "8",
 	}[word]
 	switch overruled {
 	case "":
@@ -180,7 +182,8 @@ type columns struct {
 }
 
 // number is one with its unit, "31.68 tok/s", "+38.2%", "57.9 ± 0.2", "8–16", or the dash of none.
-var number = regexp.MustCompile(`^(?:[-+~<>]? ?[0-9][0-9.,e+–-]*(?: ± [0-9][0-9.e+-]*)?(?: ?(?:%|×|[A-Za-zµ/]{1,6}))?|[–-])?$`)
+var number = regexp.MustCompile(
+	`^(?:[-+~<>]? ?[0-9][0-9.,e+–-]*(?: ± [0-9][0-9.e+-]*)?(?: ?(?:%|×|[A-Za-zµ/]{1,6}))?|[–-])?$`)
 
 func (t *columns) isNumbers(col int) bool {
 	any := false

@@ -28,7 +28,10 @@ func fieldsOf(rows [][]string) (words []string) {
 // TestTableLayouts: side by side while there is room, then in more lines, then in two
 // tables, then a line for each cell.
 func TestTableLayouts(t *testing.T) {
-	preview := [][]string{{"baseline", "measure", "3–8", "first"}, {"feature.kv_cache.benchmark", "measure", "16", "first; it sends 4 requests at 512 tokens\nand twice that"}}
+	preview := [][]string{
+		{"baseline", "measure", "3–8", "first"},
+		{"feature.kv_cache.benchmark", "measure", "16", "first; it sends 4 requests at 512 tokens\nand twice that"},
+	}
 	planHead := []string{"node", "action", "launches", "why"}
 	for name, c := range map[string]struct {
 		head  []string
@@ -70,17 +73,25 @@ why       first; it sends 4
           tokens
           and twice that
 `},
-		"a name for nothing": {[]string{"node", "", "decided"}, [][]string{{"phase.cache.step.exec.announce", "locked until it stands again", ""}}, 20, `
+		"a name for nothing": {
+			[]string{"node", "", "decided"},
+			[][]string{{"phase.cache.step.exec.announce", "locked until it stands again", ""}},
+			20, `
 node     phase.cache.step.exec.announce
          locked until it
          stands again
-`},
-		"other scripts": {[]string{"model", "gain", "why"}, [][]string{{"模型-大", "×2.1 ± 0.1", "≥ 2"}, {"é", "x", "not"}}, 0, `
+`,
+		},
+		"other scripts": {
+			[]string{"model", "gain", "why"},
+			[][]string{{"模型-大", "×2.1 ± 0.1", "≥ 2"}, {"é", "x", "not"}},
+			0, `
 model    gain        why
 ──────────────────────────
 模型-大  ×2.1 ± 0.1  ≥ 2
 é        x           not
-`},
+`,
+		},
 		"no rows": {[]string{"a", "b"}, nil, 80, "\na  b\n──────\n"},
 	} {
 		if got := drawn(c.head, c.rows, c.width); got != c.want[1:] {
@@ -98,8 +109,14 @@ func TestTablesFit(t *testing.T) {
 		rows [][]string
 	}{
 		{[]string{"node", "why"}, [][]string{{"feature.kv", strings.Repeat(why+" ", 4)}, {"phase.cache", "short"}}},
-		{[]string{"feature", "claim", "measured", "hypothesis"}, [][]string{{"recompute", why, why, "refuted"}, {"gemm", "", "–", "open"}}},
-		{[]string{"cell", "metric", "then", "now", "now / then"}, [][]string{{"pp512 tg128", "模型 tg (tok/s)", "2266 ± 12", "41.08 ± 3", "×0.018"}}},
+		{
+			[]string{"feature", "claim", "measured", "hypothesis"},
+			[][]string{{"recompute", why, why, "refuted"}, {"gemm", "", "–", "open"}},
+		},
+		{
+			[]string{"cell", "metric", "then", "now", "now / then"},
+			[][]string{{"pp512 tg128", "模型 tg (tok/s)", "2266 ± 12", "41.08 ± 3", "×0.018"}},
+		},
 	} {
 		var words, longest int
 		for _, w := range fieldsOf(table.rows) {
@@ -120,7 +137,8 @@ func TestTablesFit(t *testing.T) {
 				if n := lipgloss.Width(line); n > width {
 					t.Fatalf("%d columns, and a line has %d:\n%s", width, n, text)
 				}
-				if last := line[strings.LastIndexByte(line, ' ')+1:]; relates(last) || strings.HasSuffix(last, "-") || strings.TrimSpace(line) != line && strings.HasPrefix(strings.TrimSpace(line), "%") {
+				if last := line[strings.LastIndexByte(line, ' ')+1:]; relates(last) || strings.HasSuffix(last, "-") ||
+					strings.TrimSpace(line) != line && strings.HasPrefix(strings.TrimSpace(line), "%") {
 					t.Fatalf("%d columns: a number is parted from what belongs to it in %q:\n%s", width, line, text)
 				}
 			}
@@ -156,7 +174,10 @@ func TestInert(t *testing.T) {
 	var b strings.Builder
 	Draw(&b, []string{"head " + hostile, "b"}, [][]string{{hostile, "pass"}}, true, 60)
 	Paragraph(&b, "  ", hostile, 60)
-	for name, got := range map[string]string{"table and paragraph": b.String(), "wrapped": Wrap(hostile, 40), "a live line": Fit(hostile, 40)} {
+	for name, got := range map[string]string{
+		"table and paragraph": b.String(), "wrapped": Wrap(hostile, 40),
+		"a live line": Fit(hostile, 40),
+	} {
 		for _, bad := range []string{"\x1b[31mr", "\x1b[2J", "\r", "\a", "\u202e"} {
 			if strings.Contains(got, bad) {
 				t.Errorf("%s has %q: %q", name, bad, got)
@@ -181,16 +202,43 @@ func TestParagraphFits(t *testing.T) {
 
 func TestFolding(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"short":         {"as it is\n\n", "as it is\n\n"},
-		"a sentence":    {"one two three four five six seven eight ≥ 9\n", "one two three four five six seven\n  eight ≥ 9\n"},
-		"a list":        {"- one two three four five six seven eight nine\n", "- one two three four five six seven\n  eight nine\n"},
-		"a name":        {"  answer    \"The capital of France\" continues so\n", "  answer    \"The capital of France\"\n            continues so\n"},
-		"an event":      {"[  12.6s] ports / leaks: stress fail: host memory\n", "[  12.6s] ports / leaks: stress\n          fail: host memory\n"},
-		"a command":     {"  mxflow ab --a 'one command' --b 'another command'\n", "  mxflow ab --a 'one command' --b 'another command'\n"},
-		"its own name":  {"mxflow 0.1.0, on arch amd64, cores 2, cpu EPYC\n", "mxflow 0.1.0, on arch amd64, cores\n  2, cpu EPYC\n"},
-		"with one":      {"To decide between them: mxflow ab --a one --b two\n", "To decide between them:\n  mxflow ab --a one --b two\n"},
-		"a log":         {"  | a line of a log that is longer than what stands here\n", "  | a line of a log that is longer than what stands here\n"},
-		"not at an end": {"one two three four five six seven eight nine", "one two three four five six seven eight nine"},
+		"short": {"as it is\n\n", "as it is\n\n"},
+		"a sentence": {
+			"one two three four five six seven eight ≥ 9\n",
+			"one two three four five six seven\n  eight ≥ 9\n",
+		},
+		"a list": {
+			"- one two three four five six seven eight nine\n",
+			"- one two three four five six seven\n  eight nine\n",
+		},
+		"a name": {
+			"  answer    \"The capital of France\" continues so\n",
+			"  answer    \"The capital of France\"\n            continues so\n",
+		},
+		"an event": {
+			"[  12.6s] ports / leaks: stress fail: host memory\n",
+			"[  12.6s] ports / leaks: stress\n          fail: host memory\n",
+		},
+		"a command": {
+			"  mxflow ab --a 'one command' --b 'another command'\n",
+			"  mxflow ab --a 'one command' --b 'another command'\n",
+		},
+		"its own name": {
+			"mxflow 0.1.0, on arch amd64, cores 2, cpu EPYC\n",
+			"mxflow 0.1.0, on arch amd64, cores\n  2, cpu EPYC\n",
+		},
+		"with one": {
+			"To decide between them: mxflow ab --a one --b two\n",
+			"To decide between them:\n  mxflow ab --a one --b two\n",
+		},
+		"a log": {
+			"  | a line of a log that is longer than what stands here\n",
+			"  | a line of a log that is longer than what stands here\n",
+		},
+		"not at an end": {
+			"one two three four five six seven eight nine",
+			"one two three four five six seven eight nine",
+		},
 		"other scripts": {"模型 模型 模型 模型 模型 模型 模型 模型 模型\n", "模型 模型 模型 模型 模型 模型 模型\n  模型 模型\n"},
 	} {
 		var b bytes.Buffer

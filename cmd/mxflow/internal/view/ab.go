@@ -81,7 +81,8 @@ func (s *AB) print(r *ab.Result, took time.Duration) {
 	word := cmp.Or(strings.ToUpper(string(r.Verdict)), "OPEN")
 	coloured := word
 	if s.on.Colour {
-		coloured = lipgloss.NewRenderer(s.on.Writer).NewStyle().Bold(true).Foreground(lipgloss.Color(table.Colour(string(r.Verdict)))).Render(word)
+		coloured = lipgloss.NewRenderer(s.on.Writer).NewStyle().Bold(true).
+			Foreground(lipgloss.Color(table.Colour(string(r.Verdict)))).Render(word)
 	}
 	s.row(word+"  ", r.Said, coloured+"  ")
 	s.numbers(r)
@@ -169,7 +170,8 @@ func (s *AB) launches(r *ab.Result) {
 	if q.Depth > 0 {
 		text += fmt.Sprintf(" @ d%d", q.Depth)
 	}
-	s.row("load      ", fmt.Sprintf("%s, %d at a time, %s + %d warm-up per launch", text, max(q.Concurrency, 1), verdict.Count(q.Requests, "request"), q.Warmup), "")
+	s.row("load      ", fmt.Sprintf("%s, %d at a time, %s + %d warm-up per launch", text, max(q.Concurrency, 1),
+		verdict.Count(q.Requests, "request"), q.Warmup), "")
 }
 
 // proven is what else changed, what differs, and the levels that both had to pass.
@@ -187,12 +189,14 @@ func (s *AB) proven(r *ab.Result) {
 			if (*d.Change > 0) == (d.Better == measure.Higher) {
 				word = "better"
 			}
-			also = append(also, fmt.Sprintf("%s %s %s", strings.TrimSpace(d.Cell+" "+d.Metric), verdict.Faster(*d.Change), word))
+			also = append(also,
+				fmt.Sprintf("%s %s %s", strings.TrimSpace(d.Cell+" "+d.Metric), verdict.Faster(*d.Change), word))
 		}
 	}
 	for _, d := range r.Differs {
 		intended := cmp.Or(strings.TrimPrefix(d.Intended, "yes: "), "not declared")
-		differs = append(differs, fmt.Sprintf("%s %s → %s (%s)", d.What, table.Fit(d.A, 40), table.Fit(d.B, 40), intended))
+		differs = append(differs,
+			fmt.Sprintf("%s %s → %s (%s)", d.What, table.Fit(d.A, 40), table.Fit(d.B, 40), intended))
 	}
 	if r.Same > 0 {
 		differs = append(differs, fmt.Sprintf("%d settings are the same", r.Same))
@@ -232,14 +236,17 @@ func caveats(r *ab.Result) (list []string) {
 					broke++
 				}
 			}
-			list = append(list, fmt.Sprintf("The server of %s crashed in %d of %d measured starts, which have no numbers.", side.name, broke, starts))
+			list = append(list,
+				fmt.Sprintf("The server of %s crashed in %d of %d measured starts, which have no numbers.",
+					side.name, broke, starts))
 		}
 	}
 	if n := r.A.Replaced + r.B.Replaced - r.A.Broke - r.B.Broke; n > 0 {
 		list = append(list, fmt.Sprintf("%s repeated because the machine was disturbed.", verdict.Launches(n)))
 	}
 	for _, note := range slices.Concat(r.Tries, r.Notes) {
-		if note.Kind != code.LaunchesPerArm.Kind && note.Kind != code.LaunchReplaced.Kind { // reported in more detail elsewhere
+		if note.Kind != code.LaunchesPerArm.Kind && note.Kind != code.LaunchReplaced.Kind {
+			// reported in more detail elsewhere
 			list = append(list, verdict.Sentence(note))
 		}
 	}
@@ -256,16 +263,19 @@ func testWords(r *ab.Result) string {
 	if look.N == 1 {
 		return "none: one launch of each only shows what is far beyond the threshold"
 	}
-	text := fmt.Sprintf("%d of up to %d launches each: %s for a pass (needs ≤ %s), %s for a fail (needs ≤ %s)", look.N, r.Most,
+	text := fmt.Sprintf("%d of up to %d launches each: %s for a pass (needs ≤ %s), %s for a fail (needs ≤ %s)", look.N,
+		r.Most,
 		verdict.PIs(look.PPass), verdict.PLevel(t.Pass), verdict.PIs(look.PFail), verdict.PLevel(t.Fail))
 	switch {
 	case t.Near(look):
 		text += "; too near the threshold for so few launches"
 	case t.Stop == stats.Futile:
-		text += fmt.Sprintf("; stopped early: more launches had a %s chance of deciding", cmp.Or(strings.TrimPrefix(percent(look.Chance), "0.0%"), "tiny"))
+		text += fmt.Sprintf("; stopped early: more launches had a %s chance of deciding",
+			cmp.Or(strings.TrimPrefix(percent(look.Chance), "0.0%"), "tiny"))
 	}
 	if s := r.Rates; s != nil {
-		text += fmt.Sprintf(". A false claim passes at most %s of the time, a true one fails at most %s", verdict.Number(s.FalsePass, "share"), verdict.Number(s.FalseFail, "share"))
+		text += fmt.Sprintf(". A false claim passes at most %s of the time, a true one fails at most %s",
+			verdict.Number(s.FalsePass, "share"), verdict.Number(s.FalseFail, "share"))
 	}
 	if r.Beyond > 0 {
 		text += fmt.Sprintf(". %s of each made for an earlier claim do not count here", verdict.Launches(r.Beyond))
@@ -296,13 +306,15 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 		if len(accept) > 0 {
 			declared = append(declared, "--accept", strings.Join(accept, ","))
 		}
-		r.Advice = append(r.Advice, fmt.Sprintf("If %s may differ, declare it: %s", strings.Join(names, ", "), q.Again(declared...)))
+		r.Advice = append(r.Advice,
+			fmt.Sprintf("If %s may differ, declare it: %s", strings.Join(names, ", "), q.Again(declared...)))
 	}
 	n := min(len(r.A.Launches), len(r.B.Launches))
 	label := q.Label()
 	switch {
 	case end.Reason.Kind == code.Interrupted.Kind:
-		r.Said = fmt.Sprintf("Interrupted: %s of A and %d of B are on record.", verdict.Count(len(r.A.Launches), "launch"), len(r.B.Launches))
+		r.Said = fmt.Sprintf("Interrupted: %s of A and %d of B are on record.",
+			verdict.Count(len(r.A.Launches), "launch"), len(r.B.Launches))
 		r.Advice = []string{"Run the same command again to resume."}
 		return
 	case r.Accuracy != nil && decide.LosesAccuracy(*r.Accuracy) && r.Verdict == r.Accuracy.Verdict:
@@ -328,7 +340,8 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 	case r.Verdict == verdict.Fail:
 		r.Said = "Nothing was compared."
 	case r.Verdict == verdict.Inconclusive && verdict.Holds(r.Reasons, code.MachineDisturbed.Kind):
-		r.Said = "This machine disturbed the measurement, so nothing is decided. Run the same command again when nothing else is running; it resumes where this ended."
+		r.Said = "This machine disturbed the measurement, so nothing is decided. Run the same command again when " +
+			"nothing else is running; it resumes where this ended."
 	case r.Verdict == verdict.Inconclusive && n > 0:
 		r.Said = fmt.Sprintf("%s of each do not show whether B %s.", verdict.Launches(n), q.Claim.Says(label))
 		if n == 1 {
@@ -354,7 +367,9 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 		case low > 0:
 			r.Said += fmt.Sprintf(" It is at least %s faster.", percent(low))
 			sign := map[bool]string{false: "+", true: "-"}[q.Claim.Lower()]
-			r.Advice = append(r.Advice, fmt.Sprintf("To claim that B is better, state by how much and measure fresh launches: %s", q.Again("--claim="+sign+"N%", "--rerun")))
+			r.Advice = append(r.Advice,
+				fmt.Sprintf("To claim that B is better, state by how much and measure fresh launches: %s",
+					q.Again("--claim="+sign+"N%", "--rerun")))
 		case high < 0:
 			r.Said += fmt.Sprintf(" It is at most %s slower.", percent(low))
 		default:
@@ -362,7 +377,8 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 		}
 	}
 	if q.Of == nil && !q.Proves() && !r.EffectShown() && r.Verdict.Decided() && n > 0 {
-		r.Advice = append(r.Advice, "No evidence that B's change was active. Name a line that only B logs: --must-see-b '*…*'.")
+		r.Advice = append(r.Advice,
+			"No evidence that B's change was active. Name a line that only B logs: --must-see-b '*…*'.")
 	}
 }
 
@@ -377,7 +393,9 @@ func openAdvice(r *ab.Result, q *ab.Question) {
 				r.Advice = append(r.Advice, verdict.Sentence(b))
 			case code.Settles.Kind:
 				if n := b.Values["launches"].Number; n != nil {
-					r.Advice = append(r.Advice, fmt.Sprintf("%.0f launches of each would probably settle it: the same command with --launches %.0f continues from these.", *n, *n))
+					r.Advice = append(r.Advice,
+						fmt.Sprintf("%.0f launches of each would probably settle it: the same command with "+
+							"--launches %.0f continues from these.", *n, *n))
 				}
 			}
 		}

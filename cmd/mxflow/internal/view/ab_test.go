@@ -51,7 +51,10 @@ func TestTestWords(t *testing.T) {
 		"futile":   {stats.Futile, 4, 0.032, "stopped early: more launches had a 3.2% chance of deciding"},
 		"hopeless": {stats.Futile, 4, 1e-9, "stopped early: more launches had a tiny chance of deciding"},
 	} {
-		got := testWords(&ab.Result{Test: &verdict.Test{Form: verdict.Ratio, Stop: c.stop, Looks: []stats.Look{{N: c.n, Chance: c.chance}}}})
+		got := testWords(&ab.Result{Test: &verdict.Test{
+			Form: verdict.Ratio, Stop: c.stop,
+			Looks: []stats.Look{{N: c.n, Chance: c.chance}},
+		}})
 		must.Contain(t, name, got, c.want)
 	}
 }
@@ -71,7 +74,8 @@ func TestFasterAtAll(t *testing.T) {
 		claim, err := ab.ParseClaim(c.metric, "")
 		must.Do(t, err)
 		r := &ab.Result{Verdict: verdict.Pass, Low: &c.low, High: &c.high}
-		if conclude(r, &ab.Question{Claim: claim, Again: func(...string) string { return "" }}, &ledger.End{}); !strings.HasSuffix(r.Said, c.want) {
+		if conclude(r, &ab.Question{Claim: claim, Again: func(...string) string { return "" }},
+			&ledger.End{}); !strings.HasSuffix(r.Said, c.want) {
 			t.Errorf("%s [%v, %v]: %q, want %q", c.metric, c.low, c.high, r.Said, c.want)
 		}
 	}
@@ -96,9 +100,13 @@ func launched(r *ab.Result, a, b []float64) {
 }
 
 func tested(r *ab.Result, q *ab.Question, stop stats.Outcome, look stats.Look, low, high float64) {
-	r.Test = &verdict.Test{Form: verdict.Ratio, Terms: stats.Terms{Pass: 0.002, Fail: 0.015}, Plan: []int{4, 6, 8}, Looks: []stats.Look{look}, Stop: stop}
+	r.Test = &verdict.Test{
+		Form: verdict.Ratio, Terms: stats.Terms{Pass: 0.002, Fail: 0.015}, Plan: []int{4, 6, 8},
+		Looks: []stats.Look{look}, Stop: stop,
+	}
 	if stop != stats.Passed && stop != stats.Failed {
-		r.Test.Beside = verdict.Because(code.SettlesNever, verdict.Num("gap", 0.001, "share"), verdict.Num("spread", 0.007, "share"), verdict.Int("launches", 12))
+		r.Test.Beside = verdict.Because(code.SettlesNever, verdict.Num("gap", 0.001, "share"),
+			verdict.Num("spread", 0.007, "share"), verdict.Int("launches", 12))
 	}
 	r.Rates = &gates.Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8}
 	low, high = q.Claim.Change(low), q.Claim.Change(high)
@@ -121,7 +129,11 @@ func TestCaveats(t *testing.T) {
 	r.B.Replaced, r.B.Broke = 3, 2
 	r.B.All = []*ledger.Launch{{Purpose: "benchmark", OK: true}, {Purpose: "benchmark", Error: fact("it broke")}}
 	r.A.Replaced = 1 // disturbed
-	want := []string{"The server of B crashed in 3 of 5 measured starts, which have no numbers.", "2 launches repeated because the machine was disturbed.", "Attempt 1 saw these launches.", "4 of 8 launches: tokens were counted as stream events."}
+	want := []string{
+		"The server of B crashed in 3 of 5 measured starts, which have no numbers.",
+		"2 launches repeated because the machine was disturbed.", "Attempt 1 saw these launches.",
+		"4 of 8 launches: tokens were counted as stream events.",
+	}
 	if got := caveats(r); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("to know: %q", got)
 	}
@@ -132,7 +144,8 @@ func TestCaveats(t *testing.T) {
 func TestOpenAdvice(t *testing.T) {
 	args := []verdict.Arg{verdict.Num("gap", 0.012, "share"), verdict.Num("spread", 0.02, "share")}
 	for want, beside := range map[string]verdict.Reason{
-		"6 launches of each would probably settle it: the same command with --launches 6": verdict.New(code.Settles, append(args, verdict.Int("launches", 6))...),
+		"6 launches of each would probably settle it: the same command with --launches 6": verdict.New(code.Settles,
+			append(args, verdict.Int("launches", 6))...),
 		"Even 12 launches": verdict.New(code.SettlesNever, append(args, verdict.Int("launches", 12))...),
 		"": verdict.Say("beside.floored",
 			"each arm's standard deviation is taken as at least {sd:2}, by which launches of this engine "+
@@ -152,10 +165,15 @@ func TestAdviceIsALine(t *testing.T) {
 	const line = "mxflow ab --a 'K=1 ./serve.sh' --b ./serve.sh --tg 8 "
 	q := &ab.Question{Again: func(more ...string) string { return line + strings.Join(more, " ") }}
 	r := &ab.Result{Verdict: verdict.Invalid, Differs: []ab.Diff{
-		{Name: "moe_kernel", Observed: true}, {Name: "packages"}, {Name: "attention", Observed: true}, {Name: "dtype", Observed: true, Intended: "yes: --changes"}, {What: "command"},
+		{Name: "moe_kernel", Observed: true},
+		{Name: "packages"},
+		{Name: "attention", Observed: true},
+		{Name: "dtype", Observed: true, Intended: "yes: --changes"},
+		{What: "command"},
 	}}
 	conclude(r, q, &ledger.End{})
-	want := "If moe_kernel, attention, packages may differ, declare it: " + line + "--changes moe_kernel,attention --accept packages"
+	want := "If moe_kernel, attention, packages may differ, declare it: " + line +
+		"--changes moe_kernel,attention --accept packages"
 	if !slices.Contains(r.Advice, want) {
 		t.Errorf("the advice is %q, want %q", r.Advice, want)
 	}
@@ -171,8 +189,18 @@ var abGolden = []struct {
 		q.MustSeeB = []string{"*backend: CUTLASS*"}
 		launched(r, []float64{31.58, 31.82, 31.63, 31.87}, []float64{38.4, 38.6, 38.5, 38.55})
 		tested(r, q, stats.Passed, stats.Look{N: 4, PPass: 1.2e-7, PFail: 1}, 0.1928, 0.2274)
-		r.Differs = append(r.Differs, ab.Diff{What: "moe_kernel (observed)", A: `"marlin"`, B: `"cutlass"`, Intended: "yes: --must-see", Observed: true})
-		r.Levels = append([]ledger.Level{{Name: "kernels", Verdict: verdict.Pass, Reasons: facts(`ab = "B": seen "*backend: CUTLASS*" (line 41: [MXFP4] Using backend: CUTLASS)`)}}, r.Levels...)
+		r.Differs = append(r.Differs, ab.Diff{
+			What: "moe_kernel (observed)", A: `"marlin"`, B: `"cutlass"`,
+			Intended: "yes: --must-see", Observed: true,
+		})
+		r.Levels = append(
+			[]ledger.Level{
+				{
+					Name: "kernels", Verdict: verdict.Pass,
+					Reasons: facts(`ab = "B": seen "*backend: CUTLASS*" (line 41: [MXFP4] Using backend: CUTLASS)`),
+				},
+			},
+			r.Levels...)
 	}},
 	{"pass_by_default", "", ledger.End{Verdict: verdict.Pass}, func(q *ab.Question, r *ab.Result) {
 		launched(r, []float64{31.58, 31.82, 31.63, 31.87}, []float64{31.5, 31.9, 31.7, 31.8})
@@ -193,33 +221,49 @@ var abGolden = []struct {
 		launched(r, []float64{31.58, 31.82, 31.63, 31.7}, []float64{33.1, 33.6, 32.9, 33.4})
 		tested(r, q, stats.Ended, stats.Look{N: 4, PPass: 0.4, PFail: 0.6}, 0.02, 0.08)
 	}},
-	{"inconclusive_latency", "-5%", ledger.End{Verdict: verdict.Inconclusive, Exit: 3}, func(q *ab.Question, r *ab.Result) {
-		q.Claim, _ = ab.ParseClaim("ttft", "-5%")
-		launched(r, []float64{310, 352, 300, 361}, []float64{302, 331, 340, 290})
-		tested(r, q, stats.Futile, stats.Look{N: 4, PPass: 0.4, PFail: 0.6, Chance: 0.03}, -0.2, 0.22)
-	}},
+	{
+		"inconclusive_latency", "-5%",
+		ledger.End{Verdict: verdict.Inconclusive, Exit: 3},
+		func(q *ab.Question, r *ab.Result) {
+			q.Claim, _ = ab.ParseClaim("ttft", "-5%")
+			launched(r, []float64{310, 352, 300, 361}, []float64{302, 331, 340, 290})
+			tested(r, q, stats.Futile, stats.Look{N: 4, PPass: 0.4, PFail: 0.6, Chance: 0.03}, -0.2, 0.22)
+		},
+	},
 	{"invalid", "", ledger.End{Verdict: verdict.Invalid, Exit: 2}, func(q *ab.Question, r *ab.Result) {
 		launched(r, []float64{31.58, 31.82}, []float64{61.2, 60.9})
 		r.Levels[1] = ledger.Level{Name: "benchmark", Verdict: verdict.Invalid}
 		worse := verdict.Say("answers.worse",
 			"answers of {subject} to {cell} are worse than those of {other} ({answers} of {of})",
-			verdict.Text("cell", "bench"), verdict.Text("other", "baseline"), verdict.Int("answers", 9), verdict.Int("of", 10)).On("B")
-		r.Reasons = []verdict.Reason{(&ab.Question{}).Reworded(worse.From(fact("the same word 40 times in a row")), nil)}
+			verdict.Text("cell", "bench"), verdict.Text("other", "baseline"), verdict.Int("answers", 9),
+			verdict.Int("of", 10)).On("B")
+		r.Reasons = []verdict.Reason{(&ab.Question{}).Reworded(worse.From(fact("the same word 40 times in a row")),
+			nil)}
 	}},
 	{"unfit", "+10%", ledger.End{Verdict: verdict.Fail, Exit: 2}, func(_ *ab.Question, r *ab.Result) {
 		r.Metrics, r.Levels = nil, []ledger.Level{{Name: "smoke", Verdict: verdict.Fail}}
-		r.Reasons = []verdict.Reason{verdict.Say("arm.says", "{subject}").On("A").From(fact("the answer is the same word 40 times in a row"))}
+		r.Reasons = []verdict.Reason{
+			verdict.Say("arm.says", "{subject}").On("A").From(fact("the answer is the same word 40 times in a row")),
+		}
 		r.Unfit, r.Verdict, r.Exit = "A", verdict.Invalid, verdict.Invalid.ExitCode()
 	}},
 	{"crash", "+10%", ledger.End{Verdict: verdict.Error, Exit: 4}, func(q *ab.Question, r *ab.Result) {
 		r.B.All = []*ledger.Launch{{}}
 		r.Metrics, r.Levels = nil, []ledger.Level{{Name: "smoke", Verdict: verdict.Error}}
-		r.Reasons = []verdict.Reason{verdict.Say("arm.says", "{subject}").On("B").From(fact("engine could not become ready: it ended 41 s after its start, before it was ready (exit status 1)"))}
-		r.LogTail = []string{"INFO loading weights", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."}
+		r.Reasons = []verdict.Reason{verdict.Say("arm.says", "{subject}").On("B").From(
+			fact("engine could not become ready: it ended 41 s after its start, before it was ready (exit status 1)"))}
+		r.LogTail = []string{
+			"INFO loading weights",
+			"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
+		}
 	}},
-	{"interrupted", "+10%", ledger.End{Exit: 130, Reason: verdict.New(code.Interrupted)}, func(q *ab.Question, r *ab.Result) {
-		launched(r, []float64{31.58, 31.82}, []float64{38.4})
-	}},
+	{
+		"interrupted", "+10%",
+		ledger.End{Exit: 130, Reason: verdict.New(code.Interrupted)},
+		func(q *ab.Question, r *ab.Result) {
+			launched(r, []float64{31.58, 31.82}, []float64{38.4})
+		},
+	},
 }
 
 // How a comparison is shown is what people judge it by: it is kept word by word.
@@ -242,10 +286,16 @@ func TestOutput(t *testing.T) {
 			if q.Shape, err = ab.ShapeOf(q.Arms[0], q.Arms[1]); err != nil {
 				t.Fatal(err)
 			}
-			at := ab.Place{Folder: ".mxflow-ab/1a2b3c4d", Plan: ".mxflow-ab/1a2b3c4d/ab.hcl", State: ".mxflow-ab/1a2b3c4d/.mxflow"}
+			at := ab.Place{
+				Folder: ".mxflow-ab/1a2b3c4d", Plan: ".mxflow-ab/1a2b3c4d/ab.hcl",
+				State: ".mxflow-ab/1a2b3c4d/.mxflow",
+			}
 			r := &ab.Result{
 				Verdict: c.end.Verdict, Exit: c.end.Exit, Metric: metric, Unit: claim.Metric.Unit, Same: 23,
-				Levels:  []ledger.Level{{Name: "smoke", Verdict: verdict.Pass, Reasons: facts(`answered " Paris."`)}, {Name: "benchmark", Verdict: verdict.Pass}},
+				Levels: []ledger.Level{
+					{Name: "smoke", Verdict: verdict.Pass, Reasons: facts(`answered " Paris."`)},
+					{Name: "benchmark", Verdict: verdict.Pass},
+				},
 				Metrics: abRows(),
 				Differs: []ab.Diff{{What: "KERNEL", A: "marlin", B: "gemm", Intended: "yes: compared"}},
 			}
@@ -260,7 +310,8 @@ func TestOutput(t *testing.T) {
 			}
 			want, err := os.ReadFile(path)
 			if err != nil || out.String() != string(want) {
-				t.Errorf("%s is out of date (%v): go test ./cmd/mxflow/internal/view -run TestOutput -update\n%s", path, err, out.String())
+				t.Errorf("%s is out of date (%v): go test ./cmd/mxflow/internal/view -run TestOutput -update\n%s", path,
+					err, out.String())
 			}
 			for line := range strings.SplitSeq(out.String(), "\n") {
 				if strings.HasSuffix(line, " ") || strings.Contains(line, "NaN") || strings.Contains(line, "%!") {
@@ -275,14 +326,22 @@ func TestOutput(t *testing.T) {
 func abRows() []report.Comparison {
 	launches := func(pp, memory [2]float64) (out []*ledger.Launch) {
 		for i := range 2 {
-			out = append(out, &ledger.Launch{Cells: []measure.CellRun{{Cell: "bench"}}, Metrics: map[string]measure.Summary{
-				"bench.pp":         {Unit: "tok/s", Better: measure.Higher, Stats: map[string]float64{"median": pp[i]}},
-				"engine.memory_gb": {Unit: "GB", Better: measure.Lower, Stats: map[string]float64{"median": memory[i]}},
-			}})
+			out = append(out,
+				&ledger.Launch{Cells: []measure.CellRun{{Cell: "bench"}}, Metrics: map[string]measure.Summary{
+					"bench.pp": {
+						Unit: "tok/s", Better: measure.Higher,
+						Stats: map[string]float64{"median": pp[i]},
+					},
+					"engine.memory_gb": {
+						Unit: "GB", Better: measure.Lower,
+						Stats: map[string]float64{"median": memory[i]},
+					},
+				}})
 		}
 		return out
 	}
-	return report.Comparisons(launches([2]float64{4400, 4541}, [2]float64{4.2, 4.201}), launches([2]float64{4481, 4482}, [2]float64{4.4, 4.401}), true, nil)
+	return report.Comparisons(launches([2]float64{4400, 4541}, [2]float64{4.2, 4.201}),
+		launches([2]float64{4481, 4482}, [2]float64{4.4, 4.401}), true, nil)
 }
 
 // TestFirstLookNotReached: a rule on one arm has no other to count.
@@ -304,10 +363,22 @@ func TestFirstLookNotReached(t *testing.T) {
 // How the last run ended is a sentence, whatever ended it.
 func TestWork(t *testing.T) {
 	for want, last := range map[string]ledger.RunInfo{
-		"last run r1 finished, exit status 4":                              {ID: "r1", Exit: 4, Reason: verdict.New(code.Finished)},
-		"last run r1 interrupted, exit status 130":                         {ID: "r1", Exit: 130, Reason: verdict.New(code.Interrupted)},
-		"last run r1 stopped, exit status 4: cannot record: no space left": {ID: "r1", Exit: 4, Reason: verdict.OfError(errors.New("cannot record: no space left"))},
-		"last run r1 did not finish (killed?), exit status -1":             {ID: "r1", Exit: -1, Reason: verdict.Say("abandoned", "did not finish (killed?)")},
+		"last run r1 finished, exit status 4": {
+			ID: "r1", Exit: 4,
+			Reason: verdict.New(code.Finished),
+		},
+		"last run r1 interrupted, exit status 130": {
+			ID: "r1", Exit: 130,
+			Reason: verdict.New(code.Interrupted),
+		},
+		"last run r1 stopped, exit status 4: cannot record: no space left": {
+			ID: "r1", Exit: 4,
+			Reason: verdict.OfError(errors.New("cannot record: no space left")),
+		},
+		"last run r1 did not finish (killed?), exit status -1": {
+			ID: "r1", Exit: -1,
+			Reason: verdict.Say("abandoned", "did not finish (killed?)"),
+		},
 	} {
 		must.Equal(t, "the last run", Work(report.Work{}, last), want)
 	}

@@ -49,7 +49,8 @@ func (b *Bisect) Ask(one apply.Estimate) {
 	fmt.Fprintf(on, "bad breaks %s\n", j.Rule)
 	// The good one is qualified once.
 	most := bisect.Most(len(j.Candidates))
-	takes := fmt.Sprintf("at most %s with %s", verdict.Count(most, "comparison"), verdict.Launches(one.Launches+(most-1)*(one.Launches-1)))
+	takes := fmt.Sprintf("at most %s with %s", verdict.Count(most, "comparison"),
+		verdict.Launches(one.Launches+(most-1)*(one.Launches-1)))
 	if one.High > 0 {
 		takes += " in " + verdict.Lasting(one.High*float64(most))
 	}
@@ -149,8 +150,10 @@ func (b *Bisect) End(ctx context.Context, a *bisect.Answer, exit int) error {
 	if b.JSON != nil {
 		j := b.Job
 		b.JSON(map[string]any{
-			"type": "bisect_result", "outcome": a.Outcome, "exit": exit, "rule": j.Rule, "findings": a.Findings, "step": a.Step,
-			"good": j.Candidates[0], "bad": j.Candidates[j.Bad()], "parent": j.Candidates[a.Parent], "child": j.Candidates[a.Child],
+			"type": "bisect_result", "outcome": a.Outcome, "exit": exit, "rule": j.Rule,
+			"findings": a.Findings, "step": a.Step,
+			"good": j.Candidates[0], "bad": j.Candidates[j.Bad()], "parent": j.Candidates[a.Parent],
+			"child":      j.Candidates[a.Child],
 			"candidates": len(j.Candidates), "state": j.State, "report": b.File,
 		})
 	} else {
@@ -192,7 +195,8 @@ func (b *Bisect) print(ctx context.Context, on table.Screen, st *store.Store, a 
 		para(remark)
 	}
 	if a.Step != nil {
-		if d := st.Journal().Latest(runtime.FeatureID(bisect.StepFeature)); d != nil && j.Candidates[a.Child].Name != "" {
+		if d := st.Journal().Latest(runtime.FeatureID(bisect.StepFeature)); d != nil &&
+			j.Candidates[a.Child].Name != "" {
 			if p := report.PairOf(st, d); p != nil {
 				show(report.ComparisonTable(p.Metrics, parent.ID, child.ID))
 			}
@@ -229,15 +233,19 @@ func (b *Bisect) said(on table.Screen, a *bisect.Answer) string {
 	case a.Outcome == bisect.Found:
 		return fmt.Sprintf("FOUND: %s: %s, against the one before it, %s", what, by, parent.ID)
 	case a.Outcome == bisect.Between:
-		return fmt.Sprintf("BETWEEN %s and %s: %s; the %d between them could not be measured or told apart", parent.ID, what, by, a.Child-a.Parent-1)
+		return fmt.Sprintf("BETWEEN %s and %s: %s; the %d between them could not be measured or told apart", parent.ID,
+			what, by, a.Child-a.Parent-1)
 	case a.Outcome == bisect.Same:
-		return fmt.Sprintf("SAME: %s keeps the rule: %s. What came and went between them shows at neither end.", bad.ID, found.Brief)
+		return fmt.Sprintf("SAME: %s keeps the rule: %s. What came and went between them shows at neither end.",
+			bad.ID, found.Brief)
 	case found.State == bisect.Skipped:
 		return fmt.Sprintf("ERROR: %s cannot be measured: %s", bad.ID, found.Brief)
 	case a.Step == nil:
-		return fmt.Sprintf("OPEN: good and bad are not told apart: %s. What launches of this plan resolve: %s", found.Brief, on.Command("noise"))
+		return fmt.Sprintf("OPEN: good and bad are not told apart: %s. What launches of this plan resolve: %s",
+			found.Brief, on.Command("noise"))
 	}
-	return fmt.Sprintf("OPEN: the search ended at %s and %s, which do not differ: %s. It took a wrong turn, or what bad lost came in several small steps.", parent.ID, child.ID, by)
+	return fmt.Sprintf("OPEN: the search ended at %s and %s, which do not differ: %s. It took a wrong turn, or what "+
+		"bad lost came in several small steps.", parent.ID, child.ID, by)
 }
 
 // remarks are parts of the change that came before or after what was found, by bounds that do
@@ -253,13 +261,16 @@ func (b *Bisect) remarks(a *bisect.Answer) (remarks []string) {
 	}
 	zero := 0.0
 	if a.Parent > 0 && worse(parent, bisect.Finding{Low: &zero, High: &zero}) {
-		remarks = append(remarks, fmt.Sprintf("Part of it came earlier: %s is %s. To find that: --bad %s", ids[a.Parent].ID, parent.Brief, ids[a.Parent].ID))
+		remarks = append(remarks, fmt.Sprintf("Part of it came earlier: %s is %s. To find that: --bad %s",
+			ids[a.Parent].ID, parent.Brief, ids[a.Parent].ID))
 	}
 	if a.Child < b.Job.Bad() && worse(bad, child) {
-		remarks = append(remarks, fmt.Sprintf("More came later: %s is %s, bad %s. To find that: --good %s", ids[a.Child].ID, child.Brief, bad.Brief, ids[a.Child].ID))
+		remarks = append(remarks, fmt.Sprintf("More came later: %s is %s, bad %s. To find that: --good %s",
+			ids[a.Child].ID, child.Brief, bad.Brief, ids[a.Child].ID))
 	}
 	if a.Child < b.Job.Bad() && worse(child, bad) {
-		remarks = append(remarks, fmt.Sprintf("Part of it came back later: %s is %s, bad only %s.", ids[a.Child].ID, child.Brief, bad.Brief))
+		remarks = append(remarks,
+			fmt.Sprintf("Part of it came back later: %s is %s, bad only %s.", ids[a.Child].ID, child.Brief, bad.Brief))
 	}
 	return remarks
 }

@@ -69,7 +69,8 @@ func (e *Explanation) Print(on table.Screen) {
 		decided := rule != nil && r.Name == rule.Name && r.Role == rule.Role && r.Of == of
 		open := r.Decides && r.Verdict != verdict.Pass && (r.Of == "" || e.Alternative != "")
 		crashes := slices.ContainsFunc(r.Comparisons, func(c verdict.Comparison) bool {
-			return c.Test != nil && verdict.Holds(c.Test.Beside, code.Crashed.Kind) // a rate with a bound that its line lacks
+			// a rate with a bound that its line lacks
+			return c.Test != nil && verdict.Holds(c.Test.Beside, code.Crashed.Kind)
 		})
 		if decided || open || crashes {
 			p.rule(r)
@@ -114,7 +115,8 @@ func after(d *ledger.Decision, r verdict.Rule) string {
 // it other than rules.
 func (p *argument) facts(e *Explanation) {
 	d := e.Decision
-	text := fmt.Sprintf("decided %s, run %s, attempt %d (%s)", verdict.Second(d.Time), d.Run, d.Attempt, d.Because.String())
+	text := fmt.Sprintf("decided %s, run %s, attempt %d (%s)", verdict.Second(d.Time), d.Run, d.Attempt,
+		d.Because.String())
 	if len(e.Engines) > 0 {
 		text += ", on " + verdict.And(e.Engines)
 	}
@@ -142,7 +144,9 @@ func (p *argument) facts(e *Explanation) {
 	}
 	for _, l := range d.Levels {
 		if l.Verdict != verdict.Pass || len(e.Rules) == 0 {
-			p.say("  ", p.told.Unprinted(verdict.Say("level.came", "level {subject}: {verdict}").On(cmp.Or(l.Of, l.Name)).Is(l.Verdict).From(verdict.Few(l.Reasons, 3)...))...)
+			p.say("  ",
+				p.told.Unprinted(verdict.Say("level.came", "level {subject}: {verdict}").On(cmp.Or(l.Of, l.Name)).
+					Is(l.Verdict).From(verdict.Few(l.Reasons, 3)...))...)
 		}
 	}
 	if len(e.Rules) == 0 {
@@ -167,8 +171,10 @@ func (p *argument) rule(r rule) {
 		}
 		switch t := c.Test; {
 		case t == nil:
-			p.say("  ", verdict.Sentence(verdict.Say("found.untestable", "found {left~right} against {right~left}, which could not be tested",
-				verdict.Arg{Name: "left", Value: c.Left}, verdict.Arg{Name: "right", Value: c.Right})))
+			p.say("  ",
+				verdict.Sentence(verdict.Say("found.untestable",
+					"found {left~right} against {right~left}, which could not be tested",
+					verdict.Arg{Name: "left", Value: c.Left}, verdict.Arg{Name: "right", Value: c.Right})))
 		default:
 			tested = true
 			p.say("  ", how(t))
@@ -182,7 +188,8 @@ func (p *argument) rule(r rule) {
 	}
 	for _, in := range r.Inputs {
 		if !in.Missing.IsZero() {
-			p.say("  ", p.told.Each(verdict.Say("explain.is_missing", "{subject} is missing").On(in.Path).From(in.Missing))...)
+			p.say("  ",
+				p.told.Each(verdict.Say("explain.is_missing", "{subject} is missing").On(in.Path).From(in.Missing))...)
 			reasons = slices.DeleteFunc(reasons, in.Absence().Equal)
 		}
 	}
@@ -235,7 +242,8 @@ func (p *argument) data(t *verdict.Test) {
 		values []float64
 	}{{t.Against, t.Base}, {t.Arm, t.Values}} {
 		if len(arm.values) > 0 {
-			p.say("    ", fmt.Sprintf("%-*s %s %s", width, arm.name, verdict.Value{Numbers: arm.values}.String(), t.Unit))
+			p.say("    ",
+				fmt.Sprintf("%-*s %s %s", width, arm.name, verdict.Value{Numbers: arm.values}.String(), t.Unit))
 		}
 	}
 }
@@ -270,7 +278,9 @@ func (p *argument) looks(t *verdict.Test) {
 			text += map[bool]string{true: ": ", false: "; "}[i == 0] + s.Reason().String()
 		}
 		if text += "."; !p.defined {
-			p.defined, text = true, text+" p for a pass is how often launches at least this good would occur if the rule did not hold, p for a fail how often ones at least this bad would if it did."
+			p.defined, text = true,
+				text+" p for a pass is how often launches at least this good would occur if the rule did not hold, p "+
+					"for a fail how often ones at least this bad would if it did."
 		}
 		p.say("  ", text)
 	}
@@ -305,7 +315,8 @@ func conclusions(t *verdict.Test) (lines []string) {
 		if t.Against != "" {
 			any, open = "the difference of any two launches", ", and a limit in between is undecided"
 		}
-		return []string{fmt.Sprintf("So %s is between %s and %s; the limit is %s%s.", any, own(*t.Low), own(*t.High), own(t.Threshold), open)}
+		return []string{fmt.Sprintf("So %s is between %s and %s; the limit is %s%s.", any, own(*t.Low), own(*t.High),
+			own(t.Threshold), open)}
 	}
 	if len(t.Unpaired) > 0 {
 		lines = append(lines, verdict.Sentence(verdict.New(code.NotPaired, verdict.List("launches", t.Unpaired))))
@@ -327,7 +338,9 @@ func conclusions(t *verdict.Test) (lines []string) {
 		}
 		lines = append(lines, fmt.Sprintf("Still open: %s recorded, first look not reached.", recorded))
 	case t.Stop == stats.Screened:
-		lines = append(lines, "One launch per arm shows only what is far beyond the threshold; it is not a test of launch-to-launch variance.")
+		lines = append(lines,
+			"One launch per arm shows only what is far beyond the threshold; it is not a test of launch-to-launch "+
+				"variance.")
 	case t.Stop == stats.Futile:
 		chance := verdict.Digits(t.Looks[len(t.Looks)-1].Chance, "share", -2)
 		lines = append(lines, fmt.Sprintf("Stopped early: more launches had a %s chance of deciding.", chance))
@@ -336,7 +349,9 @@ func conclusions(t *verdict.Test) (lines []string) {
 	case t.Stop == stats.Open:
 		lines = append(lines, "Still open.")
 	case len(t.Values) > t.N():
-		lines = append(lines, fmt.Sprintf("Later launches were made for other comparisons (%d of this arm are recorded) and do not change it.", len(t.Values)))
+		lines = append(lines,
+			fmt.Sprintf("Later launches were made for other comparisons (%d of this arm are recorded) and do not "+
+				"change it.", len(t.Values)))
 	}
 	return append(lines, verdict.Sentence(t.Note), change(t), verdict.Sentence(more))
 }
@@ -360,11 +375,13 @@ func change(t *verdict.Test) string {
 		pass, fail, upTo = fail, pass, "down to"
 	}
 	if t.Stop == stats.Passed {
-		return fmt.Sprintf("A threshold %s %s would also have passed here; from %s it would have failed; in between, more launches would follow.", upTo, pass, fail)
+		return fmt.Sprintf("A threshold %s %s would also have passed here; from %s it would have failed; in between, "+
+			"more launches would follow.", upTo, pass, fail)
 	}
 	text := fmt.Sprintf("A threshold %s %s would have passed here; from %s it would have failed.", upTo, pass, fail)
 	if t.Needed != nil {
-		text += fmt.Sprintf(" With launches this scattered, the estimate would have had to reach %s to pass.", own(*t.Needed))
+		text += fmt.Sprintf(" With launches this scattered, the estimate would have had to reach %s to pass.",
+			own(*t.Needed))
 	}
 	return text
 }
@@ -443,6 +460,7 @@ func (p *argument) attempts(attempts []attempt) {
 		if t.Session != "" {
 			session = ", session " + t.Session
 		}
-		fmt.Fprintf(p, "%s %d  %s  %s (%s)%s\n", mark, t.Attempt, verdict.Minute(t.Time), t.Verdict, t.Because.String(), session)
+		fmt.Fprintf(p, "%s %d  %s  %s (%s)%s\n", mark, t.Attempt, verdict.Minute(t.Time), t.Verdict,
+			t.Because.String(), session)
 	}
 }

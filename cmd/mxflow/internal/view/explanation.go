@@ -71,7 +71,8 @@ func Explain(st *store.Store, node, alternative string, number int) (*Explanatio
 		}
 	}
 	for i, d := range history {
-		e.Attempts = append(e.Attempts, attempt{d.Attempt, string(d.Verdict), d.Because, d.Session, d.Run, d.Time, i == at && e.Locked.IsZero()})
+		e.Attempts = append(e.Attempts,
+			attempt{d.Attempt, string(d.Verdict), d.Because, d.Session, d.Run, d.Time, i == at && e.Locked.IsZero()})
 	}
 	if !e.Locked.IsZero() {
 		cause := e.Locked

@@ -19,7 +19,8 @@ import (
 
 // Launch prints every metric of a launch with all its statistics.
 func Launch(on table.Screen, l *ledger.Launch) {
-	fmt.Fprintf(on, "\nlaunch %s of %s (%s), started %s, %.1f s, ok: %s\n", l.ID, l.Variant, l.Purpose, verdict.Second(l.Started), l.Seconds, launchOK(l))
+	fmt.Fprintf(on, "\nlaunch %s of %s (%s), started %s, %.1f s, ok: %s\n", l.ID, l.Variant, l.Purpose,
+		verdict.Second(l.Started), l.Seconds, launchOK(l))
 	if p := l.Place; p != nil {
 		fmt.Fprintf(on, "  on %s\n", strings.Join(append([]string{p.Name}, p.GPUs...), ", "))
 	}
@@ -30,7 +31,8 @@ func Launch(on table.Screen, l *ledger.Launch) {
 		fmt.Fprintf(on, "  %s\n", w)
 	}
 	if l.Asked != nil {
-		fmt.Fprintf(on, "  the first request was sent after %s of the log; earlier lines show configuration only\n", verdict.Count(*l.Asked, "line"))
+		fmt.Fprintf(on, "  the first request was sent after %s of the log; earlier lines show configuration only\n",
+			verdict.Count(*l.Asked, "line"))
 	}
 	for _, c := range l.Cells {
 		fmt.Fprintf(on, "  sent %s\n", report.Workload(l, c))
@@ -140,7 +142,8 @@ func allLaunches(on table.Screen, launches []*ledger.Launch) {
 	}
 	var rows [][]string
 	for _, l := range launches {
-		rows = append(rows, []string{l.ID, l.Variant, launchOK(l), fmt.Sprintf("%.1f", l.Seconds), strings.Join(launchWords(l), "\n")})
+		rows = append(rows,
+			[]string{l.ID, l.Variant, launchOK(l), fmt.Sprintf("%.1f", l.Seconds), strings.Join(launchWords(l), "\n")})
 	}
 	fmt.Fprintln(on)
 	on.Table([]string{"launch", "variant", "ok", "seconds", "notes"}, rows)
@@ -154,7 +157,9 @@ func allLaunches(on table.Screen, launches []*ledger.Launch) {
 func perVariant(on table.Screen, sheet *report.Sheet, v *ledger.RunView) {
 	var arms []*report.Arm
 	for _, l := range v.Launches {
-		compared := slices.ContainsFunc(v.Decisions, func(d ledger.Decided) bool { return len(d.Rows) > 0 && d.Session == l.Session })
+		compared := slices.ContainsFunc(v.Decisions, func(d ledger.Decided) bool {
+			return len(d.Rows) > 0 && d.Session == l.Session
+		})
 		if l.Purpose != ledger.ForBenchmark || !measures(l.Node) || !l.OK || len(l.Invalid) > 0 || compared {
 			continue
 		}

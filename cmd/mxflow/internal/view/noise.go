@@ -72,12 +72,17 @@ arms       between arms beyond that, boots likewise (none: launches explain it)
 	case pairs == 0:
 		on.Sentence("The arms were not compared: a test takes 3 launches of each.")
 	case len(differed) == 0:
-		on.Sentence("No arm was shown to be better than another, in " + verdict.Count(pairs, "comparison") + " at the plan's error rates.")
+		on.Sentence("No arm was shown to be better than another, in " + verdict.Count(pairs, "comparison") +
+			" at the plan's error rates.")
 	default:
-		on.Sentence("Arms that do not differ were shown to differ, as a change that does nothing would be: " + strings.Join(differed, ", ") +
+		on.Sentence("Arms that do not differ were shown to differ, as a change that does nothing would be: " +
+			strings.Join(differed, ", ") +
 			". Their caches or tunes are not alike, or launches are not fresh.")
 	}
-	on.Sentence(fmt.Sprintf("%s of %d arms, %s, %s on record. A tune is in launches if each draws its own, in arms if it is pinned. "+
-		"The machine and what is sent were not varied.",
-		verdict.Count(n.Launches, "launch"), n.Arms, verdict.Count(n.Tunes, "tune"), verdict.Count(n.Boots, "boot")))
+	on.Sentence(
+		fmt.Sprintf(
+			"%s of %d arms, %s, %s on record. A tune is in launches if each draws its own, in arms if it is pinned. "+
+				"The machine and what is sent were not varied.",
+			verdict.Count(n.Launches, "launch"), n.Arms, verdict.Count(n.Tunes, "tune"),
+			verdict.Count(n.Boots, "boot")))
 }

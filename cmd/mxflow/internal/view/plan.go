@@ -57,8 +57,9 @@ func (v *Preview) JSON() map[string]any {
 	for _, st := range v.States {
 		r := planRow{st}
 		j := planned{
-			Node: st.Node.ID, Action: r.action(), Because: st.Why, If: st.If, Locked: st.Locked, Overruled: st.Overruled,
-			Launches: st.Launches, Least: sure(st.Launches), Notes: st.Notes,
+			Node: st.Node.ID, Action: r.action(), Because: st.Why, If: st.If, Locked: st.Locked,
+			Overruled: st.Overruled,
+			Launches:  st.Launches, Least: sure(st.Launches), Notes: st.Notes,
 		}
 		if st.Decision != nil {
 			j.Verdict = string(st.Decision.Verdict)
@@ -70,8 +71,9 @@ func (v *Preview) JSON() map[string]any {
 	}
 	e := v.Estimate
 	return map[string]any{
-		"changed": append([]plans.Difference{}, v.Changes...), "nodes": nodes, "launches": e.Launches, "least_launches": e.Least,
-		"seconds": e.High, "least_seconds": e.Low,
+		"changed": append([]plans.Difference{}, v.Changes...), "nodes": nodes, "launches": e.Launches,
+		"least_launches": e.Least,
+		"seconds":        e.High, "least_seconds": e.Low,
 		"estimate_from_recorded_launches": e.High > 0 || e.Launches == 0,
 	}
 }
@@ -200,7 +202,10 @@ func (v *Preview) Print(on table.Screen) {
 func (v *Preview) head(on table.Screen) {
 	p, lines := v.Plan, [][2]string(nil)
 	if p.Baseline != nil {
-		lines = append(lines, [2]string{"baseline", p.Baseline.Engine + verdict.Behind(", ", verdict.Pairs(p.DefaultKnobs(), " = ", ", "))})
+		lines = append(lines, [2]string{
+			"baseline",
+			p.Baseline.Engine + verdict.Behind(", ", verdict.Pairs(p.DefaultKnobs(), " = ", ", ")),
+		})
 	}
 	switch spec := v.Baseline; {
 	case spec.Endpoint != nil:
@@ -235,7 +240,9 @@ func (v *Preview) head(on table.Screen) {
 		lines = append(lines, [2]string{"keeps", strings.Join(guards, ", ")})
 	}
 	for _, l := range lines {
-		fmt.Fprintf(on, "%-10s%s\n", l[0], strings.ReplaceAll(table.Wrap(l[1], max(table.LeastColumn, cmp.Or(on.Width, 2*table.MaxColumn)-10)), "\n", "\n          "))
+		fmt.Fprintf(on, "%-10s%s\n", l[0],
+			strings.ReplaceAll(table.Wrap(l[1], max(table.LeastColumn, cmp.Or(on.Width, 2*table.MaxColumn)-10)), "\n",
+				"\n          "))
 	}
 	if len(lines) > 0 {
 		fmt.Fprintln(on)
@@ -280,7 +287,8 @@ func (r planRow) why() (lines []string) {
 	for _, st := range r {
 		text := st.Why.String()
 		certain := st.HasWork() || d != nil && r.action() == "decide" // else it waits for what is measured
-		if certain && !st.Recorded && text != "" && !st.Why.Equal(verdict.New(code.First)) && !slices.Contains(lines, text) {
+		if certain && !st.Recorded && text != "" && !st.Why.Equal(verdict.New(code.First)) &&
+			!slices.Contains(lines, text) {
 			lines = append(lines, text)
 		}
 	}
@@ -317,7 +325,8 @@ func (v *Preview) content(n *runtime.Node, launches bool) (lines []string) {
 			}
 		}
 		if c := f.Choose; c != nil {
-			over = append(over, fmt.Sprintf("%s %s → one of %s", c.Knob, v.under(f, n, c.Knob), strings.Join(c.Values, ", ")))
+			over = append(over,
+				fmt.Sprintf("%s %s → one of %s", c.Knob, v.under(f, n, c.Knob), strings.Join(c.Values, ", ")))
 		}
 		lines = append(lines, strings.Join(over, ", "))
 		rules(f.Criteria)

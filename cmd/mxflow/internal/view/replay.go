@@ -74,13 +74,18 @@ func (out *Replay) Verdict() (exit int, err error) {
 	n := out.Counts
 	switch {
 	case n[replay.Differs] > 0:
-		return verdict.ExitFail, fmt.Errorf("%s did not come out as recorded", verdict.Count(n[replay.Differs], "decision"))
+		return verdict.ExitFail,
+			fmt.Errorf("%s did not come out as recorded", verdict.Count(n[replay.Differs], "decision"))
 	case n[replay.Broken] > 0:
-		return verdict.ExitBroken, fmt.Errorf("cannot decide %s again: raw data are missing or damaged", verdict.Count(n[replay.Broken], "decision"))
+		return verdict.ExitBroken, fmt.Errorf("cannot decide %s again: raw data are missing or damaged",
+			verdict.Count(n[replay.Broken], "decision"))
 	case out.left > 0:
-		return verdict.ExitInconclusive, fmt.Errorf("cannot decide %s in force again: the plan no longer compiles as recorded. If it needs variables, give them again with --var or --var-file", verdict.Count(out.left, "decision"))
+		return verdict.ExitInconclusive,
+			fmt.Errorf("cannot decide %s in force again: the plan no longer compiles as recorded. If it needs "+
+				"variables, give them again with --var or --var-file", verdict.Count(out.left, "decision"))
 	case n[replay.Agrees] == 0:
-		return verdict.ExitInconclusive, errors.New("there is nothing to decide again: no feature or gate was decided by rules here")
+		return verdict.ExitInconclusive,
+			errors.New("there is nothing to decide again: no feature or gate was decided by rules here")
 	}
 	return 0, nil
 }
@@ -95,14 +100,19 @@ func (out *Replay) Print(on table.Screen) {
 	var said []string
 	for _, d := range out.Decisions {
 		if d.Outcome != replay.Agrees || len(out.Decisions) <= mostListed {
-			rows = append(rows, []string{d.Node, fmt.Sprint(d.Attempt), string(d.Recorded), string(cmp.Or(d.Verdict, "–")), string(d.Outcome), string(d.Rules)})
+			rows = append(rows, []string{
+				d.Node, fmt.Sprint(d.Attempt), string(d.Recorded),
+				string(cmp.Or(d.Verdict, "–")), string(d.Outcome), string(d.Rules),
+			})
 		}
 		for i, diff := range d.Differences {
 			if i == mostListed {
-				differences = append(differences, []string{d.Node, fmt.Sprint(d.Attempt), fmt.Sprintf("and %d more", len(d.Differences)-i)})
+				differences = append(differences,
+					[]string{d.Node, fmt.Sprint(d.Attempt), fmt.Sprintf("and %d more", len(d.Differences)-i)})
 				break
 			}
-			differences = append(differences, []string{d.Node, fmt.Sprint(d.Attempt), diff.Rule, diff.What, diff.Recorded, diff.Replayed})
+			differences = append(differences,
+				[]string{d.Node, fmt.Sprint(d.Attempt), diff.Rule, diff.What, diff.Recorded, diff.Replayed})
 		}
 		if !d.Why.IsZero() && d.Outcome != replay.Agrees && d.Outcome != replay.Differs {
 			said = append(said, fmt.Sprintf("%s, attempt %d, %s: %s.", d.Node, d.Attempt, d.Outcome, d.Why.String()))
@@ -130,7 +140,8 @@ func (out *Replay) Print(on table.Screen) {
 	agree := out.Counts[replay.Agrees]
 	switch {
 	case out.Agrees:
-		fmt.Fprintf(on, "Everything agrees: %s with %s.\n", verdict.Count(agree, "decision"), verdict.Count(out.Numbers, "number"))
+		fmt.Fprintf(on, "Everything agrees: %s with %s.\n", verdict.Count(agree, "decision"),
+			verdict.Count(out.Numbers, "number"))
 	case agree > 0:
 		fmt.Fprintf(on, "%s of %d agree.\n", verdict.Count(agree, "decision"), len(out.Decisions))
 	}

@@ -61,7 +61,8 @@ func Run(on table.Screen, st *store.Store, v *ledger.RunView, p *plans.Plan, all
 func decisions(on table.Screen, sheet *report.Sheet, v *ledger.RunView, all bool) {
 	var rows [][]string
 	var lines []string
-	page, steps, attempts := new(verdict.Page), 0, slices.ContainsFunc(v.Decisions, func(d ledger.Decided) bool { return d.Attempt > 1 })
+	page, steps, attempts := new(verdict.Page), 0,
+		slices.ContainsFunc(v.Decisions, func(d ledger.Decided) bool { return d.Attempt > 1 })
 	for _, d := range v.Decisions {
 		var w *ledger.Waiver
 		for _, given := range v.Waivers {

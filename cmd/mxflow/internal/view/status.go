@@ -32,8 +32,10 @@ func StatusJSON(st *store.Store, p *plans.Plan) map[string]any {
 	return map[string]any{
 		"results": sheet.Results(), "comparisons": comparisons,
 
-		"runs": st.Runs(), "decisions": report.DecisionsInForce(st), "locked": report.Locked(st), "overruled": report.OverruledNow(st, time.Now()),
-		"waivers": st.Waivers(), "stack": report.AcceptedStack(st), "stack_against_baseline": report.EndsOf(st), "targets": report.Contests(st),
+		"runs": st.Runs(), "decisions": report.DecisionsInForce(st), "locked": report.Locked(st),
+		"overruled": report.OverruledNow(st, time.Now()),
+		"waivers":   st.Waivers(), "stack": report.AcceptedStack(st), "stack_against_baseline": report.EndsOf(st),
+		"targets":    report.Contests(st),
 		"hypotheses": report.Claims(st), "undecided": report.Undecided(st), "not_in_plan": report.Gone(st),
 	}
 }
@@ -66,7 +68,8 @@ func Status(on table.Screen, st *store.Store) {
 		if c.Mean != nil && c.Ratio != nil {
 			measured = fmt.Sprintf("%s, %s", verdict.Digits(*c.Mean, c.Unit, -1), verdict.Digits(*c.Ratio, "times", -1))
 		}
-		rows = append(rows, []string{c.Name, cmp.Or(c.Address, c.Path), verdict.Number(c.Value, c.Unit), measured, c.Standing})
+		rows = append(rows,
+			[]string{c.Name, cmp.Or(c.Address, c.Path), verdict.Number(c.Value, c.Unit), measured, c.Standing})
 	}
 	if len(rows) > 0 {
 		fmt.Fprintln(on)
@@ -95,7 +98,8 @@ func statusRows(st *store.Store, most int, overruled []report.Overruled, now tim
 		row := []string{nodeName(r.Node), "–", "not decided yet"}
 		switch {
 		case r.Gone:
-			row[1], row[2] = decidedWord(d.Decision, report.OverruledOf(d.Decision, st.Waiver(d.Node), now)), "no longer in the plan"
+			row[1], row[2] = decidedWord(d.Decision, report.OverruledOf(d.Decision, st.Waiver(d.Node), now)),
+				"no longer in the plan"
 		case !r.Locked.IsZero():
 			row[1], row[2] = outcome.Locked(r.Locked), r.Locked.String()
 			if r.Locked.Kind == code.Outcome.Kind && slices.ContainsFunc(overruled, func(o report.Overruled) bool {
@@ -180,7 +184,8 @@ func stackLines(on table.Screen, st *store.Store) {
 func Work(w report.Work, last ledger.RunInfo) string {
 	who := ""
 	if w.Holder != nil {
-		who = fmt.Sprintf(" (process %d on %s, since %s)", w.Holder.PID, w.Holder.Host, verdict.Second(w.Holder.Started))
+		who = fmt.Sprintf(" (process %d on %s, since %s)", w.Holder.PID, w.Holder.Host,
+			verdict.Second(w.Holder.Started))
 	}
 	text := fmt.Sprintf("last run %s %s, exit status %d", last.ID, last.Reason.String(), last.Exit)
 	if last.Exit == verdict.ExitBroken && !last.Reason.AnyOf(code.Finished) {
@@ -190,7 +195,8 @@ func Work(w report.Work, last ledger.RunInfo) string {
 	case report.UnderWay:
 		return fmt.Sprintf("run %s is under way%s", last.ID, who)
 	case report.Unknown:
-		text = fmt.Sprintf("the last run, %s, has no end on record: it is still running or was killed; this machine cannot tell which", last.ID)
+		text = fmt.Sprintf("the last run, %s, has no end on record: it is still running or was killed; this machine "+
+			"cannot tell which", last.ID)
 		if w.Held {
 			return text + "\na process is using this state directory" + who
 		}

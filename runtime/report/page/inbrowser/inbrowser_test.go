@@ -47,7 +47,8 @@ func browser() (string, error) {
 func opened(t testing.TB) context.Context {
 	path, missing := browser()
 	enginetest.Require(t, "chromium", missing)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.Flag("disable-dev-shm-usage", true))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.Flag("disable-dev-shm-usage", true))
 	alloc, cancel := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(cancel)
 	ctx, cancel := chromedp.NewContext(alloc)
@@ -132,21 +133,31 @@ func TestInBrowser(t *testing.T) {
 			var findings, coloured string
 			var shot []byte
 			err := chromedp.Run(tab, log.Enable(), chromedp.EmulateViewport(width, 900),
-				emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}),
+				emulation.SetEmulatedMedia().
+					WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}),
 				chromedp.Navigate(url),
 				chromedp.Evaluate(`document.querySelector("figure").scrollIntoView()`, nil),
 				chromedp.WaitReady(`figure .plot > svg`), // what is in view is drawn by itself
-				chromedp.Evaluate(`window.dispatchEvent(new Event("beforeprint")); document.querySelectorAll("details").forEach((d) => { d.open = true; }); null`, nil),
-				chromedp.Evaluate(`new Promise((done) => setTimeout(() => requestAnimationFrame(() => done(0)), 0))`, nil, awaited),
+				chromedp.Evaluate(
+					`window.dispatchEvent(new Event("beforeprint")); document.querySelectorAll("details").forEach((d) => { d.open = true; }); null`, nil),
+				chromedp.Evaluate(`new Promise((done) => setTimeout(() => requestAnimationFrame(() => done(0)), 0))`,
+					nil, awaited),
 				chromedp.Evaluate(`document.querySelectorAll("figure").length`, &figures),
-				chromedp.Evaluate(`[...document.querySelectorAll("figure[data-kind=lines]")].filter((f) => !f.textContent.startsWith("Launches")).map((f) => f.closest("details.feature").querySelector("h3").textContent + ": " + f.querySelector("figcaption").textContent)`, &titles),
-				chromedp.Evaluate(`[...document.querySelectorAll("figure[data-kind=lines] .key span")].filter((s) => s.textContent.startsWith("baseline") !== (s.querySelector("circle").getAttribute("fill") === "var(--base)")).map((s) => s.textContent)`, &strange),
-				chromedp.Evaluate(`[...document.querySelectorAll("figure")].filter((f) => !f.querySelector(".plot > svg :is(path, circle, rect)") || !f.querySelector(".numbers td")).map((f) => f.dataset.kind)`, &empty),
-				chromedp.Evaluate(`[...document.querySelectorAll(".axis svg")].filter((a) => { const all = [...a.querySelectorAll("text:not(.what)")].map((t) => t.getBoundingClientRect()); return all.some((b, i) => i > 0 && b.left < all[i - 1].right && b.right > all[i - 1].left && b.top === all[i - 1].top); }).map((a) => [...a.children].map((t) => t.textContent).join(" "))`, &over),
-				chromedp.Evaluate(`[...document.querySelectorAll("figure[data-kind=matrices] .plot > svg g[aria-label=cell] rect, figure[data-kind=matrices] .plot > svg rect")].map((r) => (r.getAttribute("fill") || "").replace("var(--base)", "").replace("var(--accent)", "better").replace("var(--fail)", "worse")).join(" ")`, &coloured),
-				chromedp.Evaluate(`document.documentElement.scrollWidth`, &whole), chromedp.Evaluate(`window.innerWidth`, &window),
+				chromedp.Evaluate(
+					`[...document.querySelectorAll("figure[data-kind=lines]")].filter((f) => !f.textContent.startsWith("Launches")).map((f) => f.closest("details.feature").querySelector("h3").textContent + ": " + f.querySelector("figcaption").textContent)`, &titles),
+				chromedp.Evaluate(
+					`[...document.querySelectorAll("figure[data-kind=lines] .key span")].filter((s) => s.textContent.startsWith("baseline") !== (s.querySelector("circle").getAttribute("fill") === "var(--base)")).map((s) => s.textContent)`, &strange),
+				chromedp.Evaluate(
+					`[...document.querySelectorAll("figure")].filter((f) => !f.querySelector(".plot > svg :is(path, circle, rect)") || !f.querySelector(".numbers td")).map((f) => f.dataset.kind)`, &empty),
+				chromedp.Evaluate(
+					`[...document.querySelectorAll(".axis svg")].filter((a) => { const all = [...a.querySelectorAll("text:not(.what)")].map((t) => t.getBoundingClientRect()); return all.some((b, i) => i > 0 && b.left < all[i - 1].right && b.right > all[i - 1].left && b.top === all[i - 1].top); }).map((a) => [...a.children].map((t) => t.textContent).join(" "))`, &over),
+				chromedp.Evaluate(
+					`[...document.querySelectorAll("figure[data-kind=matrices] .plot > svg g[aria-label=cell] rect, figure[data-kind=matrices] .plot > svg rect")].map((r) => (r.getAttribute("fill") || "").replace("var(--base)", "").replace("var(--accent)", "better").replace("var(--fail)", "worse")).join(" ")`, &coloured),
+				chromedp.Evaluate(`document.documentElement.scrollWidth`, &whole),
+				chromedp.Evaluate(`window.innerWidth`, &window),
 				chromedp.Evaluate(axe+`;0`, nil),
-				chromedp.Evaluate(`axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + " " + n.failureSummary).join("\n   ")).join("\n"))`, &findings, awaited),
+				chromedp.Evaluate(
+					`axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + " " + n.failureSummary).join("\n   ")).join("\n"))`, &findings, awaited),
 				chromedp.ActionFunc(func(ctx context.Context) error {
 					if !testing.Verbose() {
 						return nil // it takes longer than all else
@@ -164,7 +175,8 @@ func TestInBrowser(t *testing.T) {
 				t.Errorf("of %d figures these are empty: %v", figures, empty)
 			}
 			if got := strings.Join(titles, ", "); got != "moe: gpu.power_w over the last launch of each arm" {
-				t.Errorf("only where both arms are traced and differ there is something to see, and these are drawn: %q", got)
+				t.Errorf("only where both arms are traced and differ there is something to see, and these are drawn: "+
+					"%q", got)
 			}
 			if len(strange) > 0 {
 				t.Errorf("these are in the colour of the other arm: %q", strange)
@@ -193,12 +205,14 @@ func inViewAtOnce(t *testing.T, tab context.Context, text string) {
 	var drawn, figures int
 	err := chromedp.Run(tab, chromedp.EmulateViewport(1440, 1400),
 		chromedp.ActionFunc(func(ctx context.Context) error {
-			_, err := cdppage.AddScriptToEvaluateOnNewDocument(`window.IntersectionObserver = class { observe() {} }`).Do(ctx)
+			_, err := cdppage.AddScriptToEvaluateOnNewDocument(`window.IntersectionObserver = class { observe() {} }`).
+				Do(ctx)
 			return err
 		}),
 		chromedp.Navigate(served(t, text)),
 		chromedp.Evaluate(`document.querySelector("figure .plot > svg") !== null`, &first),
-		chromedp.Evaluate(`document.querySelectorAll(".plot:has(> svg)").length`, &drawn), chromedp.Evaluate(`document.querySelectorAll("figure").length`, &figures))
+		chromedp.Evaluate(`document.querySelectorAll(".plot:has(> svg)").length`, &drawn),
+		chromedp.Evaluate(`document.querySelectorAll("figure").length`, &figures))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +251,10 @@ func follows(t *testing.T, tab context.Context, m *page.Model) {
 	var line, title string
 	limited, cancel := context.WithTimeout(tab, 20*time.Second)
 	defer cancel()
-	if err := chromedp.Run(limited, log.Enable(), chromedp.EmulateViewport(1440, 4000), chromedp.Navigate(server.URL+"/"), chromedp.Poll(`document.querySelector("h1").textContent === "renewed" && document.querySelector("figure .plot > svg") !== null`, nil),
+	if err := chromedp.Run(limited, log.Enable(), chromedp.EmulateViewport(1440, 4000),
+		chromedp.Navigate(server.URL+"/"),
+		chromedp.Poll(
+			`document.querySelector("h1").textContent === "renewed" && document.querySelector("figure .plot > svg") !== null`, nil),
 		chromedp.Evaluate(`document.querySelector("#now p").textContent`, &line), chromedp.Title(&title)); err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +262,8 @@ func follows(t *testing.T, tab context.Context, m *page.Model) {
 		t.Errorf("%q, %q", line, title)
 	}
 	close(over)
-	if err := chromedp.Run(limited, chromedp.Poll(`document.querySelector("#now.final") !== null`, nil), chromedp.Evaluate(`document.querySelector("#now.final").innerText`, &line)); err != nil {
+	if err := chromedp.Run(limited, chromedp.Poll(`document.querySelector("#now.final") !== null`, nil),
+		chromedp.Evaluate(`document.querySelector("#now.final").innerText`, &line)); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(line, "fail") || !strings.Contains(line, m.Answer) {
