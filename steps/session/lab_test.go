@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -91,6 +92,19 @@ func labOf(t *testing.T, src string) *Lab {
 	l := NewLab(res.Plan, g)
 	l.Variants.KindVersions = map[string]string{"embedded": "test"}
 	return l
+}
+
+// TestInterruptedQualification: an interrupt before anything was launched is an interrupt,
+// and no outcome without a verdict.
+func TestInterruptedQualification(t *testing.T) {
+	l := labOf(t, variantPlan)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	s := scopeOf(nil, nil)
+	s.Node = &runtime.Node{ID: runtime.BaselineID, Kind: runtime.KindQualify}
+	if d, err := (&qualify{lab: l}).Do(ctx, s); d != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%+v, %v", d, err)
+	}
 }
 
 func TestResolve(t *testing.T) {

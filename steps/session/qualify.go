@@ -139,7 +139,7 @@ func (q *qualify) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 		var parent levels.Parent
 		if own {
 			if parent, err = q.parent(ctx, s, sub, out); ctx.Err() != nil {
-				return nil, err
+				return nil, ctx.Err()
 			} else if err != nil {
 				// Without its parent's answers nothing is known of its own.
 				verdicts = append(verdicts, verdict.Error)

@@ -248,7 +248,7 @@ func (t *table) qualify(ctx context.Context, r *row, out *ledger.Decision) error
 		var err error
 		parent.Answered, err = levels.References(ctx, t.scope, t.lab.Launches, t.protocol, reference, many, out)
 		if ctx.Err() != nil {
-			return err
+			return ctx.Err()
 		} else if err != nil {
 			// Without the reference's answers nothing is known of its own.
 			level := ledger.Level{Name: v.Name + "/" + levels.Correctness, Verdict: verdict.Error}
