@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
 
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/apply"
 )
@@ -231,6 +232,11 @@ func cmdWaitFor(ts *testscript.TestScript, neg bool, args []string) {
 	for limit := time.Now().Add(patience); time.Now().Before(limit); time.Sleep(2 * time.Millisecond) {
 		if text, err = os.ReadFile(ts.MkAbs(args[0])); err == nil && pattern.Match(text) {
 			return
+		}
+	}
+	for name := range sorted.All(ts.Value(processesKey{}).(processes)) { // which say why
+		for _, printed := range []string{ts.ReadFile(name + ".out"), ts.ReadFile(name + ".err")} {
+			ts.Logf("%s printed: %s", name, printed[max(0, len(printed)-2000):])
 		}
 	}
 	ts.Fatalf("%s never had %q, but only:\n%s", filepath.Base(args[0]), args[1], bytes.TrimSpace(text))
