@@ -86,10 +86,11 @@ func (c Contender) row(served []string) verdict.Row {
 		row.Places = on
 	}
 	for i, o := range c.Beside[:min(len(c.Beside), len(c.Launches))] {
-		// One that has no place cannot be moved.
-		if on := c.Launches[i].Place; on != o.Place && on != "" && o.Place != "" {
+		if on := c.Launches[i].Place; on != o.Place {
 			row.Verdict, row.Cells = verdict.Invalid, nil
-			places := verdict.List("places", []string{on, o.Place})
+			places := verdict.List("places", []string{
+				cmp.Or(on, "an unknown one"), cmp.Or(o.Place, "an unknown one"),
+			})
 			row.Why = verdict.New(code.RoundApart, verdict.Int("round", i+1), places).On(c.Name)
 			return row
 		}

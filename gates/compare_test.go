@@ -100,6 +100,7 @@ func TestCompareWithinRounds(t *testing.T) {
 	rows := tableOf([]Contender{
 		on(contender("fast", []float64{200, 2010, 201, 2000}, []float64{5, 0.5, 5, 0.5}), "a", "b", "a", "b"),
 		on(contender("apart", []float64{200, 2010, 201, 2000}, []float64{5, 0.5, 5, 0.5}), "a", "b", "b", "a"),
+		on(contender("nowhere", []float64{200, 2010, 201, 2000}, []float64{5, 0.5, 5, 0.5}), "a", "b", "", "b"),
 		on(contender("reference", []float64{100, 1000, 100, 1000}, []float64{10, 1, 10, 1.01}), "a", "b", "a", "b"),
 	}, "reference")
 	for _, address := range []string{"chat.tg", "chat.ttft"} {
@@ -112,7 +113,11 @@ func TestCompareWithinRounds(t *testing.T) {
 		!strings.Contains(r.Why.String(), "launches of round 3 of apart ran on two places, b and a") {
 		t.Errorf("%s %q", r.Verdict, r.Why.String())
 	}
-	if notes := verdict.Lines(rows[2].Notes); len(notes) != 1 || !strings.Contains(notes[0], "ran on a and b") {
+	if r := rows[2]; r.Verdict != verdict.Invalid || len(r.Cells) > 0 ||
+		!strings.Contains(r.Why.String(), "an unknown one and a") {
+		t.Errorf("%s %q", r.Verdict, r.Why.String())
+	}
+	if notes := verdict.Lines(rows[3].Notes); len(notes) != 1 || !strings.Contains(notes[0], "ran on a and b") {
 		t.Errorf("%q", notes)
 	}
 	same := tableOf([]Contender{

@@ -21,7 +21,7 @@ type scale struct {
 	sign float64
 	// theta is the claim's threshold on this scale.
 	theta float64
-	// decreasing is set if the claim's own number decreasing as the scale rises.
+	// decreasing is set if the claim's own number falls as the scale rises.
 	decreasing bool
 	// number maps a point on the scale back to the claim's own number.
 	number func(float64) float64

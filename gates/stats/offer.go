@@ -81,7 +81,7 @@ func Bound(falsePass float64) (bound float64, tries int) {
 }
 
 // DesignFor is the design that keeps to the error rates with least to most launches per arm, and
-// the first look not before first: Unrecorded, Recorded or Clear. It returns an error
+// the first look not before first: Unrecorded, Recorded or TwoLaunches. It returns an error
 // that lists what is offered if nothing was calibrated.
 //
 // With least 1 there is a look at 1, which only screens. If most is less than Design.First,

@@ -1,5 +1,5 @@
 // Package stats has the statistics of decisions: the sequential test (Sequential, with a
-// Design from Offer), the comparison of whole ranges (Range), the power of launches
+// Design from DesignFor), the comparison of whole ranges (Range), the power of launches
 // (Resolvable), their drift (Drift) and their recorded noise (Pool), and the means and
 // intervals shown with a decision. All are pure functions on the values of launches,
 // which are the replicates, never requests (see docs/statistics.md). Values of one call

@@ -56,10 +56,10 @@ func Measured(l *ledger.Launch) gates.Launch {
 	return out
 }
 
-// measured gathers what rules on a feature may read from outcomes and recorded launches,
-// under the name of the feature that it represents: as the only evidence of a decision that
-// names its sources, such as levels, launches and session. It returns runtime.ErrUndecided while its
-// variants are unknown, and an error for a launch that is not on record: deciding without it would decide
+// measured gathers what rules on a feature may read from outcomes and recorded launches: a
+// decision with its levels, launches and session, and one piece of evidence, under the name of
+// the feature that it represents. It returns runtime.ErrUndecided while its variants are
+// unknown, and an error for a launch that is not on record: deciding without it would decide
 // something else.
 func (v *View) measured(f *plans.Feature) (*ledger.Decision, error) {
 	f, err := representative(v, f)

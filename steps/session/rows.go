@@ -393,6 +393,8 @@ func (t *table) judge(ctx context.Context, r *row, out *ledger.Decision) error {
 		e.Verdict, e.Why, e.Marked = level.Verdict, level.Reasons[0], false
 	case r.Rounds < r.Most:
 		e.Verdict, e.Marked = verdict.Invalid, false // a pass has all of its launches
+		e.Why = verdict.Say("row.rounds_missing", "{n} of {most} rounds count",
+			verdict.Int("n", r.Rounds), verdict.Int("most", r.Most))
 	default:
 		e.Notes = slices.DeleteFunc(level.Reasons, func(n verdict.Reason) bool {
 			return n.Kind == code.LaunchesPerArm.Kind
