@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -19,7 +20,12 @@ var shownStatus = map[string]string{
 // priority, timer slack, limits, control group and tracer, of all its threads, any of which may start
 // the next engine. Values of different threads stand beside each other. It is empty where there is no
 // /proc, see proc(5).
+//
+// Without CAP_SYS_NICE a thread can read no timer slack but its own, so one thread reads all of it: a
+// goroutine that moves between two of them might find each of them the other one.
 func Inherited() map[string]string {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	values := map[string]map[string]bool{}
 	add := func(name, value string) {
 		if values[name] == nil {
