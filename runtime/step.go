@@ -51,6 +51,29 @@ type Derived struct {
 	Variant map[string]string
 }
 
+// Outcomes are what nodes came to, at some point of an apply or of its record.
+type Outcomes interface {
+	// Outcome is the outcome of a node; nil while undecided or locked.
+	Outcome(id string) *ledger.Decision
+	// LockedBy is why a node is locked; no fact if it is not.
+	LockedBy(id string) verdict.Reason
+	// Assumed reports whether the outcome of a node is one that its missing work may lead to.
+	Assumed(id string) bool
+}
+
+// Known are outcomes, locks and assumed outcomes by node.
+type Known struct {
+	Decisions map[string]*ledger.Decision
+	Locks     map[string]verdict.Reason
+	Open      map[string]bool
+}
+
+func (k *Known) Outcome(id string) *ledger.Decision { return k.Decisions[id] }
+
+func (k *Known) LockedBy(id string) verdict.Reason { return k.Locks[id] }
+
+func (k *Known) Assumed(id string) bool { return k.Open[id] }
+
 // Launch is one launch that is to be made.
 type Launch struct {
 	Variant    string `json:"variant"`
@@ -83,14 +106,8 @@ type Scope struct {
 	Previous *ledger.Decision
 	Attempt  int
 	Forced   bool
-	// Outcome looks up the outcome of a node before this one; nil while undecided or
-	// locked.
-	Outcome func(id string) *ledger.Decision
-	// LockedBy is why a node is locked; no fact if it is not.
-	LockedBy func(id string) verdict.Reason
-	// Assumed reports whether the outcome of a node is one that its missing work may
-	// lead to; nil where none is.
-	Assumed func(id string) bool
+	// Outcomes are those of the nodes before this one.
+	Outcomes
 	// Emit reports progress; never blocks for long.
 	Emit func(Event)
 	// Context ends when the run is to end gracefully; nil outside of runs.

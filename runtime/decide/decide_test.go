@@ -2,7 +2,6 @@ package decide
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -220,15 +219,14 @@ func TestEvidenceTakesEveryLaunch(t *testing.T) {
 	outcomes := map[string]*ledger.Decision{}
 	v := viewOf(t, planstest.ChoosePlan, outcomes, nil)
 	var known ledgerOf
-	v.Records, v.Launch = func() iter.Seq2[int, *ledger.Record] { return known.records() },
-		func(id string) (*ledger.Launch, bool) { return known.launch(id) }
+	v.Record = &known
 	f := v.Plan.Feature("sized").Alternatives[0]
 	bench := &ledger.Decision{
 		Node: runtime.BenchmarkID(f.Name), Kind: string(runtime.KindBenchmark),
 		Verdict: verdict.Pass, Session: "s-1",
 	}
 	outcomes[runtime.QualifyID(f.Name)], outcomes[bench.Node] = &ledger.Decision{Verdict: verdict.Pass}, bench
-	a, err := v.Arms(f)
+	a, err := v.Identities.Arms(f)
 	must.Do(t, err)
 	for i, arm := range []Arm{a.Parent, a.Candidate, a.Candidate, a.Parent} {
 		id := fmt.Sprintf("s-1.%d", i+1)
@@ -311,17 +309,18 @@ func TestLaunchesOfAnother(t *testing.T) {
 			Verdict: verdict.Pass, Session: "s",
 			Launches: []string{"s.fast.1", "s.baseline.1"},
 		}
-		a, err := v.Arms(f)
+		a, err := v.Identities.Arms(f)
 		must.Do(t, err)
 		key := map[string]string{"s.fast.1": a.Candidate.Key, "s.baseline.1": a.Parent.Key}
-		v.Launch = func(id string) (*ledger.Launch, bool) {
-			l := &ledger.Launch{ID: id, Session: "s", VariantKey: key[id], Purpose: ledger.ForBenchmark, OK: true}
+		var known ledgerOf
+		for id, key := range key {
+			l := &ledger.Launch{ID: id, Session: "s", VariantKey: key, Purpose: ledger.ForBenchmark, OK: true}
 			if changed {
 				l.VariantKey = "of before"
 			}
-			return l, true
+			known = append(known, &ledger.Record{Launch: l})
 		}
-		v.Changed = func(*plans.Feature) verdict.Reason { return fact("later.py") }
+		v.Record, v.Identities = known, identities{v, fact("later.py")}
 		got, err := v.measured(f)
 		must.Do(t, err)
 		ev := got.Evidence[0]

@@ -66,7 +66,7 @@ func (v *View) measured(f *plans.Feature) (*ledger.Decision, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := v.Arms(f)
+	a, err := v.Identities.Arms(f)
 	if err != nil {
 		return nil, err
 	}
@@ -122,9 +122,7 @@ func (v *View) measured(f *plans.Feature) (*ledger.Decision, error) {
 			ev.Broken, ev.Cause = verdict.Invalid, verdict.Say("feature.launches_of_another",
 				"what {subject} runs is not what its {n|launch|launches} ran{causes?: {causes:list}}",
 				verdict.Int("n", len(rests))).On(f.Name)
-			if v.Changed != nil {
-				ev.Cause = ev.Cause.From(v.Changed(f))
-			}
+			ev.Cause = ev.Cause.From(v.Identities.Changed(f))
 		}
 	}
 	out.Evidence = []gates.Feature{ev}
@@ -138,13 +136,6 @@ func evidenceOf(f *plans.Feature, a Arms) gates.Feature {
 		Candidate: gates.Arm{Name: a.Candidate.Name}, Parent: gates.Arm{Name: a.Parent.Name},
 		Root: gates.Arm{Name: a.Root.Name},
 	}
-}
-
-func (v *View) launch(id string) (*ledger.Launch, bool) {
-	if v.Launch == nil {
-		return nil, false
-	}
-	return v.Launch(id)
 }
 
 // addLaunches sorts a session's launches by variant, and adds what else bears on their decision:
@@ -164,7 +155,7 @@ func (v *View) addLaunches(ev *gates.Feature, a Arms, f *plans.Feature, launches
 		}
 	}
 	ev.Noise = noiseOf(v, f, a, session, work)
-	ev.Try = Tries(v.records(), a.Candidate.Name, a.Candidate.Key, a.Parent.Key, session, work)
+	ev.Try = v.tries(a.Candidate, a.Parent, session, work)
 }
 
 // armsOf yields the arms of some evidence by key.
@@ -178,8 +169,7 @@ func armsOf(ev *gates.Feature, a Arms) iter.Seq2[string, *gates.Arm] {
 // numbers: the candidate's own, and those of parent and baseline beside it or in another
 // node.
 func (v *View) qualified(ev *gates.Feature, a Arms, f *plans.Feature) {
-	protocol := v.Plan.Protocol(f.Protocol)
-	if protocol == nil || !slices.ContainsFunc(protocol.Levels, func(b *plans.Block) bool { return len(b.Finds) > 0 }) {
+	if !FindsNumbers(v.Plan, f) {
 		return
 	}
 	nodes := []string{runtime.QualifyID(f.Name), runtime.BaselineID}
@@ -203,6 +193,13 @@ func (v *View) qualified(ev *gates.Feature, a Arms, f *plans.Feature) {
 			}
 		}
 	}
+}
+
+// FindsNumbers reports whether a level that qualifies a feature finds numbers.
+func FindsNumbers(p *plans.Plan, f *plans.Feature) bool {
+	protocol := p.Protocol(f.Protocol)
+	return protocol != nil &&
+		slices.ContainsFunc(protocol.Levels, func(b *plans.Block) bool { return len(b.Finds) > 0 })
 }
 
 // Read completes the evidence of recorded decisions with the launches that it names. A

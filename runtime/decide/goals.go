@@ -102,13 +102,6 @@ func textOf(c *plans.Cond) (text string) {
 	return text
 }
 
-func (v *View) goals() map[string]ledger.Goal {
-	if v.Goals != nil {
-		return v.Goals()
-	}
-	return Goals(v.Plan)
-}
-
 // Relaxed reports which requirements on a node are missing or easier than when launches
 // that it rests on were seen: for each feature, compared with those of the run that
 // launched them. None if earlier launches passed rules that were as strict: then nothing
@@ -310,7 +303,7 @@ func (v *View) withholdRelaxed(node string, out *ledger.Decision, evidence []gat
 	if out.Verdict != verdict.Pass || len(evidence) == 0 {
 		return
 	}
-	if loosened := Relaxed(v.records(), v.goals(), node, evidence); len(loosened) > 0 {
+	if loosened := Relaxed(v.records(), v.Goals, node, evidence); len(loosened) > 0 {
 		out.Verdict = verdict.Inconclusive
 		out.Reasons = append([]verdict.Reason{
 			verdict.New(code.Withheld).From(verdict.New(code.Relaxed).From(loosened...)),
@@ -332,7 +325,7 @@ func (m *Member) NeedsFreshLaunches(v *View, launches []*ledger.Launch) (verdict
 		return verdict.Reason{}, nil
 	}
 	relaxed := func(node string) verdict.Reason {
-		loosened := Relaxed(v.records(), v.goals(), node, []gates.Feature{seen})
+		loosened := Relaxed(v.records(), v.Goals, node, []gates.Feature{seen})
 		// Among what was measured another preference picks without launches.
 		loosened = slices.DeleteFunc(loosened, func(r verdict.Reason) bool { return r.Kind == code.PreferMoved.Kind })
 		if len(loosened) == 0 {

@@ -243,9 +243,44 @@ func NoiseKeys(rules []*plans.Rule) (list []string) {
 // noiseOf is the launch noise of the arms' engine known before a session, for what rules
 // read of a feature.
 func noiseOf(v *View, f *plans.Feature, a Arms, session, work string) map[string]verdict.Noise {
-	if v.Records == nil {
+	if v.Record == nil {
 		return nil
 	}
-	arms := []string{a.Candidate.Key, a.Parent.Key}
-	return Noise(NoiseBefore(v.Records(), session, work, arms...), NoiseKeys(Reading(v.Plan, f)), arms)
+	arms, keys := []string{a.Candidate.Key, a.Parent.Key}, NoiseKeys(Reading(v.Plan, f))
+	find := func() map[string]verdict.Noise {
+		return Noise(NoiseBefore(v.records(), session, work, arms...), keys, arms)
+	}
+	if v.Before == nil || session == "" {
+		return find()
+	}
+	return remember(v.Before.noise, strings.Join(slices.Concat([]string{session, work}, arms, keys), " "), find)
+}
+
+// tries counts the tries of a candidate against its parent, see Tries.
+func (v *View) tries(candidate, parent Arm, session, work string) int {
+	find := func() int { return Tries(v.records(), candidate.Name, candidate.Key, parent.Key, session, work) }
+	if v.Before == nil || session == "" {
+		return find()
+	}
+	return remember(v.Before.tries, [...]string{candidate.Name, candidate.Key, parent.Key, session, work}, find)
+}
+
+// Before is what the record held before sessions on record: it stays as it is, whatever comes later.
+type Before struct {
+	noise map[string]map[string]verdict.Noise
+	tries map[[5]string]int
+}
+
+func NewBefore() *Before {
+	return &Before{noise: map[string]map[string]verdict.Noise{}, tries: map[[5]string]int{}}
+}
+
+// remember is what find found for a key, which it is asked once.
+func remember[K comparable, V any](found map[K]V, key K, find func() V) V {
+	v, ok := found[key]
+	if !ok {
+		v = find()
+		found[key] = v
+	}
+	return v
 }

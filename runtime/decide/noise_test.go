@@ -2,7 +2,6 @@ package decide
 
 import (
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -43,7 +42,7 @@ func TestNoise(t *testing.T) {
 	for _, l := range all {
 		known = append(known, &ledger.Record{Launch: l})
 	}
-	before := NoiseBefore(known.records(), "s2", "k", "a")
+	before := NoiseBefore(known.Records(), "s2", "k", "a")
 	if len(before) != 4 {
 		t.Fatalf("%d launches before", len(before))
 	}
@@ -57,8 +56,8 @@ func TestNoise(t *testing.T) {
 	if _, known := got["w.ttft"]; known {
 		t.Error("noise of what was never measured")
 	}
-	must.Equal(t, "launches before a session that has not begun", len(NoiseBefore(known.records(), "", "k", "a")), 6)
-	if n := len(NoiseBefore(known.records(), "s2", "", "a")); n != 0 {
+	must.Equal(t, "launches before a session that has not begun", len(NoiseBefore(known.Records(), "", "k", "a")), 6)
+	if n := len(NoiseBefore(known.Records(), "s2", "", "a")); n != 0 {
 		t.Errorf("%d launches of no work", n)
 	}
 }
@@ -202,7 +201,7 @@ func TestAAOf(t *testing.T) {
 		for _, l := range slices.Concat(c.before, c.session) {
 			known = append(known, &ledger.Record{Launch: l})
 		}
-		got := AAOf(&plans.Plan{Decision: &decision}, known.records(), c.session)
+		got := AAOf(&plans.Plan{Decision: &decision}, known.Records(), c.session)
 		if len(c.session) == 0 {
 			if len(got.Metrics)+got.Arms+got.Boots > 0 {
 				t.Errorf("%s: %+v", c.name, got)
@@ -275,7 +274,7 @@ func TestParentSlower(t *testing.T) {
 		for _, speed := range c.after {
 			used = append(used, add("p", "b", speed))
 		}
-		v := &View{Records: func() iter.Seq2[int, *ledger.Record] { return slices.All(records) }}
+		v := &View{Record: ledgerOf(records)}
 		why := ParentSlower(v, Arm{Name: "new", Key: "c"}, Arm{Name: "old", Key: "p"}, used)
 		if got := why.Values["metric"].Text; got != c.want {
 			t.Errorf("%s: %v, want %q", c.name, why, c.want)

@@ -215,26 +215,3 @@ func (r *Replay) compareLevelSets(out *Replayed, p *plans.Plan, protocol *plans.
 		}
 	}
 }
-
-// levelsRead compares the levels of each candidate that a decision by rules read with the
-// earlier decision on them.
-func (r *Replay) levelsRead(out *Replayed, d ledger.Decided) {
-	for _, ev := range d.Evidence {
-		decided := map[string]verdict.Verdict{}
-		for _, id := range []string{runtime.QualifyID(ev.Candidate.Name), runtime.BenchmarkID(ev.Candidate.Name)} {
-			for _, of := range slices.Backward(r.store.History(id)) {
-				if of.Record > d.Record {
-					continue
-				}
-				for _, l := range of.Levels {
-					decided[l.Name] = l.Verdict
-				}
-				break
-			}
-		}
-		if len(decided) == 0 {
-			continue // a row of a comparison, which has a decision of its own
-		}
-		compareJSON(out, "levels of "+ev.Candidate.Name, "", ev.Levels, decided, 0)
-	}
-}

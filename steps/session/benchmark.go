@@ -194,11 +194,11 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 		return out, nil
 	}
 	run := &session{
-		lab: b.lab, scope: s, id: p.Session, work: b.lab.Variants.WorkKey(ws), ws: ws,
+		lab: b.lab, view: b.lab.Launches.View(s), scope: s, id: p.Session, work: b.lab.Variants.WorkKey(ws), ws: ws,
 		members: []*member{own},
 	}
 	run.all, run.proofs = b.lab.session(run.id), b.lab.probedLaunches(run.id)
-	if relaxed, err := own.NeedsFreshLaunches(b.lab.Launches.View(s), run.all); err != nil || !relaxed.IsZero() {
+	if relaxed, err := own.NeedsFreshLaunches(run.view, run.all); err != nil || !relaxed.IsZero() {
 		out.Outcome, out.Why = nil, relaxed
 		return out, err
 	}
@@ -278,12 +278,12 @@ func (b *benchmark) addMissingLaunches(s *runtime.Scope, out *runtime.Derived) e
 	if err := run.lookAtMembers(); err != nil {
 		return err
 	}
-	view, parent := b.lab.Launches.View(s), own.variants[0]
+	parent := own.variants[0]
 	switch q, err := run.question(); {
 	case err != nil:
 		return err
 	case own.Open:
-		next, before := own.NextLook(view, run.id, run.work), b.parentLaunchedEarlier(s)
+		next, before := own.NextLook(run.view, run.id, run.work), b.parentLaunchedEarlier(s)
 		have := slices.DeleteFunc(slices.Clone(run.all), func(l *ledger.Launch) bool {
 			return !own.Has(l.VariantKey) || !decide.Usable(l)
 		})
@@ -313,7 +313,7 @@ func (b *benchmark) addMissingLaunches(s *runtime.Scope, out *runtime.Derived) e
 		}
 		joinLevel(out.Outcome, level)
 	}
-	out.Notes = append(out.Notes, own.Resolvable(view, run.id, run.work)...)
+	out.Notes = append(out.Notes, own.Resolvable(run.view, run.id, run.work)...)
 	out.Launches = b.lab.markExclusive(out.Launches, own.launchedVariants())
 	return nil
 }
@@ -402,7 +402,7 @@ func (b *benchmark) session(s *runtime.Scope) (run *session, own *member, fresh 
 		return nil, nil, false, err
 	}
 	ws := b.workloads()
-	run = &session{lab: b.lab, scope: s, work: b.lab.Variants.WorkKey(ws), ws: ws}
+	run = &session{lab: b.lab, view: b.lab.Launches.View(s), scope: s, work: b.lab.Variants.WorkKey(ws), ws: ws}
 	if run.id, err = b.lab.sessionToResume(s, own, run.work); err == nil && run.id == "" {
 		fresh = true
 		run.id, err = b.lab.newSession(s, run.work, members)

@@ -138,12 +138,12 @@ func TestCompareWantsOneEngine(t *testing.T) {
 func tableOf(all []*ledger.Launch, places int, spoil func(l *ledger.Launch), vs ...*variant.Variant) *table {
 	scope := &runtime.Scope{
 		Node: &runtime.Node{ID: "compare"}, Emit: func(runtime.Event) {},
-		Outcome: func(string) *ledger.Decision { return nil },
+		Outcomes: &runtime.Known{},
 	}
 	it := &table{
 		ComparisonContent: plans.ComparisonContent{Launches: 4, Reference: "reference"},
 		session: &session{
-			lab: NewLab(&plans.Plan{}, nil), scope: scope, id: "s-1", atOnce: places,
+			lab: NewLab(&plans.Plan{}, nil), view: &decide.View{Outcomes: scope}, scope: scope, id: "s-1", atOnce: places,
 			all: slices.Clone(all),
 		},
 		measured: func(int, verdict.Verdict) []verdict.Reason { return nil },

@@ -26,8 +26,6 @@ import (
 type rows struct {
 	lab   *Lab
 	block *plans.Block
-	// recorded makes the variant of a row from what is on record; nil resolves it.
-	recorded func(a arm) (*variant.Variant, error)
 }
 
 // table is the work of such a step, all names resolved: a session with a member for each row, which is the
@@ -62,7 +60,19 @@ type arm struct {
 
 // table resolves what the step measures. This is where the two kinds of step differ.
 func (r *rows) table(s *runtime.Scope) (*table, error) {
-	t := &table{session: &session{lab: r.lab, scope: s}}
+	return r.tableOf(&session{lab: r.lab, view: r.lab.Launches.View(s), scope: s},
+		func(a arm) (*variant.Variant, error) {
+			v, err := r.lab.Variants.Resolve(s, a.name, a.engine, a.knobs)
+			if err == nil {
+				v = v.AsRow()
+				r.lab.Variants.UpdateKey(v)
+			}
+			return v, err
+		})
+}
+
+func (r *rows) tableOf(s *session, resolve func(a arm) (*variant.Variant, error)) (*table, error) {
+	t := &table{session: s}
 	armsOf := t.compared
 	if r.block.Kind == plans.MatrixStep {
 		armsOf = t.cells
@@ -80,13 +90,7 @@ func (r *rows) table(s *runtime.Scope) (*table, error) {
 	t.work = r.lab.Variants.WorkKey(t.ws)
 	at := slices.IndexFunc(arms, func(a arm) bool { return a.name == t.Reference })
 	for _, a := range slices.Concat(arms[at:at+1], arms[:at], arms[at+1:]) { // the reference first
-		var v *variant.Variant
-		if r.recorded != nil {
-			v, err = r.recorded(a)
-		} else if v, err = r.lab.Variants.Resolve(s, a.name, a.engine, a.knobs); err == nil {
-			v = v.AsRow()
-			r.lab.Variants.UpdateKey(v)
-		}
+		v, err := resolve(a)
 		if err != nil {
 			return nil, fmt.Errorf("engine.%s: %w", a.engine, err)
 		}
