@@ -8,7 +8,6 @@ import (
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -237,15 +236,4 @@ func evidence(of ...gates.Feature) gates.Evidence {
 		out[f.Name] = &f
 	}
 	return out
-}
-
-// LevelsRead returns the levels that a feature's evidence names, in no order.
-func LevelsRead(f *gates.Feature) (levels []ledger.Level) {
-	if f == nil {
-		return nil
-	}
-	for name, v := range sorted.All(f.Levels) {
-		levels = append(levels, ledger.Level{Name: name, Verdict: v})
-	}
-	return levels
 }
