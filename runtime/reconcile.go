@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -387,7 +388,7 @@ func (s *Scope) brokenOutcome(err error) *ledger.Decision {
 // name adds to a decision its node and its basis.
 func (s *Scope) name(d *ledger.Decision) {
 	d.Node, d.Kind, d.Phase, d.Feature = s.Node.ID, string(s.Node.Kind), s.Node.Phase, s.Node.Feature
-	d.MeasureKey, d.DecisionKey = s.Key, s.Judged
+	d.MeasureKey, d.DecisionKey = cmp.Or(d.MeasureKey, s.Key), s.Judged
 	d.Attempt, d.Supersedes = s.Attempt, s.Previous != nil
 }
 

@@ -127,6 +127,13 @@ type Scope struct {
 // stays true to its end.
 func (s *Scope) Planning() bool { return s != nil && s.Memo != nil && s.Context == nil }
 
+// With is the scope of work with these keys.
+func (s *Scope) With(key, judged string) *Scope {
+	own := *s
+	own.Key, own.Judged = key, judged
+	return &own
+}
+
 // At is the scope of another node at this point.
 func (s *Scope) At(n *Node) *Scope { return s.w.scope(n) }
 

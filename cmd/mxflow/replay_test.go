@@ -130,6 +130,25 @@ func TestAuditReplay(t *testing.T) {
 			},
 		},
 		{
+			name: "what did not enter the stack", exit: 2, want: []string{"decision accepted false true"},
+			tamper: func(d *ledger.Decision) { d.Accepted = d.Accepted && d.Kind != ledger.KindFeature },
+		},
+		{
+			name: "an outcome that a gate read", exit: 2, want: []string{"evidence on routed outcome fail pass"},
+			tamper: gate(func(d *ledger.Decision) { d.Evidence[0].Outcome = verdict.Fail }),
+		},
+		{
+			name: "launches left out of a gate", exit: 2, want: []string{"evidence on routed candidate.launches"},
+			tamper: gate(func(d *ledger.Decision) {
+				d.Evidence[0].Candidate.Launches = d.Evidence[0].Candidate.Launches[:3]
+			}),
+		},
+		{
+			name: "an alternative of luck taken for one", exit: 2,
+			want:   []string{"decision statistics.alternatives 4 absent"},
+			tamper: gate(func(d *ledger.Decision) { d.Statistics.Alternatives = 4 }),
+		},
+		{
 			// Its launches tell nothing of noise.
 			name: "another engine between", want: []string{"Everything agrees: 4 decisions"},
 			record: func(s *recordedState) {

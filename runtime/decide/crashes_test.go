@@ -275,12 +275,13 @@ func TestTries(t *testing.T) {
 		},
 		"a parent of others, with it": {session("s1", "root", "f", "c", "w", 4), 0},
 	} {
-		must.Equal(t, name, Tries(join(c.before, own).Records(), "f", "c", "p", "s9", "w"), c.want)
+		must.Equal(t, name, triesOf(join(c.before, own).Records(), "f", "c", "p", "s9", "w"), c.want)
 		// What came later, or comes next, changes nothing of a session.
-		if got := Tries(join(c.before, own, came("s9", "f", verdict.Fail, nil), session("s10", "p", "f", "c", "w", 8)).
+		if got := triesOf(join(c.before, own, came("s9", "f", verdict.Fail, nil),
+			session("s10", "p", "f", "c", "w", 8)).
 			Records(), "f", "c", "p", "s9", "w"); got != c.want {
 			t.Errorf("%s, seen later: %d, want %d", name, got, c.want)
 		}
 	}
-	must.Equal(t, "before it begins", Tries(failed.Records(), "f", "c", "p", "", "w"), 2)
+	must.Equal(t, "before it begins", triesOf(failed.Records(), "f", "c", "p", "", "w"), 2)
 }

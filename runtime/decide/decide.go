@@ -77,17 +77,17 @@ func Node(v *View, n *runtime.Node) (*ledger.Decision, error) {
 		if len(n.FeatureBlock.Confirm) > 0 {
 			return confirmed(v, n.FeatureBlock)
 		}
-		return Feature(v, n.FeatureBlock)
+		return decideFeature(v, n.FeatureBlock)
 	case runtime.KindCriteria:
-		out, err := Feature(v, n.FeatureBlock)
+		out, err := decideFeature(v, n.FeatureBlock)
 		if out != nil {
 			out.Accepted = false // which is for all engines together
 		}
 		return out, err
 	case runtime.KindGate:
-		return Gate(v, n.PhaseBlock)
+		return decideGate(v, n.PhaseBlock)
 	case runtime.KindPhase:
-		return Phase(v, n.PhaseBlock)
+		return decidePhase(v, n.PhaseBlock)
 	}
 	return nil, fmt.Errorf("a node of kind %q is not decided only by evidence", n.Kind)
 }

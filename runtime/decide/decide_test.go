@@ -58,11 +58,11 @@ func TestChoices(t *testing.T) {
 		{"an unknown word", "great 9, fail 1", verdict.Error, 1, "no alternative"},
 		{"which way a small one goes", "fail -0.01, fail -5", verdict.Fail, 0, "v0 fail -0.01%"},
 	} {
-		var all []*Alternative
+		var all []*alternative
 		for i, of := range strings.Split(c.of, ", ") {
 			word, gain, _ := strings.Cut(of, " ")
 			value := fmt.Sprint("v", i)
-			x := &Alternative{
+			x := &alternative{
 				Feature: &plans.Feature{
 					Name: "sized[" + value + "]", Of: "sized",
 					Set: map[string]string{"size": value},
@@ -79,7 +79,7 @@ func TestChoices(t *testing.T) {
 			}
 			all = append(all, x)
 		}
-		got, best := VerdictOf(all), Best(all)
+		got, best := verdictOfChoice(all), bestOf(all)
 		if got != c.want || best != all[c.best] {
 			t.Errorf("%s: %s by %s", c.name, got, best.Feature.Name)
 		}
@@ -179,7 +179,7 @@ func TestConfirmed(t *testing.T) {
 		}
 	}
 	v := viewOf(t, src, nil, nil)
-	if !maps.Equal(StackValues(v.Plan.Feature("sized"),
+	if !maps.Equal(stackValues(v.Plan.Feature("sized"),
 		&ledger.Decision{Variant: map[string]string{"size": "small", "b": "x"}}),
 		map[string]string{"a": "on", "size": "small"}) {
 		t.Error("what enters the stack is not what was chosen")

@@ -131,7 +131,7 @@ func (v *View) measured(f *plans.Feature) (*ledger.Decision, error) {
 // evidenceOf is the evidence on a candidate without launches.
 func evidenceOf(f *plans.Feature, a Arms) gates.Feature {
 	return gates.Feature{
-		Name: RuleName(f), Levels: map[string]verdict.Verdict{}, Knobs: a.Candidate.Knobs,
+		Name: ruleName(f), Levels: map[string]verdict.Verdict{}, Knobs: a.Candidate.Knobs,
 		Candidate: gates.Arm{Name: a.Candidate.Name}, Parent: gates.Arm{Name: a.Parent.Name},
 		Root: gates.Arm{Name: a.Root.Name},
 	}
@@ -140,7 +140,7 @@ func evidenceOf(f *plans.Feature, a Arms) gates.Feature {
 // addLaunches sorts a session's launches by variant, and adds what else bears on their decision:
 // how many there may be, and the noise known before.
 func (v *View) addLaunches(ev *gates.Feature, a Arms, f *plans.Feature, launches []*ledger.Launch) {
-	_, ev.Max = v.Plan.LaunchesOf(RuleName(f))
+	_, ev.Max = v.Plan.LaunchesOf(ruleName(f))
 	session, work := "", ""
 	for _, launch := range launches {
 		if !Usable(launch) {

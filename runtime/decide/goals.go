@@ -24,7 +24,7 @@ func Goals(p *plans.Plan) map[string]ledger.Goal {
 		var passes []ledger.Compare
 		for _, f := range ph.Features {
 			for _, candidate := range slices.Concat(runtime.Candidates(f), f.Confirm) {
-				goal := goalOf(Settings(p, candidate), Decisive(candidate))
+				goal := goalOf(Settings(p, candidate), decisive(candidate))
 				if f.Choose != nil {
 					goal.Prefer = f.Choose.Prefer
 				}
@@ -34,7 +34,7 @@ func Goals(p *plans.Plan) map[string]ledger.Goal {
 		}
 		out[runtime.PhaseID(ph.Name)] = ledger.Goal{Compares: passes}
 		if ph.Gate != nil {
-			out[runtime.PhaseID(ph.Name)] = goalOf(SettingsOfGate(p, ph), ph.Gate.Rules)
+			out[runtime.PhaseID(ph.Name)] = goalOf(settingsOfGate(p, ph), ph.Gate.Rules)
 		}
 	}
 	return out
@@ -102,11 +102,11 @@ func textOf(c *plans.Cond) (text string) {
 	return text
 }
 
-// Relaxed reports which requirements on a node are missing or easier than when launches
+// relaxedRules reports which requirements on a node are missing or easier than when launches
 // that it rests on were seen: for each feature, compared with those of the run that
 // launched them. None if earlier launches passed rules that were as strict: then nothing
 // was fitted to these launches.
-func Relaxed(records iter.Seq2[int, *ledger.Record], goals map[string]ledger.Goal, node string,
+func relaxedRules(records iter.Seq2[int, *ledger.Record], goals map[string]ledger.Goal, node string,
 	evidence []gates.Feature,
 ) (why []verdict.Reason) {
 	for _, ev := range evidence {
@@ -303,7 +303,7 @@ func (v *View) withholdRelaxed(node string, out *ledger.Decision, evidence []gat
 	if out.Verdict != verdict.Pass || len(evidence) == 0 {
 		return
 	}
-	if loosened := Relaxed(v.records(), v.Goals, node, evidence); len(loosened) > 0 {
+	if loosened := relaxedRules(v.records(), v.Goals, node, evidence); len(loosened) > 0 {
 		out.Verdict = verdict.Inconclusive
 		out.Reasons = append([]verdict.Reason{
 			verdict.New(code.Withheld).From(verdict.New(code.Relaxed).From(loosened...)),
@@ -315,7 +315,7 @@ func (v *View) withholdRelaxed(node string, out *ledger.Decision, evidence []gat
 // was relaxed after they were seen, and on them it would pass, or might with more of
 // them. No fact if they may decide.
 func (m *Member) NeedsFreshLaunches(v *View, launches []*ledger.Launch) (verdict.Reason, error) {
-	seen := gates.Feature{Name: RuleName(m.Feature), Candidate: gates.Arm{Name: m.Feature.Name}}
+	seen := gates.Feature{Name: ruleName(m.Feature), Candidate: gates.Arm{Name: m.Feature.Name}}
 	for _, l := range launches {
 		if seen.Session = l.Session; l.VariantKey == m.Arms.Candidate.Key {
 			seen.Candidate.Launches = append(seen.Candidate.Launches, gates.Launch{ID: l.ID})
@@ -325,7 +325,7 @@ func (m *Member) NeedsFreshLaunches(v *View, launches []*ledger.Launch) (verdict
 		return verdict.Reason{}, nil
 	}
 	relaxed := func(node string) verdict.Reason {
-		loosened := Relaxed(v.records(), v.Goals, node, []gates.Feature{seen})
+		loosened := relaxedRules(v.records(), v.Goals, node, []gates.Feature{seen})
 		// Among what was measured another preference picks without launches.
 		loosened = slices.DeleteFunc(loosened, func(r verdict.Reason) bool { return r.Kind == code.PreferMoved.Kind })
 		if len(loosened) == 0 {
@@ -335,14 +335,14 @@ func (m *Member) NeedsFreshLaunches(v *View, launches []*ledger.Launch) (verdict
 	}
 	now := m.after(launches)
 	all := evidence(now.evidence(v, now.DecidingLaunches(launches)))
-	own := gates.Decide(Decisive(m.Feature), all, Settings(v.Plan, m.Feature))
+	own := gates.Decide(decisive(m.Feature), all, Settings(v.Plan, m.Feature))
 	if why := relaxed(runtime.FeatureID(m.Feature.Name)); !why.IsZero() && m.mayPass(own, launches) {
 		return why, nil
 	}
 	for _, ph := range v.Plan.Phases {
 		features, rules := ph.Features, own
 		if ph.Gate != nil {
-			features = GateFeatures(v.Plan, ph)
+			features = gateFeatures(v.Plan, ph)
 		}
 		if m.Feature.Engine != "" ||
 			!slices.ContainsFunc(features, func(f *plans.Feature) bool { return f.Name == seen.Name }) {
@@ -356,7 +356,7 @@ func (m *Member) NeedsFreshLaunches(v *View, launches []*ledger.Launch) (verdict
 			if err := v.readOtherFeatures(all, ph); err != nil {
 				return verdict.Reason{}, err
 			}
-			rules = gates.Decide(ph.Gate.Rules, all, SettingsOfGate(v.Plan, ph))
+			rules = gates.Decide(ph.Gate.Rules, all, settingsOfGate(v.Plan, ph))
 		}
 		if m.mayPass(rules, launches) {
 			return why, nil

@@ -102,7 +102,7 @@ func TestGateReadsRows(t *testing.T) {
 				Locks:     map[string]verdict.Reason{step: fact("locked")},
 			},
 		}
-		d, err := Gate(v, res.Plan.Phase("after"))
+		d, err := decideGate(v, res.Plan.Phase("after"))
 		if err != nil || d.Verdict != c.want {
 			t.Errorf("%s: %v (%v), want %s", name, d, err, c.want)
 			continue
@@ -113,7 +113,7 @@ func TestGateReadsRows(t *testing.T) {
 			t.Fatalf("%s: %v, %v", name, ev, err)
 		}
 		if again := JoinVerdicts(string(runtime.KindGate), nil,
-			gates.Decide(res.Plan.Phase("after").Gate.Rules, ev, GateSettings(res.Plan))); again != c.want {
+			gates.Decide(res.Plan.Phase("after").Gate.Rules, ev, gateSettings(res.Plan))); again != c.want {
 			t.Errorf("%s: %s when decided again, want %s", name, again, c.want)
 		}
 	}

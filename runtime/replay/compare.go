@@ -30,6 +30,7 @@ func (r *Replay) compare(out *Replayed, d ledger.Decided, is *ledger.Decision) {
 	}
 	differ("verdict", was.Verdict, is.Verdict)
 	if was.Statistics.Version == decide.Version { // another version takes and says other things
+		compareJSON(out, "decision", "statistics", was.Statistics, is.Statistics, 0)
 		differ("launches", sorted(was.Launches), sorted(is.Launches))
 		r.compareEvidence(out, was.Evidence, is.Evidence, tolerance)
 		differ("findings", keysInOrder(was.Findings), keysInOrder(is.Findings))
@@ -78,7 +79,8 @@ func (r *Replay) compareEvidence(out *Replayed, was, is []gates.Feature, toleran
 			was, is := x.Noise[address], y.Noise[address]
 			out.Numbers += 3
 			if was.SD != is.SD || was.DF != is.DF || was.Gap != is.Gap {
-				out.differ("noise", fmt.Sprintf("%s before session %s", address, y.Session), noiseText(was), noiseText(is))
+				out.differ("noise", fmt.Sprintf("%s before session %s", address, y.Session),
+					noiseText(was), noiseText(is))
 			}
 		}
 		if out.Numbers++; x.Try != y.Try {

@@ -218,7 +218,8 @@ func (r *Replay) decideByRules(out *Replayed, d ledger.Decided) {
 		return
 	case err != nil:
 		out.Outcome, out.Why = Broken,
-			verdict.Say("replay.kept_not_what", "its record lacks the evidence that decided it").From(verdict.OfError(err))
+			verdict.Say("replay.kept_not_what", "its record lacks the evidence that decided it").
+				From(verdict.OfError(err))
 		return
 	}
 	out.Verdict = replayed.Verdict

@@ -154,9 +154,9 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 	if q == nil {
 		return nil, runtime.ErrUndecided
 	}
-	s.Key = b.lab.Variants.BenchmarkKey(ws, vs)
-	s.Judged = runtime.Digest(slices.Concat(answersKey(ws), []any{b.protocol().Answers()},
-		b.lab.Validity.FreeObservations(), b.lab.Validity.AcceptedParts(), b.evidenceKeys(vs))...)
+	judged := slices.Concat(answersKey(ws), []any{b.protocol().Answers()},
+		b.lab.Validity.FreeObservations(), b.lab.Validity.AcceptedParts(), b.evidenceKeys(vs))
+	s = s.With(b.lab.Variants.BenchmarkKey(ws, vs), runtime.Digest(judged...))
 	out := &runtime.Derived{Key: s.Key, Judged: s.Judged, Variant: a.Candidate.Knobs}
 	unmeasured := func(v verdict.Verdict, why verdict.Reason) (*runtime.Derived, error) {
 		level := ledger.Level{Name: plans.BenchmarkLevel, Verdict: v, Reasons: []verdict.Reason{why}}
@@ -256,7 +256,7 @@ func answersKey(workloads []*plans.Workload) (parts []any) {
 func (b *benchmark) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	out, err := b.recorded(s)
 	if err == nil && out.Outcome == nil {
-		err = b.addMissingLaunches(s, out)
+		err = b.addMissingLaunches(s.With(out.Key, out.Judged), out)
 	}
 	if err != nil && out != nil { // what its launches left cannot be read
 		out.Outcome = &ledger.Decision{

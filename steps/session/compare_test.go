@@ -143,7 +143,8 @@ func tableOf(all []*ledger.Launch, places int, spoil func(l *ledger.Launch), vs 
 	it := &table{
 		ComparisonContent: plans.ComparisonContent{Launches: 4, Reference: "reference"},
 		session: &session{
-			lab: NewLab(&plans.Plan{}, nil), view: &decide.View{Outcomes: scope}, scope: scope, id: "s-1", atOnce: places,
+			lab: NewLab(&plans.Plan{}, nil), view: &decide.View{Outcomes: scope}, scope: scope,
+			id: "s-1", atOnce: places,
 			all: slices.Clone(all),
 		},
 		measured: func(int, verdict.Verdict) []verdict.Reason { return nil },

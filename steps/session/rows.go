@@ -167,8 +167,10 @@ func (r *rows) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 		by = append(by, t.Optional)
 	}
 	vs := t.variants()
-	s.Key = runtime.Digest("compare", r.lab.Variants.BenchmarkKey(t.ws, vs), r.lab.qualifyKey(t.protocol, vs...))
-	out := &runtime.Derived{Key: s.Key, Judged: runtime.Digest(by...)}
+	out := &runtime.Derived{
+		Key:    runtime.Digest("compare", r.lab.Variants.BenchmarkKey(t.ws, vs), r.lab.qualifyKey(t.protocol, vs...)),
+		Judged: runtime.Digest(by...),
+	}
 	p, why := s.Recorded(out.Key, verdict.Reason{})
 	switch {
 	case p == nil:
@@ -179,7 +181,7 @@ func (r *rows) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	default:
 		out.Why = verdict.Say("rules_changed", "rules changed")
 	}
-	if t, err = r.resume(s); err != nil {
+	if t, err = r.resume(s.With(out.Key, out.Judged)); err != nil {
 		return nil, err
 	}
 	for _, v := range vs {

@@ -416,7 +416,10 @@ func TestRootDropsOut(t *testing.T) {
 		t.Errorf("launched %s", got)
 	}
 	again := *r
-	again.session = &session{lab: r.lab, view: r.view, scope: r.scope, id: r.id, all: r.all, ws: r.ws, members: []*member{made()}}
+	again.session = &session{
+		lab: r.lab, view: r.view, scope: r.scope, id: r.id, all: r.all, ws: r.ws,
+		members: []*member{made()},
+	}
 	if err := again.lookAtMembers(); err != nil || again.open() {
 		t.Errorf("%v, wants more: %v", err, again.open())
 	}
