@@ -262,7 +262,7 @@ func (w *walk) derive(n *Node) (*State, Step, *Scope, error) {
 	} else if err != nil { // it may rest on what is left out too
 		d = &Derived{}
 	}
-	s.Key, s.Judged, s.variant = d.Key, d.Judged, d.Variant
+	s.Key, s.RulesKey, s.variant = d.Key, d.RulesKey, d.Variant
 	if unprepared != nil {
 		// It is unknown whether the earlier outcome still holds.
 		st.Decision, st.Why = s.brokenOutcome(unprepared), verdict.Say("not_prepared", "not prepared")
@@ -388,7 +388,7 @@ func (s *Scope) brokenOutcome(err error) *ledger.Decision {
 // name adds to a decision its node and its basis.
 func (s *Scope) name(d *ledger.Decision) {
 	d.Node, d.Kind, d.Phase, d.Feature = s.Node.ID, string(s.Node.Kind), s.Node.Phase, s.Node.Feature
-	d.MeasureKey, d.DecisionKey = cmp.Or(d.MeasureKey, s.Key), s.Judged
+	d.MeasureKey, d.DecisionKey = cmp.Or(d.MeasureKey, s.Key), s.RulesKey
 	d.Attempt, d.Supersedes = s.Attempt, s.Previous != nil
 }
 

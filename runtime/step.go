@@ -38,8 +38,8 @@ var ErrUndecided = errors.New("depends on undecided nodes")
 // Derived is what a record says of a node.
 type Derived struct {
 	// Key identifies by content the object of the node's work: a recorded outcome with
-	// another key does not count. Judged identifies the rest of what judges its launches.
-	Key, Judged string
+	// another key does not count. RulesKey covers everything else that the verdict depends on.
+	Key, RulesKey string
 	// Outcome is the node's outcome; nil while work is missing.
 	Outcome *ledger.Decision
 	// Why is why work is missing, Launches those of it that are to be made, and Notes what
@@ -99,8 +99,8 @@ type Scope struct {
 	Plan *plans.Plan
 	Node *Node
 	Run  string
-	// Key and Judged are the results of Derive.
-	Key, Judged string
+	// Key and RulesKey are the results of Derive.
+	Key, RulesKey string
 	// Previous is the node's recorded outcome, nil the first time, Attempt what the next
 	// one counts as, and Forced set if a person wants to measure again.
 	Previous *ledger.Decision
@@ -130,7 +130,7 @@ func (s *Scope) Planning() bool { return s != nil && s.Memo != nil && s.Context 
 // With is the scope of work with these keys.
 func (s *Scope) With(key, judged string) *Scope {
 	own := *s
-	own.Key, own.Judged = key, judged
+	own.Key, own.RulesKey = key, judged
 	return &own
 }
 

@@ -194,7 +194,7 @@ func withoutTexts(r verdict.Rule) verdict.Rule {
 		c.Left, c.Right = verdict.Value{}, verdict.Value{}
 		if c.Test != nil {
 			t := *c.Test
-			t.Share, t.Note, t.Beside = nil, verdict.Reason{}, nil // implied by the rest
+			t.Share, t.Note, t.Remarks = nil, verdict.Reason{}, nil // implied by the rest
 			c.Test = &t
 		}
 	}

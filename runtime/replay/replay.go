@@ -29,8 +29,8 @@ type Replay struct {
 	// key makes the marks that tell sensitive values apart, which are not on record; nil
 	// if the state directory has none.
 	key []byte
-	// Judge decides levels again; if nil, none is.
-	Judge Judge
+	// Evaluator decides levels again; if nil, none is.
+	Evaluator Evaluator
 
 	runs     map[string]*ledger.RunStart
 	arch     map[string]string                    // by launch

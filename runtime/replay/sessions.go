@@ -15,7 +15,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Sessions lets a Judge decide the outcome of launches beside each other again.
+// Sessions lets an Evaluator decide the outcome of launches beside each other again.
 type Sessions interface {
 	// Counts returns a launch with what its samples show about whether it counts, and the
 	// reasons not to that only the ledger shows; false if too little is kept of it.
@@ -136,7 +136,7 @@ func (r *Replay) decideBenchmark(out *Replayed, d ledger.Decided) {
 	if plan.exact {
 		f = candidateNamed(plan.res.Plan, runtime.CandidateOf(d.Node))
 	}
-	if f == nil || r.Judge == nil {
+	if f == nil || r.Evaluator == nil {
 		out.withoutPlan(plan)
 		return
 	}
@@ -147,7 +147,7 @@ func (r *Replay) decideBenchmark(out *Replayed, d ledger.Decided) {
 		return
 	}
 	if r.decideSession(out, plan.res.Plan, d, func(all []*ledger.Launch) (*ledger.Decision, []string, error) {
-		replayed, err := r.Judge.Benchmark(at.view, f, d.Session, all)
+		replayed, err := r.Evaluator.Benchmark(at.view, f, d.Session, all)
 		return replayed, nil, err
 	}) {
 		out.conclude()
@@ -200,7 +200,7 @@ func (r *Replay) launchOf(out *Replayed, p *plans.Plan, id string) (*ledger.Laun
 	if err != nil {
 		return nil, err
 	}
-	replayed, alone, known := r.Judge.Counts(p, l, kept)
+	replayed, alone, known := r.Evaluator.Counts(p, l, kept)
 	if !known {
 		out.ledgerOnly(onlyCounts)
 		return l, nil
@@ -249,13 +249,13 @@ func (r *Replay) decideStep(out *Replayed, d ledger.Decided) {
 	if plan.exact {
 		b = stepOf(plan.res.Plan, d.Node)
 	}
-	if b == nil || r.Judge == nil {
+	if b == nil || r.Evaluator == nil {
 		out.withoutPlan(plan)
 		return
 	}
 	out.Rules = RulesOfPlan
 	judge := func(all []*ledger.Launch) (*ledger.Decision, []string, error) {
-		return r.Judge.Rows(r.viewAt(out, d, plan.res.Plan, plan.graph).view, b, d.Decision, all)
+		return r.Evaluator.Rows(r.viewAt(out, d, plan.res.Plan, plan.graph).view, b, d.Decision, all)
 	}
 	if len(d.Rows) > 0 && !r.decideSession(out, plan.res.Plan, d, judge) {
 		return
@@ -265,7 +265,7 @@ func (r *Replay) decideStep(out *Replayed, d ledger.Decided) {
 		if !ok || l.Purpose != ledger.ForStep {
 			continue
 		}
-		found, reads, err := r.Judge.ProgramNumbers(b, l)
+		found, reads, err := r.Evaluator.ProgramNumbers(b, l)
 		if err != nil {
 			out.fail(err)
 			return

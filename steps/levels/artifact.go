@@ -140,11 +140,11 @@ func merged[V any](to, some map[string]V) map[string]V {
 	return to
 }
 
-// Judge judges levels of recorded launches, for runtime/replay.
-type Judge struct{ Store *store.Store }
+// Evaluator evaluates levels of recorded launches, for runtime/replay.
+type Evaluator struct{ Store *store.Store }
 
 // Blocks are a protocol's levels for a launch.
-func (j Judge) Blocks(p *plans.Plan, protocol *plans.Protocol, l *ledger.Launch) []*plans.Block {
+func (j Evaluator) Blocks(p *plans.Plan, protocol *plans.Protocol, l *ledger.Launch) []*plans.Block {
 	v := &variant.Variant{Arm: decide.Arm{Knobs: l.Knobs}}
 	if e := p.Engine(l.Block); e != nil && e.IsCommand() {
 		v.Command = &variant.Command{}
@@ -155,7 +155,7 @@ func (j Judge) Blocks(p *plans.Plan, protocol *plans.Protocol, l *ledger.Launch)
 // Level is the verdict on a level by the artifacts that its launch keeps, with the numbers
 // that it finds, by address. If too little is kept, the error is a *verdict.Fault of
 // code.LevelUnreplayed.
-func (j Judge) Level(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []*ledger.Launch) (verdict.Verdict,
+func (j Evaluator) Level(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []*ledger.Launch) (verdict.Verdict,
 	map[string]measure.Summary, error,
 ) {
 	v := &variant.Variant{}

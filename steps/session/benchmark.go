@@ -157,7 +157,7 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 	judged := slices.Concat(answersKey(ws), []any{b.protocol().Answers()},
 		b.lab.Validity.FreeObservations(), b.lab.Validity.AcceptedParts(), b.evidenceKeys(vs))
 	s = s.With(b.lab.Variants.BenchmarkKey(ws, vs), runtime.Digest(judged...))
-	out := &runtime.Derived{Key: s.Key, Judged: s.Judged, Variant: a.Candidate.Knobs}
+	out := &runtime.Derived{Key: s.Key, RulesKey: s.RulesKey, Variant: a.Candidate.Knobs}
 	unmeasured := func(v verdict.Verdict, why verdict.Reason) (*runtime.Derived, error) {
 		level := ledger.Level{Name: plans.BenchmarkLevel, Verdict: v, Reasons: []verdict.Reason{why}}
 		out.Outcome = &ledger.Decision{
@@ -205,7 +205,7 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 	if err := run.lookAtMembers(); err != nil {
 		return out, err
 	}
-	if own.Open || p.DecisionKey != s.Judged {
+	if own.Open || p.DecisionKey != s.RulesKey {
 		out.Outcome, out.Why = nil, verdict.Say("rules_changed", "rules changed")
 	}
 	return out, nil
@@ -256,7 +256,7 @@ func answersKey(workloads []*plans.Workload) (parts []any) {
 func (b *benchmark) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	out, err := b.recorded(s)
 	if err == nil && out.Outcome == nil {
-		err = b.addMissingLaunches(s.With(out.Key, out.Judged), out)
+		err = b.addMissingLaunches(s.With(out.Key, out.RulesKey), out)
 	}
 	if err != nil && out != nil { // what its launches left cannot be read
 		out.Outcome = &ledger.Decision{

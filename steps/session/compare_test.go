@@ -238,7 +238,7 @@ func TestTableGoesOn(t *testing.T) {
 				t.Errorf("cut after %d minutes: %d launches on record, %d count", minutes, len(it.all), n)
 			}
 			for _, r := range it.rows {
-				if e := r.entry; e.Verdict != "" || len(e.Launches) != 4 || len(e.Beside) != 4 {
+				if e := r.entry; e.Verdict != "" || len(e.Launches) != 4 || len(e.Reference) != 4 {
 					t.Errorf("%s: %s with %d launches", e.Name, e.Verdict, len(e.Launches))
 				}
 			}
@@ -301,9 +301,9 @@ func TestTableReplaces(t *testing.T) {
 					if c.of == "reference" && e.Name != c.of {
 						beside = 0
 					}
-					if e.Verdict != broken || len(e.Launches) != counted || len(e.Beside) != beside {
+					if e.Verdict != broken || len(e.Launches) != counted || len(e.Reference) != beside {
 						t.Errorf("%s: row %s is %q with %d beside %d", c.name, e.Name, e.Verdict,
-							len(e.Launches), len(e.Beside))
+							len(e.Launches), len(e.Reference))
 					}
 				}
 			})
@@ -386,7 +386,7 @@ func TestTablePlaceLost(t *testing.T) {
 							len(e.Launches))
 					}
 					for i, l := range e.Launches {
-						if o := e.Beside[i]; l.Place != o.Place || l.Round != o.Round {
+						if o := e.Reference[i]; l.Place != o.Place || l.Round != o.Round {
 							t.Errorf("%s, cut after %d minutes: %s stood on %s, the reference on %s", c.name, cut, l.ID,
 								l.Place, o.Place)
 						}

@@ -19,15 +19,15 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// Judge decides the outcomes of sessions and the levels of qualifications again, for
+// Evaluator decides the outcomes of sessions and the levels of qualifications again, for
 // runtime/replay. What was live then (processes, source trees on disk) is not checked.
-type Judge struct {
-	levels.Judge
+type Evaluator struct {
+	levels.Evaluator
 	labs map[*plans.Plan]*Lab
 }
 
 // lab is a lab of a recorded plan that can start nothing.
-func (j *Judge) lab(p *plans.Plan) (*Lab, error) {
+func (j *Evaluator) lab(p *plans.Plan) (*Lab, error) {
 	if l := j.labs[p]; l != nil {
 		return l, nil
 	}
@@ -47,7 +47,7 @@ func (j *Judge) lab(p *plans.Plan) (*Lab, error) {
 // Counts returns a launch with what its samples show about whether it counts, and the
 // reasons not to that no sample shows, which stay as recorded. It reports false if too
 // little is kept of it.
-func (j *Judge) Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) (again *ledger.Launch,
+func (j *Evaluator) Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) (again *ledger.Launch,
 	alone []verdict.Reason, known bool,
 ) {
 	lab, err := j.lab(p)
@@ -88,7 +88,7 @@ func (j *Judge) Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) 
 
 // Benchmark is the outcome of a session's launches for a feature: its level, and the
 // launches that it rests on. An error means that it cannot be known.
-func (j *Judge) Benchmark(v *decide.View, f *plans.Feature, id string, all []*ledger.Launch) (*ledger.Decision,
+func (j *Evaluator) Benchmark(v *decide.View, f *plans.Feature, id string, all []*ledger.Launch) (*ledger.Decision,
 	error,
 ) {
 	lab, err := j.lab(v.Plan)
@@ -186,7 +186,7 @@ func (s *session) ended() error {
 
 // Rows is the outcome of a step that measured rows, by the launches of its session and the levels that its
 // decision names. Nothing was launched for unknown rows, whose verdicts stay as recorded.
-func (j *Judge) Rows(
+func (j *Evaluator) Rows(
 	v *decide.View, b *plans.Block, d *ledger.Decision, all []*ledger.Launch,
 ) (out *ledger.Decision, unknown []string, err error) {
 	lab, err := j.lab(v.Plan)

@@ -168,20 +168,20 @@ func (r *rows) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	}
 	vs := t.variants()
 	out := &runtime.Derived{
-		Key:    runtime.Digest("compare", r.lab.Variants.BenchmarkKey(t.ws, vs), r.lab.qualifyKey(t.protocol, vs...)),
-		Judged: runtime.Digest(by...),
+		Key:      runtime.Digest("compare", r.lab.Variants.BenchmarkKey(t.ws, vs), r.lab.qualifyKey(t.protocol, vs...)),
+		RulesKey: runtime.Digest(by...),
 	}
 	p, why := s.Recorded(out.Key, verdict.Reason{})
 	switch {
 	case p == nil:
 		out.Why = why
-	case p.DecisionKey == out.Judged:
+	case p.DecisionKey == out.RulesKey:
 		out.Outcome = p
 		return out, nil
 	default:
 		out.Why = verdict.Say("rules_changed", "rules changed")
 	}
-	if t, err = r.resume(s.With(out.Key, out.Judged)); err != nil {
+	if t, err = r.resume(s.With(out.Key, out.RulesKey)); err != nil {
 		return nil, err
 	}
 	for _, v := range vs {
@@ -390,7 +390,7 @@ func (t *table) judge(ctx context.Context, r *row, out *ledger.Decision) error {
 			e.Launches = append(e.Launches, decide.Measured(l))
 		}
 		if l.VariantKey == r.variants[0].Key {
-			e.Beside = append(e.Beside, decide.Measured(l))
+			e.Reference = append(e.Reference, decide.Measured(l))
 		}
 	}
 	r.crashed = r.crashed || r.broken != nil && r.broken.Crashed()
@@ -405,7 +405,7 @@ func (t *table) judge(ctx context.Context, r *row, out *ledger.Decision) error {
 		e.Notes = slices.DeleteFunc(level.Reasons, func(n verdict.Reason) bool {
 			return n.Kind == code.LaunchesPerArm.Kind
 		})
-		e.Notes = append(e.Notes, otherTokens(e.Launches, e.Beside)...)
+		e.Notes = append(e.Notes, otherTokens(e.Launches, e.Reference)...)
 	}
 	return nil
 }

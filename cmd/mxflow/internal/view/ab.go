@@ -387,7 +387,7 @@ func openAdvice(r *ab.Result, q *ab.Question) {
 	if q.Quick {
 		r.Advice = append(r.Advice, "The same command without --quick continues from these launches.")
 	} else if r.Test != nil {
-		for _, b := range r.Test.Beside {
+		for _, b := range r.Test.Remarks {
 			switch b.Kind {
 			case code.SettlesNever.Kind:
 				r.Advice = append(r.Advice, verdict.Sentence(b))

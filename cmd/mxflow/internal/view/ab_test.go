@@ -105,7 +105,7 @@ func tested(r *ab.Result, q *ab.Question, stop stats.Outcome, look stats.Look, l
 		Looks: []stats.Look{look}, Stop: stop,
 	}
 	if stop != stats.Passed && stop != stats.Failed {
-		r.Test.Beside = verdict.Because(code.SettlesNever, verdict.Num("gap", 0.001, "share"),
+		r.Test.Remarks = verdict.Because(code.SettlesNever, verdict.Num("gap", 0.001, "share"),
 			verdict.Num("spread", 0.007, "share"), verdict.Int("launches", 12))
 	}
 	r.Rates = &gates.Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8}
@@ -152,7 +152,7 @@ func TestOpenAdvice(t *testing.T) {
 				"differed before this session ({df:3} degrees of freedom{sessions?, measured in {sessions:and}}): "+
 				"stored noise may widen a verdict, never narrow it"),
 	} {
-		r := &ab.Result{Test: &verdict.Test{Beside: []verdict.Reason{beside}}}
+		r := &ab.Result{Test: &verdict.Test{Remarks: []verdict.Reason{beside}}}
 		openAdvice(r, &ab.Question{})
 		if got := strings.Join(r.Advice, "\n"); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%s: %q, want %q", beside.Kind, got, want)
