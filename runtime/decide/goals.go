@@ -102,22 +102,20 @@ func textOf(c *plans.Cond) (text string) {
 	return text
 }
 
-// relaxedRules reports which requirements on a node are missing or easier than when launches
+// relaxed reports which requirements on a node are missing or easier than when launches
 // that it rests on were seen: for each feature, compared with those of the run that
 // launched them. None if earlier launches passed rules that were as strict: then nothing
 // was fitted to these launches.
-func relaxedRules(records iter.Seq2[int, *ledger.Record], goals map[string]ledger.Goal, node string,
-	evidence []gates.Feature,
-) (why []verdict.Reason) {
+func (v *View) relaxed(node string, evidence []gates.Feature) (why []verdict.Reason) {
 	for _, ev := range evidence {
-		then, variant, there := goalsAt(records, ev)
-		if !there {
+		then := v.goalsAt(ev)
+		if !then.recorded {
 			continue
 		}
-		relaxed := relaxedSince(then, goals, node, ev, variant)
+		relaxed := relaxedSince(then.goals, v.Goals, node, ev, then.variant)
 		// That it passed then does not excuse picking it now.
 		picked := verdict.Holds(relaxed, code.AskedAfter.Kind) || verdict.Holds(relaxed, code.PreferMoved.Kind)
-		if len(relaxed) == 0 || !picked && passedEarlier(records, node, ev, variant) {
+		if len(relaxed) == 0 || !picked && passedEarlier(v.records(), node, ev, then.variant) {
 			continue
 		}
 		for _, r := range relaxed {
@@ -230,33 +228,40 @@ func easierCompares(was, is ledger.Goal, compares []ledger.Compare) (why []verdi
 	return why
 }
 
-// goalsAt is what the run required that made the first launch of a candidate in its
-// session, whether it counts or not, and the candidate's name then; absent if no record
-// says so.
-func goalsAt(records iter.Seq2[int, *ledger.Record], ev gates.Feature) (then map[string]ledger.Goal,
-	variant string, there bool,
-) {
+// asked is what a run required that made the first launch of a candidate in its session, whether it
+// counts or not, and the candidate's name then; not recorded if no record says so.
+type asked struct {
+	goals    map[string]ledger.Goal
+	variant  string
+	recorded bool
+}
+
+// goalsAt is what was asked of a candidate when it was first launched.
+func (v *View) goalsAt(ev gates.Feature) asked {
 	if len(ev.Candidate.Launches) == 0 { // numbers that a level or a step found
 		ev.Candidate.Launches = []gates.Launch{ev.Candidate.Qualified}
 	}
-	goals := map[string]map[string]ledger.Goal{}
-	first := map[string]*ledger.Record{} // by variant
-	for _, r := range records {
-		switch l := r.Launch; {
-		case r.RunStart != nil:
-			goals[r.Run] = r.RunStart.Goals
-		case l == nil || l.Session != ev.Session && l.ID != ev.Candidate.Launches[0].ID:
-		default:
-			if _, known := first[l.VariantKey]; !known {
-				first[l.VariantKey] = r
-			}
-			if l.ID == ev.Candidate.Launches[0].ID {
-				of := first[l.VariantKey]
-				return goals[of.Run], of.Launch.Variant, true
+	launch := ev.Candidate.Launches[0].ID
+	return remember(v.Before.asked, [2]string{ev.Session, launch}, func() asked {
+		goals := map[string]map[string]ledger.Goal{}
+		first := map[string]*ledger.Record{} // by variant
+		for _, r := range v.records() {
+			switch l := r.Launch; {
+			case r.RunStart != nil:
+				goals[r.Run] = r.RunStart.Goals
+			case l == nil || l.Session != ev.Session && l.ID != launch:
+			default:
+				if _, known := first[l.VariantKey]; !known {
+					first[l.VariantKey] = r
+				}
+				if l.ID == launch {
+					of := first[l.VariantKey]
+					return asked{goals[of.Run], of.Launch.Variant, true}
+				}
 			}
 		}
-	}
-	return nil, "", false
+		return asked{}
+	})
 }
 
 // featureOf is the feature of a candidate, which may be one of several alternatives.
@@ -303,7 +308,7 @@ func (v *View) withholdRelaxed(node string, out *ledger.Decision, evidence []gat
 	if out.Verdict != verdict.Pass || len(evidence) == 0 {
 		return
 	}
-	if loosened := relaxedRules(v.records(), v.Goals, node, evidence); len(loosened) > 0 {
+	if loosened := v.relaxed(node, evidence); len(loosened) > 0 {
 		out.Verdict = verdict.Inconclusive
 		out.Reasons = append([]verdict.Reason{
 			verdict.New(code.Withheld).From(verdict.New(code.Relaxed).From(loosened...)),
@@ -325,7 +330,7 @@ func (m *Member) NeedsFreshLaunches(v *View, launches []*ledger.Launch) (verdict
 		return verdict.Reason{}, nil
 	}
 	relaxed := func(node string) verdict.Reason {
-		loosened := relaxedRules(v.records(), v.Goals, node, []gates.Feature{seen})
+		loosened := v.relaxed(node, []gates.Feature{seen})
 		// Among what was measured another preference picks without launches.
 		loosened = slices.DeleteFunc(loosened, func(r verdict.Reason) bool { return r.Kind == code.PreferMoved.Kind })
 		if len(loosened) == 0 {

@@ -223,7 +223,8 @@ func TestRelaxed(t *testing.T) {
 				{Run: "2", Launch: &ledger.Launch{ID: "s.f.2", Session: "s", Variant: "f", VariantKey: "f"}},
 			}
 			seen := []gates.Feature{{Name: "f", Session: "s", Candidate: gates.ArmOf("f", "s.f.2")}}
-			must.Equal(t, "relaxed", verdict.Semicolons(relaxedRules(known.Records(), Goals(now), c.node, seen)),
+			must.Equal(t, "relaxed",
+				verdict.Semicolons((&View{Record: known, Goals: Goals(now)}).relaxed(c.node, seen)),
 				c.want)
 		})
 	}
@@ -301,7 +302,7 @@ func TestWhoseLaunches(t *testing.T) {
 		if c.found {
 			ev.Session, ev.Candidate.Launches, ev.Candidate.Qualified = "", nil, gates.Launch{ID: "x"}
 		}
-		if got := relaxedRules(known.Records(), c.now, c.node, []gates.Feature{ev}); len(got) > 0 != c.relaxed {
+		if got := (&View{Record: known, Goals: c.now}).relaxed(c.node, []gates.Feature{ev}); len(got) > 0 != c.relaxed {
 			t.Errorf("%s: relaxed %v, want %v", name, got, c.relaxed)
 		}
 	}
@@ -375,7 +376,7 @@ func TestSeenBefore(t *testing.T) {
 		"launched where nothing was recorded": {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := relaxedRules(c.known.Records(), lax, "feature.f",
+			got := (&View{Record: c.known, Goals: lax}).relaxed("feature.f",
 				[]gates.Feature{{Name: "f", Session: "s", Candidate: gates.ArmOf("f", "x")}})
 			if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || got[0].Kind != c.want) {
 				t.Errorf("relaxed: %v, want %q", got, c.want)
@@ -398,7 +399,7 @@ func TestSamePhaseByAnotherName(t *testing.T) {
 		now := goals(rule)
 		now["phase.two"] = now["phase.one"]
 		delete(now, "phase.one")
-		if got := relaxedRules(known.Records(), now, "phase.two", seen); len(got) != relaxed || relaxed > 0 &&
+		if got := (&View{Record: known, Goals: now}).relaxed("phase.two", seen); len(got) != relaxed || relaxed > 0 &&
 			got[0].Kind != "relaxed.demand" {
 			t.Errorf("with another name and %s: %v", rule, got)
 		}
@@ -424,7 +425,8 @@ func TestPreferMoved(t *testing.T) {
 	}
 	seen := []gates.Feature{{Name: "f", Session: "s", Candidate: gates.ArmOf("f[a]", "l")}}
 	for prefer, want := range map[string]int{"chat.tg": 0, "chat.pp": 1} {
-		if got := relaxedRules(known.Records(), goals(prefer), runtime.FeatureID("f[a]"), seen); len(got) != want {
+		if got := (&View{Record: known, Goals: goals(prefer)}).relaxed(runtime.FeatureID("f[a]"),
+			seen); len(got) != want {
 			t.Errorf("prefer %s: %+v, want %d", prefer, got, want)
 		}
 	}

@@ -250,7 +250,7 @@ func noiseOf(v *View, f *plans.Feature, a Arms, session, work string) map[string
 	find := func() map[string]verdict.Noise {
 		return noiseAmong(launchesBefore(v.records(), session, work, arms...), keys, arms)
 	}
-	if v.Before == nil || session == "" {
+	if session == "" {
 		return find()
 	}
 	return remember(v.Before.noise, strings.Join(slices.Concat([]string{session, work}, arms, keys), " "), find)
@@ -259,7 +259,7 @@ func noiseOf(v *View, f *plans.Feature, a Arms, session, work string) map[string
 // tries counts the tries of a candidate against its parent, see triesOf.
 func (v *View) tries(candidate, parent Arm, session, work string) int {
 	find := func() int { return triesOf(v.records(), candidate.Name, candidate.Key, parent.Key, session, work) }
-	if v.Before == nil || session == "" {
+	if session == "" {
 		return find()
 	}
 	return remember(v.Before.tries, [...]string{candidate.Name, candidate.Key, parent.Key, session, work}, find)
@@ -269,16 +269,19 @@ func (v *View) tries(candidate, parent Arm, session, work string) int {
 type Before struct {
 	noise map[string]map[string]verdict.Noise
 	tries map[[5]string]int
+	asked map[[2]string]asked
 }
 
-func NewBefore() *Before {
-	return &Before{noise: map[string]map[string]verdict.Noise{}, tries: map[[5]string]int{}}
+func NewBefore() Before {
+	return Before{map[string]map[string]verdict.Noise{}, map[[5]string]int{}, map[[2]string]asked{}}
 }
 
-// remember is what find found for a key, which it is asked once.
+// remember is what find found for a key, which it is asked once; each time where nothing is kept.
 func remember[K comparable, V any](found map[K]V, key K, find func() V) V {
 	v, ok := found[key]
-	if !ok {
+	if found == nil {
+		return find()
+	} else if !ok {
 		v = find()
 		found[key] = v
 	}

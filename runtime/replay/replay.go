@@ -40,7 +40,7 @@ type Replay struct {
 	plans    map[string]*recordedPlan
 	launches map[string]*replayedLaunch
 	sessions map[string][]*ledger.Launch
-	before   *decide.Before
+	before   decide.Before
 }
 
 type Outcome string
