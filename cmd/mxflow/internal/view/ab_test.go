@@ -237,20 +237,18 @@ var abGolden = []struct {
 			"answers of {subject} to {cell} are worse than those of {other} ({answers} of {of})",
 			verdict.Text("cell", "bench"), verdict.Text("other", "baseline"), verdict.Int("answers", 9),
 			verdict.Int("of", 10)).On("B")
-		r.Reasons = []verdict.Reason{(&ab.Question{}).Reworded(worse.From(fact("the same word 40 times in a row")),
-			nil)}
+		r.Reasons = []verdict.Reason{(&ab.Question{}).Reworded(worse.From(fact("the same word 40 times in a row")))}
 	}},
 	{"unfit", "+10%", ledger.End{Verdict: verdict.Fail, Exit: 2}, func(_ *ab.Question, r *ab.Result) {
 		r.Metrics, r.Levels = nil, []ledger.Level{{Name: "smoke", Verdict: verdict.Fail}}
-		r.Reasons = []verdict.Reason{
-			verdict.Say("arm.says", "{subject}").On("A").From(fact("the answer is the same word 40 times in a row")),
-		}
+		r.Reasons = []verdict.Reason{verdict.New(code.Level).On("smoke").Is(verdict.Fail).From(
+			fact("the answer is the same word 40 times in a row"))}
 		r.Unfit, r.Verdict, r.Exit = "A", verdict.Invalid, verdict.Invalid.ExitCode()
 	}},
 	{"crash", "+10%", ledger.End{Verdict: verdict.Error, Exit: 4}, func(q *ab.Question, r *ab.Result) {
 		r.B.All = []*ledger.Launch{{}}
 		r.Metrics, r.Levels = nil, []ledger.Level{{Name: "smoke", Verdict: verdict.Error}}
-		r.Reasons = []verdict.Reason{verdict.Say("arm.says", "{subject}").On("B").From(
+		r.Reasons = []verdict.Reason{verdict.New(code.Level).On("smoke").Is(verdict.Error).From(
 			fact("engine could not become ready: it ended 41 s after its start, before it was ready (exit status 1)"))}
 		r.LogTail = []string{
 			"INFO loading weights",
