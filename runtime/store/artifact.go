@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -77,6 +78,30 @@ func (s *Store) Has(sum string) bool {
 	}
 	_, err := os.Stat(s.artifact(sum))
 	return err == nil
+}
+
+// Header opens an artifact that a launch leaves as JSON: the launch that it is of.
+type Header struct {
+	Of Origin `json:"of"`
+}
+
+// Origin is where the launch goes, and is looked for.
+func (h *Header) Origin() *Origin { return &h.Of }
+
+// Headed is an artifact with a Header.
+type Headed interface{ Origin() *Origin }
+
+// ReadHeaded reads the artifact that a launch of the ledger names by a path. One of another
+// launch is an error, as is a missing one, which wraps fs.ErrNotExist.
+func (s *Store) ReadHeaded(l *ledger.Launch, path string, into Headed) error {
+	data, err := s.Get(l.Left[path])
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err == nil {
+		return s.Origin(l).Check(path, *into.Origin())
+	}
+	return fmt.Errorf("the artifact %s of launch %s: %w", path, l.ID, err)
 }
 
 // Get returns an artifact whose bytes match its digest. A missing one is an error that

@@ -2,7 +2,6 @@ package levels
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -30,7 +29,7 @@ const artifactFile = "artifact.json"
 // artifact is the evidence of a level: the answers of an engine or a program, unless the
 // launch keeps them elsewhere.
 type artifact struct {
-	Of store.Origin `json:"of"`
+	store.Header
 	// Ended and Why are how a program ended, or why the level could not do its work.
 	Ended  verdict.Verdict  `json:"ended,omitempty"`
 	Why    []verdict.Reason `json:"why,omitempty"`
@@ -102,13 +101,8 @@ func (e *evidence) readFile(path string) ([]byte, error) {
 
 // judge keeps the artifact of a level, and judges the level by it.
 func (q *qualification) judge(ctx context.Context, lv level, a *artifact) (verdict.Verdict, []verdict.Reason, error) {
-	a.Of = q.Origin()
-	text, err := json.Marshal(a)
-	if err == nil {
-		err = q.keep(artifactFile, text)
-	}
-	if err != nil {
-		return "", nil, fmt.Errorf("cannot keep the evidence of level %s: %w", q.level.Level(), err)
+	if err := q.LeaveHeaded(q.level.Level()+"/"+artifactFile, a); err != nil {
+		return "", nil, err
 	}
 	e := newEvidence(q.Lab.Store, q.Lab.Variants.Plan, q.level, q.Record, q.against)
 	e.artifact, e.redact = a, q.Lab.Redact
@@ -172,14 +166,7 @@ func (j Judge) Level(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []
 	}
 	e := newEvidence(j.Store, p, b, l, against)
 	e.redact = redact.New(p.Secrets())
-	text, err := e.readFile(artifactFile)
-	if err == nil {
-		err = json.Unmarshal(text, e.artifact)
-	}
-	if err == nil {
-		err = j.Store.Origin(l).Check(b.Level()+"/"+artifactFile, e.Of)
-	}
-	if err != nil {
+	if err := j.Store.ReadHeaded(l, b.Level()+"/"+artifactFile, e.artifact); err != nil {
 		return "", nil, err
 	}
 	is, _, err := lv.judge(context.Background(), e)
