@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/mxflow/mxflow/engine/limit"
 	"github.com/mxflow/mxflow/engine/logscan"
@@ -97,6 +100,30 @@ func (e *evidence) readFile(path string) ([]byte, error) {
 			fmt.Errorf("launch %s has no %s of level %s: %w", e.launch.ID, path, e.block.Level(), fs.ErrNotExist)
 	}
 	return e.store.Get(sum)
+}
+
+// restore writes the artifacts that a launch left below a path into a folder, except some, and
+// reports how many there are.
+func restore(from *store.Store, l *ledger.Launch, below, folder string, except ...string) (n int, err error) {
+	for path, sum := range sorted.All(l.Left) {
+		name, own := strings.CutPrefix(path, below)
+		if !own || slices.Contains(except, name) || !filepath.IsLocal(name) {
+			continue
+		}
+		content, err := from.Get(sum)
+		to := filepath.Join(folder, name)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(to), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(to, content, 0o644)
+		}
+		if err != nil {
+			return n, fmt.Errorf("what launch %s left at %s: %w", l.ID, path, err)
+		}
+		n++
+	}
+	return n, nil
 }
 
 // judge keeps the artifact of a level, and judges the level by it.

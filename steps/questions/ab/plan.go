@@ -2,9 +2,6 @@ package ab
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,6 +13,7 @@ import (
 
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/questions/arms"
 )
@@ -195,7 +193,6 @@ func (q *Question) Place(state string) (p Place, err error) {
 	if q.Of != nil {
 		top = filepath.Join(q.Of.Dir, comparisons)
 	}
-	// Only strings and numbers, which JSON takes.
 	of := []any{
 		q.Arms[0].Text, q.Arms[1].Text, q.URL, q.Asked, q.Model, q.API, q.PP, q.TG, q.Depth, q.Concurrency,
 		q.Requests, q.Warmup, q.Caches,
@@ -206,9 +203,7 @@ func (q *Question) Place(state string) (p Place, err error) {
 	case len(q.Images) > 0:
 		of = append(of, q.Server, q.GPUs)
 	}
-	what, _ := json.Marshal(of)
-	sum := sha256.Sum256(what)
-	p.Folder = filepath.Join(top, hex.EncodeToString(sum[:4]))
+	p.Folder = filepath.Join(top, runtime.Digest(of...)[:8])
 	p.State = filepath.Join(p.Folder, store.DirName)
 	if state != "" {
 		p.Folder, p.State = state, state

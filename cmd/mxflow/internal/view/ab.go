@@ -185,12 +185,7 @@ func (s *AB) proven(r *ab.Result) {
 	}
 	for _, d := range r.Metrics { // each by itself, so one in 20 would be there by chance
 		if d.Change != nil && d.P != nil && *d.P*tested <= 0.05 && d.Better != measure.Neither {
-			word := "worse"
-			if (*d.Change > 0) == (d.Better == measure.Higher) {
-				word = "better"
-			}
-			also = append(also,
-				fmt.Sprintf("%s %s %s", strings.TrimSpace(d.Cell+" "+d.Metric), verdict.Faster(*d.Change), word))
+			also = append(also, strings.TrimSpace(d.Cell+" "+d.Metric)+" "+d.Brief())
 		}
 	}
 	for _, d := range r.Differs {
