@@ -143,7 +143,7 @@ func TestABLeavesOutWhatDoesNotCount(t *testing.T) {
 		code.AgreementOpen: "on purpose declares --answers 0.8",
 	} {
 		why := verdict.New(fact, verdict.Text("remedy", "a level"), verdict.Text("other", "baseline")).On("B")
-		if said := (&Question{}).Reworded(why).String(); !strings.Contains(said, want) {
+		if said := (&Question{Answers: "checked"}).Reworded(why).String(); !strings.Contains(said, want) {
 			t.Errorf("%q, want %q", said, want)
 		}
 		if said := (&Question{Of: &plans.Plan{}}).Reworded(why).String(); !strings.Contains(said, "a level") {

@@ -110,7 +110,7 @@ func (q *Question) launches() error {
 }
 
 // Check turns flags into arms and a question, and rejects what no plan says. The rest is for
-// the plan to check: see Wrong.
+// the plan to check: see CheckPlan.
 func (q *Question) Check() (err error) {
 	switch share, wrong := strconv.ParseFloat(q.Answers, 64); {
 	case !slices.Contains([]string{"", "checked", "unchecked"}, q.Answers) &&

@@ -225,17 +225,6 @@ func Measured(launches []*ledger.Launch) bool {
 	})
 }
 
-func (r *Result) LevelsPassed() bool {
-	return !slices.ContainsFunc(r.Levels, func(l ledger.Level) bool { return l.Verdict != verdict.Pass })
-}
-
-// EffectShown reports whether the servers themselves show that the change took effect.
-func (r *Result) EffectShown() bool {
-	return slices.ContainsFunc(r.Differs, func(d Diff) bool {
-		return d.Observed && d.Intended != ""
-	})
-}
-
 // causes are why it came out so, in the words of the plan's report: the level that did not pass,
 // with the findings of the others, or what the claim lacks. If a command did not pass the levels
 // before measuring, nothing was compared, and a fail would read as if B were slower; that B
@@ -317,7 +306,7 @@ func (q *Question) Reworded(r verdict.Reason) verdict.Reason {
 		delete(args, "knobs")
 	case r.Kind == code.SelfDisagrees.Kind:
 		args["remedy"] = verdict.Value{Text: "--answers unchecked"}
-	case r.Kind == code.AgreementOpen.Kind && q.Answers == "":
+	case r.Kind == code.AgreementOpen.Kind && (q.Answers == "" || q.Answers == "checked"):
 		args["remedy"] = verdict.Value{Text: "--answers 0.8"}
 	case r.Kind == code.WrongPort.Kind && len(q.Images) == 0:
 		args["flag"] = verdict.Value{Text: "--url http://localhost:" + args["at"].Text}

@@ -81,6 +81,17 @@ func TestFasterAtAll(t *testing.T) {
 	}
 }
 
+// A claim that failed is said to have failed, though accuracy is open.
+func TestFailsBesideOpenAccuracy(t *testing.T) {
+	claim, err := ab.ParseClaim("tg", "+10%")
+	must.Do(t, err)
+	open := ledger.Level{Name: "eval", Verdict: verdict.Inconclusive, Reasons: verdict.Because(code.AccuracyOpen)}
+	r := &ab.Result{Verdict: verdict.Fail, Accuracy: &open, Levels: []ledger.Level{open}}
+	r.A.Launches, r.B.Launches = make([]ab.Launch, 4), make([]ab.Launch, 4)
+	conclude(r, &ab.Question{Claim: claim, PP: 512, TG: 32}, &ledger.End{})
+	must.Equal(t, "said", r.Said, "B is less than 10% faster than A (tg32).")
+}
+
 // launched are launches in the order ABBA BAAB.
 func launched(r *ab.Result, a, b []float64) {
 	at := map[string][]int{"A": {1, 4, 6, 7}, "B": {2, 3, 5, 8}}
