@@ -231,18 +231,22 @@ func Measured(launches []*ledger.Launch) bool {
 // crashes and A does not is a result.
 func (r *Result) causes(decided map[string]*ledger.Decision) {
 	d, who := decided[runtime.FeatureID("B")], "B"
-	if d != nil {
-		r.Levels = d.Levels
-	} else if d, who = decided[runtime.BaselineID], "A"; d == nil || d.Verdict == verdict.Pass {
-		for _, node := range []string{runtime.QualifyID("B"), runtime.BenchmarkID("B")} {
-			if of := decided[node]; of != nil { // interrupted later
-				r.Levels = append(r.Levels, of.Levels...)
+	if d == nil {
+		if d, who = decided[runtime.BaselineID], "A"; d == nil || d.Verdict == verdict.Pass { // interrupted later
+			if of := decided[runtime.QualifyID("B")]; of != nil {
+				r.Levels = of.Levels
 			}
+			return
 		}
-		return
 	}
 	unfit := who == "A" && d.Verdict == verdict.Fail
 	for _, l := range d.Levels {
+		if r.Reasons != nil {
+			break
+		}
+		if who == "B" {
+			r.Levels = append(r.Levels, l)
+		}
 		if l.Name == plans.EvalLevel && who == "B" {
 			l.Reasons = r.q.reworded(l.Reasons)
 			r.Accuracy = &l
@@ -250,11 +254,14 @@ func (r *Result) causes(decided map[string]*ledger.Decision) {
 		if l.Verdict == verdict.Pass && l.Name == plans.BenchmarkLevel {
 			r.Notes = append(r.Notes, r.q.reworded(l.Reasons)...)
 		}
-		if l.Verdict == verdict.Pass || decide.LosesAccuracy(l) || r.Reasons != nil {
+		if l.Verdict == verdict.Pass || decide.LosesAccuracy(l) {
 			continue
 		}
-		r.Reasons, r.LogTail = r.q.reworded([]verdict.Reason{l.Reason()}), d.LogTail
-		unfit = l.Name != plans.BenchmarkLevel && l.Verdict == verdict.Fail
+		why := l.Reasons
+		if l.Name != plans.BenchmarkLevel {
+			why, unfit = []verdict.Reason{l.Reason()}, l.Verdict == verdict.Fail
+		}
+		r.Reasons, r.LogTail = r.q.reworded(why), d.LogTail
 	}
 	if unfit && !verdict.Holds(r.Reasons, code.CrashedAgain.Kind) {
 		r.Unfit, r.Verdict, r.Exit = who, verdict.Invalid, verdict.Invalid.ExitCode()
