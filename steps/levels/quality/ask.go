@@ -164,8 +164,8 @@ func (r *Recording) whole() error {
 	}
 	for i := range r.Prompts {
 		if len(r.Prompts[i]) == 0 || len(r.Prompts[i]) != len(r.Answers[i]) {
-			return fmt.Errorf("launch %s has %d prompts of cell %d, and %d answers", r.Of.Launch, len(r.Prompts[i]), i+1,
-				len(r.Answers[i]))
+			return fmt.Errorf("launch %s has %d prompts of cell %d, and %d answers", r.Of.Launch, len(r.Prompts[i]),
+				i+1, len(r.Answers[i]))
 		}
 	}
 	return nil

@@ -416,8 +416,8 @@ func (s *Settings) needsLists() bool {
 }
 
 // distance is a finding beside its limit.
-const distance = "{name}{part? of {part}} {value} (allowed {least?≥}{least!≤} {limit}{noise?; {parent} against itself " +
-	"{noise}})"
+const distance = "{name}{part? of {part}} {value} (allowed {least?≥}{least!≤} {limit}{noise?; {parent} against " +
+	"itself {noise}})"
 
 // beyond reports whether a value exceeds the difference among the parent's launches: by
 // the prompts whose answers are farther apart than the parent's own (sign test), or by
