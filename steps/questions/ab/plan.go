@@ -145,8 +145,8 @@ func (q *Question) Plan(folder, workDir string) ([]byte, error) {
 	w.Number("launches", q.Most())
 	w.Line("}\n}\n\nbaseline {\nengine = engine.%s.ab # with ab = \"A\"\nprotocol = protocol.ab", q.Kind.Name)
 	w.List("accept_fingerprint", q.Accept)
-	w.Line("}\n\nphase \"ab\" {\nfeature \"B\" {\nset = { ab = \"B\" }\n")
-	w.Line("criterion \"claim\" {\nrule = %s\n}\n}\n}", arms.HCL(q.Claim.Rule("bench")))
+	w.Line("}\n")
+	w.Phase("ab", "B", map[string]string{"ab": "B"}, "claim", q.Claim.Rule("bench"))
 	return w.Format(), nil
 }
 
