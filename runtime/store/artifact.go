@@ -80,20 +80,23 @@ func (s *Store) Has(sum string) bool {
 	return err == nil
 }
 
-// Header opens an artifact that a launch leaves as JSON: the launch that it is of.
+// Header opens an artifact that a launch leaves as JSON, and names that launch.
 type Header struct {
 	Of Origin `json:"of"`
 }
 
-// Origin is where the launch goes, and is looked for.
+// Origin is the launch that left the artifact.
 func (h *Header) Origin() *Origin { return &h.Of }
 
-// Headed is an artifact with a Header.
-type Headed interface{ Origin() *Origin }
+// Artifact is what a launch leaves as JSON, with a Header.
+type Artifact interface{ Origin() *Origin }
 
-// ReadHeaded reads the artifact that a launch of the ledger names by a path. One of another
-// launch is an error, as is a missing one, which wraps fs.ErrNotExist.
-func (s *Store) ReadHeaded(l *ledger.Launch, path string, into Headed) error {
+// ReadArtifact reads what a launch of the ledger left at a path. One of another launch is an
+// error, as is a missing one, which wraps fs.ErrNotExist.
+func (s *Store) ReadArtifact(l *ledger.Launch, path string, into Artifact) error {
+	if l.Left[path] == "" {
+		return fmt.Errorf("launch %s left no %s: %w", l.ID, path, fs.ErrNotExist)
+	}
 	data, err := s.Get(l.Left[path])
 	if err == nil {
 		err = json.Unmarshal(data, into)
@@ -101,7 +104,7 @@ func (s *Store) ReadHeaded(l *ledger.Launch, path string, into Headed) error {
 	if err == nil {
 		return s.Origin(l).Check(path, *into.Origin())
 	}
-	return fmt.Errorf("the artifact %s of launch %s: %w", path, l.ID, err)
+	return fmt.Errorf("%s of launch %s: %w", path, l.ID, err)
 }
 
 // Get returns an artifact whose bytes match its digest. A missing one is an error that

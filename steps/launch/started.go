@@ -350,9 +350,9 @@ func (st *Started) Leave(path string, content []byte) error {
 	return st.saveArtifactFile(path, sum, err)
 }
 
-// LeaveHeaded is Leave for an artifact that names its launch. A check of an engine, which is not
+// LeaveArtifact is Leave for an artifact that names its launch. A check of an engine, which is not
 // recorded, keeps none.
-func (st *Started) LeaveHeaded(path string, artifact store.Headed) error {
+func (st *Started) LeaveArtifact(path string, artifact store.Artifact) error {
 	if st.Lab.Store == nil {
 		return nil
 	}

@@ -128,7 +128,7 @@ func restore(from *store.Store, l *ledger.Launch, below, folder string, except .
 
 // judge keeps the artifact of a level, and judges the level by it.
 func (q *qualification) judge(ctx context.Context, lv level, a *artifact) (verdict.Verdict, []verdict.Reason, error) {
-	if err := q.LeaveHeaded(q.level.Level()+"/"+artifactFile, a); err != nil {
+	if err := q.LeaveArtifact(q.level.Level()+"/"+artifactFile, a); err != nil {
 		return "", nil, err
 	}
 	e := newEvidence(q.Lab.Store, q.Lab.Variants.Plan, q.level, q.Record, q.against)
@@ -193,7 +193,7 @@ func (j Judge) Level(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []
 	}
 	e := newEvidence(j.Store, p, b, l, against)
 	e.redact = redact.New(p.Secrets())
-	if err := j.Store.ReadHeaded(l, b.Level()+"/"+artifactFile, e.artifact); err != nil {
+	if err := j.Store.ReadArtifact(l, b.Level()+"/"+artifactFile, e.artifact); err != nil {
 		return "", nil, err
 	}
 	is, _, err := lv.judge(context.Background(), e)

@@ -175,7 +175,7 @@ func (c *correctness) record(ctx context.Context, st *launch.Started, protocol *
 	if err != nil {
 		return nil, err
 	}
-	return own, st.LeaveHeaded(quality.Answers, own)
+	return own, st.LeaveArtifact(quality.Answers, own)
 }
 
 // correctnessOf is the protocol's level that compares answers when variants are

@@ -57,7 +57,7 @@ func AnalysisOf(st *store.Store, l *ledger.Launch) (*trace.Analysis, error) {
 // machine if these were unknown.
 func BasisOfLaunch(st *store.Store, l *ledger.Launch) (on trace.Basis, err error) {
 	var h artifact
-	if err := st.ReadHeaded(l, Profile+"/"+artifactFile, &h); err != nil {
+	if err := st.ReadArtifact(l, Profile+"/"+artifactFile, &h); err != nil {
 		return on, err
 	}
 	on = basisOf(h.Limit)

@@ -46,5 +46,5 @@ func keepSent(st *launch.Started, sent []sentCell) error {
 			}
 		}
 	}
-	return st.LeaveHeaded(SentFile, kept)
+	return st.LeaveArtifact(SentFile, kept)
 }

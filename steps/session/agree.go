@@ -39,7 +39,7 @@ func (s *session) latestProbes() (*agreement.Probes, *ledger.Launch, error) {
 	for _, l := range slices.Backward(s.proofs) {
 		if l.OK && l.Left[agreement.File] != "" {
 			asked := &agreement.Probes{}
-			return asked, l, s.lab.Launches.Store.ReadHeaded(l, agreement.File, asked)
+			return asked, l, s.lab.Launches.Store.ReadArtifact(l, agreement.File, asked)
 		}
 	}
 	return nil, nil, nil
@@ -146,7 +146,7 @@ func probeHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Varia
 		if err != nil {
 			return err
 		}
-		return st.LeaveHeaded(agreement.File, asked)
+		return st.LeaveArtifact(agreement.File, asked)
 	})
 }
 

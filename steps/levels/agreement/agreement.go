@@ -72,7 +72,7 @@ func Of(from *store.Store, p *plans.Plan, l *ledger.Launch) (all []Answer, err e
 		return nil, nil // it was sent nothing that may be asked about
 	}
 	var sent record.SentPrompts
-	if err := from.ReadHeaded(l, record.SentFile, &sent); err != nil {
+	if err := from.ReadArtifact(l, record.SentFile, &sent); err != nil {
 		return nil, err
 	}
 	samples, err := from.ReadSamples(l)

@@ -145,7 +145,7 @@ const Answers = "correctness/answers.json"
 func Recordings(from *store.Store, launches []*ledger.Launch) (all []*Recording, err error) {
 	for _, l := range launches {
 		r := &Recording{}
-		if err = from.ReadHeaded(l, Answers, r); err == nil {
+		if err = from.ReadArtifact(l, Answers, r); err == nil {
 			err = r.whole()
 		}
 		if err != nil {

@@ -176,13 +176,13 @@ func (e *Eval) Ask(ctx context.Context, st *launch.Started, api openai.API, toke
 			return err
 		}
 	}
-	return st.LeaveHeaded(EvalAnswers, e)
+	return st.LeaveArtifact(EvalAnswers, e)
 }
 
 // Graded returns the answers that a launch keeps. Too few are an error.
 func Graded(from *store.Store, l *ledger.Launch) (*Eval, error) {
 	e := &Eval{}
-	err := from.ReadHeaded(l, EvalAnswers, e)
+	err := from.ReadArtifact(l, EvalAnswers, e)
 	if err == nil && (len(e.Questions) == 0 || len(e.Texts) != len(e.Questions)) {
 		err = fmt.Errorf("launch %s has %d answers to %d questions", l.ID, len(e.Texts), len(e.Questions))
 	}
