@@ -151,11 +151,11 @@ func TestExcludeAndInclude(t *testing.T) {
 func TestBoundsAreTheConstants(t *testing.T) {
 	most := map[string]float64{
 		"prompt_tokens": MaxTokens, "output_tokens": MaxTokens, "depth": MaxTokens, "system_tokens": MaxTokens,
-		"requests": MaxRequests, "warmup": MaxRequests, "max_errors": MaxRequests,
-		"concurrency": MaxConcurrency, "max_concurrency": MaxConcurrency, "rate": MaxRate,
+		"requests": maxRequests, "warmup": maxRequests, "max_errors": maxRequests,
+		"concurrency": maxConcurrency, "max_concurrency": maxConcurrency, "rate": maxRate,
 	}
 	for _, a := range Attrs(Workload{}) {
-		if want, has := most[a.Name]; has && a.Max != want || a.Name == "rate" && a.Min != MinRate {
+		if want, has := most[a.Name]; has && a.Max != want || a.Name == "rate" && a.Min != minRate {
 			t.Errorf("%s is bounded by %v and %v", a.Name, a.Min, a.Max)
 		}
 	}

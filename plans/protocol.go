@@ -216,7 +216,7 @@ type Decision struct {
 // numbers changes, digestVersion must change too: a plan's digest leaves them out.
 var usualDecision = func() Decision {
 	d := Decision{Min: 2, Max: 8}
-	Fill(&d)
+	fill(&d)
 	return d
 }()
 

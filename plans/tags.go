@@ -147,8 +147,8 @@ func attrOf(f reflect.StructField) Attr {
 	return a
 }
 
-// Fill sets the fields of a block's struct to the defaults in their tags.
-func Fill(block any) {
+// fill sets the fields of a block's struct to the defaults in their tags.
+func fill(block any) {
 	v := reflect.ValueOf(block).Elem()
 	for _, f := range Fields(v.Type()) {
 		if v.Field(f.Index).CanSet() { // not "_"

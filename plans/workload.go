@@ -106,7 +106,7 @@ var Objectives = []string{"ttft", "tpot", "itl", "e2e"}
 // callers without a plan.
 func NewWorkload(name string) *Workload {
 	w := &Workload{}
-	Fill(w)
+	fill(w)
 	w.Name, w.Coherence = name, "baseline"
 	return w
 }
@@ -127,12 +127,12 @@ func (p *Plan) StallTimeout() time.Duration {
 const MaxTokens = 20_000_000
 
 const (
-	// MaxRequests and MaxConcurrency are far above what one client sends; MaxRate and
-	// MinRate are requests per second.
-	MaxRequests    = 1_000_000
-	MaxConcurrency = 100_000
-	MaxRate        = 100_000
-	MinRate        = 0.001
+	// maxRequests and maxConcurrency are far above what one client sends; maxRate and
+	// minRate are requests per second.
+	maxRequests    = 1_000_000
+	maxConcurrency = 100_000
+	maxRate        = 100_000
+	minRate        = 0.001
 	// MaxCells is how many cells a workload may have.
 	MaxCells = 1024
 )
@@ -257,7 +257,7 @@ func (w *Workload) requestsOf(concurrency int, rate float64) int {
 	default:
 		n = 4 * float64(concurrency)
 	}
-	most := MaxRequests
+	most := maxRequests
 	if w.Data != nil && w.Data.Count > 0 {
 		most = max(1, w.Data.Count-w.warmupOf(concurrency))
 	}

@@ -16,13 +16,13 @@ import (
 // differently).
 func Signs(differences []float64) (p float64, of int, err error) {
 	if len(differences) == 0 {
-		return 1, 0, ErrEmpty
+		return 1, 0, errEmpty
 	}
 	above := 0
 	for _, d := range differences {
 		switch {
 		case math.IsNaN(d):
-			return 1, 0, ErrNotFinite
+			return 1, 0, errNotFinite
 		case d > 0:
 			above++
 			of++

@@ -30,7 +30,7 @@ func Drift(launches []float64) (drift, p float64, flagged bool) {
 	se := math.Sqrt(Variance(launches) / float64(len(launches)))
 	switch {
 	case se > 0:
-		p = 2 * Tail(math.Abs(drift)/se, float64(len(launches)-1))
+		p = 2 * tail(math.Abs(drift)/se, float64(len(launches)-1))
 	case drift != 0:
 		p = 0
 	}

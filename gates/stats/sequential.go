@@ -211,7 +211,7 @@ func (q *Question) check(d Design) error {
 	}
 	for _, x := range append([]float64{q.Theta, q.Floor, q.FloorDF, q.Gap, q.Screen}, q.Ticks...) {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return fmt.Errorf("threshold, floor, gap or screen: %w", ErrNotFinite)
+			return fmt.Errorf("threshold, floor, gap or screen: %w", errNotFinite)
 		}
 	}
 	if q.Floor < 0 || q.Gap < 0 || slices.ContainsFunc(q.Ticks, func(tick float64) bool { return tick < 0 }) {
@@ -290,7 +290,7 @@ func (q *Question) look(n int, tested bool, d Design) (Look, error) {
 // tails are the p values of T.
 func (l *Look) tails() {
 	// One tail is enough: the other is the complement, and rounds to 1 at worst.
-	l.PPass, l.PFail = Tail(math.Abs(l.T), l.DF), 1
+	l.PPass, l.PFail = tail(math.Abs(l.T), l.DF), 1
 	l.PFail -= l.PPass
 	if l.T < 0 {
 		l.PPass, l.PFail = l.PFail, l.PPass
@@ -412,7 +412,7 @@ func (q *Question) clear(l *Look) {
 		return
 	}
 	l.SE, l.T, l.DF = se, gap/se, q.FloorDF
-	l.PPass, l.PFail = Tail(math.Abs(l.T), l.DF), 1
+	l.PPass, l.PFail = tail(math.Abs(l.T), l.DF), 1
 	l.PFail -= l.PPass
 	if gap < 0 {
 		l.PPass, l.PFail = l.PFail, l.PPass

@@ -297,7 +297,7 @@ func TestNothingIsDecidedOfNonsense(t *testing.T) {
 			t.Errorf("%s: %s %+v %v", name, outcome, looks, err)
 		}
 	}
-	if _, _, err := Sequential(asked(Question{Base: around(0, 3)}), d); !errors.Is(err, ErrEmpty) {
+	if _, _, err := Sequential(asked(Question{Base: around(0, 3)}), d); !errors.Is(err, errEmpty) {
 		t.Error(err)
 	}
 }
@@ -388,6 +388,6 @@ func TestQuantilesAgainstTables(t *testing.T) {
 			t.Fatal(name)
 		}
 		near(t, name, Quantile(level, nu), want, 1e-8)
-		near(t, "tail at "+name, Tail(want, nu), level, 1e-10)
+		near(t, "tail at "+name, tail(want, nu), level, 1e-10)
 	}
 }

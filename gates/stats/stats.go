@@ -12,11 +12,11 @@ import (
 	"math"
 )
 
-// ErrEmpty is returned for no values at all: the mean of nothing is not zero.
-var ErrEmpty = errors.New("no values")
+// errEmpty is returned for no values at all: the mean of nothing is not zero.
+var errEmpty = errors.New("no values")
 
-// ErrNotFinite is returned for NaN or infinite values.
-var ErrNotFinite = errors.New("a value is not a finite number")
+// errNotFinite is returned for NaN or infinite values.
+var errNotFinite = errors.New("a value is not a finite number")
 
 // Mean averages launches: in logs if every value is positive (the geometric mean, so a
 // ratio of means is a mean of ratios), arithmetically otherwise.
@@ -72,11 +72,11 @@ func positive(values []float64) bool {
 
 func check(values []float64) error {
 	if len(values) == 0 {
-		return ErrEmpty
+		return errEmpty
 	}
 	for _, v := range values {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return ErrNotFinite
+			return errNotFinite
 		}
 	}
 	return nil
@@ -96,7 +96,7 @@ type Difference struct {
 
 // P is the two-sided chance of a difference as large as this if there is none; meaningful
 // only if the difference is Bounded.
-func (d Difference) P() float64 { return min(1, 2*Tail(math.Abs(d.Estimate)/d.SE, d.DF)) }
+func (d Difference) P() float64 { return min(1, 2*tail(math.Abs(d.Estimate)/d.SE, d.DF)) }
 
 // Differ is the difference of the means of a and b, within rounds that of the values of one
 // index, which ran side by side; in logs that of the means of their logs, whose exponential
@@ -141,7 +141,7 @@ func differences(a, b []float64) []float64 {
 	return out
 }
 
-// logsOf returns the natural logs of launches. It returns ErrEmpty, ErrNotFinite, or an
+// logsOf returns the natural logs of launches. It returns errEmpty, errNotFinite, or an
 // error that names the first value without a log.
 func logsOf(values []float64) ([]float64, error) {
 	if err := check(values); err != nil {

@@ -38,9 +38,9 @@ func TestMeans(t *testing.T) {
 func TestNothingAndNoNumbers(t *testing.T) {
 	some := []float64{1, 2}
 	for _, bad := range [][]float64{nil, {}, {math.NaN()}, {1, math.Inf(1)}, {math.Inf(-1), 1}} {
-		want := ErrNotFinite
+		want := errNotFinite
 		if len(bad) == 0 {
-			want = ErrEmpty
+			want = errEmpty
 		}
 		_, mean := Mean(bad)
 		_, arithmetic := ArithmeticMean(bad)
@@ -183,10 +183,10 @@ func TestSigns(t *testing.T) {
 			t.Errorf("%s: %v of %d (%v), want %v of %d", name, p, of, err, test.p, test.of)
 		}
 	}
-	if p, _, err := Signs(nil); !errors.Is(err, ErrEmpty) || p != 1 {
+	if p, _, err := Signs(nil); !errors.Is(err, errEmpty) || p != 1 {
 		t.Errorf("nothing: %v, %v", p, err)
 	}
-	if p, _, err := Signs([]float64{1, math.NaN()}); !errors.Is(err, ErrNotFinite) || p != 1 {
+	if p, _, err := Signs([]float64{1, math.NaN()}); !errors.Is(err, errNotFinite) || p != 1 {
 		t.Errorf("NaN: %v, %v", p, err)
 	}
 }
@@ -222,10 +222,10 @@ func TestSampleOf(t *testing.T) {
 			t.Errorf("%s: got %+v, want %v ± %v [%v, %v] %v", c.name, got, c.mean, c.sd, c.low, c.high, c.bounded)
 		}
 	}
-	if _, err := SampleOf(nil); !errors.Is(err, ErrEmpty) {
+	if _, err := SampleOf(nil); !errors.Is(err, errEmpty) {
 		t.Errorf("of nothing: %v", err)
 	}
-	if _, err := SampleOf([]float64{1, math.NaN()}); !errors.Is(err, ErrNotFinite) {
+	if _, err := SampleOf([]float64{1, math.NaN()}); !errors.Is(err, errNotFinite) {
 		t.Errorf("of NaN: %v", err)
 	}
 }
@@ -234,7 +234,7 @@ func TestSampleOf(t *testing.T) {
 func TestQuantile(t *testing.T) {
 	for _, df := range []float64{1, 1.5, 2, 2.7, 4, 9.91, 14, 22, 100, 1e4} {
 		for _, p := range []float64{1e-6, 7e-5, 0.002 / 40, 0.002, 0.015, 0.1, 0.4999, 0.5, 0.7, 0.999} {
-			near(t, "tail of the quantile", Tail(Quantile(p, df), df), p, 1e-9*p)
+			near(t, "tail of the quantile", tail(Quantile(p, df), df), p, 1e-9*p)
 		}
 	}
 }
@@ -248,10 +248,10 @@ func TestTailAtTheEnds(t *testing.T) {
 		{-1, 1, 0.75},
 		{1e200, 2, 0},
 	} {
-		near(t, "tail", Tail(c.t, c.df), c.want, 1e-15)
+		near(t, "tail", tail(c.t, c.df), c.want, 1e-15)
 	}
 	for _, nan := range []float64{
-		Tail(1, 0), Tail(1, math.NaN()), Tail(math.NaN(), 2), Quantile(0, 3), Quantile(1, 3),
+		tail(1, 0), tail(1, math.NaN()), tail(math.NaN(), 2), Quantile(0, 3), Quantile(1, 3),
 		Quantile(0.1, 0), Quantile(math.NaN(), 3),
 	} {
 		if !math.IsNaN(nan) {

@@ -7,9 +7,9 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Tail is the chance that Student's t with df degrees of freedom exceeds t. Small tails
+// tail is the chance that Student's t with df degrees of freedom exceeds t. Small tails
 // keep their digits on both sides; NaN if df is not above zero.
-func Tail(t, df float64) float64 {
+func tail(t, df float64) float64 {
 	if !(df > 0) || math.IsNaN(t) {
 		return math.NaN()
 	}

@@ -367,9 +367,9 @@ func Lines(reasons []Reason) []string {
 
 func Semicolons(reasons []Reason) string { return semicolons(reasons, Lines(reasons)) }
 
-// After are reasons as they follow what they explain: ": one; another", or nothing if
+// after are reasons as they follow what they explain: ": one; another", or nothing if
 // there are none.
-func After(reasons []Reason) string { return Behind(": ", Semicolons(reasons)) }
+func after(reasons []Reason) string { return Behind(": ", Semicolons(reasons)) }
 
 // semicolons puts the lines of reasons on one; the number left out follows the last in
 // brackets.

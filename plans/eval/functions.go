@@ -20,8 +20,8 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// Pure are the functions that depend on their arguments alone.
-var Pure = map[string]function.Function{
+// pure are the functions that depend on their arguments alone.
+var pure = map[string]function.Function{
 	"abs":      stdlib.AbsoluteFunc,
 	"ceil":     stdlib.CeilFunc,
 	"floor":    stdlib.FloorFunc,
@@ -98,7 +98,7 @@ var Pure = map[string]function.Function{
 
 // Functions are what expressions of this load may call.
 func (l *Scope) Functions() map[string]function.Function {
-	all := maps.Clone(Pure)
+	all := maps.Clone(pure)
 	all["try"] = tryfunc.TryFunc.WithNewDescriptions("The first argument that can be evaluated.", []string{""})
 	all["can"] = tryfunc.CanFunc.WithNewDescriptions("Whether an expression can be evaluated.", []string{""})
 	all["env"] = l.Inputs.envFunc()
@@ -221,8 +221,8 @@ var unoffered = map[string]string{
 	"one":          "use try(list[0], null)",
 }
 
-// Explained adds to the evaluator's own messages what it does not know.
-func Explained(diags hcl.Diagnostics) hcl.Diagnostics {
+// explained adds to the evaluator's own messages what it does not know.
+func explained(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
 		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok &&
 			unoffered[call.CalledFunctionName()] != "" {

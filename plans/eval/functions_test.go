@@ -20,7 +20,7 @@ func TestFunctionsRefuseWhatTheyCannotDo(t *testing.T) {
 			t.Fatal(diags)
 		}
 		_, diags = expr.Value(scope.Context())
-		if got := Explained(diags).Error(); !diags.HasErrors() || strings.Contains(got, "panic") {
+		if got := explained(diags).Error(); !diags.HasErrors() || strings.Contains(got, "panic") {
 			t.Errorf("%s: %s", text, got)
 		}
 	}

@@ -73,7 +73,7 @@ func (l *Scope) Marked(expr hcl.Expression) (cty.Value, bool) {
 		return cty.DynamicVal, false
 	}
 	v, diags := expr.Value(l.Context())
-	l.Diags = append(l.Diags, Explained(diags)...)
+	l.Diags = append(l.Diags, explained(diags)...)
 	if diags.HasErrors() || !v.IsWhollyKnown() {
 		return cty.DynamicVal, false
 	}

@@ -91,7 +91,7 @@ func TidyDiagnostics(diags hcl.Diagnostics, order []string) (kept hcl.Diagnostic
 		if d.Subject != nil {
 			filename = d.Subject.Filename
 		}
-		d.Detail = InSyntax(filename, d.Detail)
+		d.Detail = inSyntax(filename, d.Detail)
 		file, offset := place(d)
 		k := key{file, offset, d.Summary, d.Detail}
 		if !seen[k] {

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// MaxNesting is how deep brackets, strings and blocks may be nested.
-	MaxNesting = 100
+	// maxNesting is how deep brackets, strings and blocks may be nested.
+	maxNesting = 100
 	// maxOperators is how many operators one text may have: each may nest the tree that
 	// the parser builds.
 	maxOperators = 10_000
@@ -24,7 +24,7 @@ func checkNesting(tokens hclsyntax.Tokens) *hcl.Diagnostic {
 	depth, operators := 0, 0
 	for _, t := range tokens {
 		switch {
-		case t.Type == hclsyntax.TokenNumberLit && HugeNumber(string(t.Bytes)):
+		case t.Type == hclsyntax.TokenNumberLit && hugeNumber(string(t.Bytes)):
 			return problem(t.Range, "invalid-value", "Number too large",
 				"A number may have an exponent of up to three digits.")
 		case opens[t.Type]:
@@ -37,10 +37,10 @@ func checkNesting(tokens hclsyntax.Tokens) *hcl.Diagnostic {
 		case operator[t.Type]:
 			operators++
 		}
-		if depth > MaxNesting {
+		if depth > maxNesting {
 			return problem(t.Range, "nested-too-deeply", "Nested too deep",
 				fmt.Sprintf("Brackets, strings and blocks may be nested up to %d deep. Split this up; use locals.",
-					MaxNesting))
+					maxNesting))
 		}
 		if operators > maxOperators {
 			return problem(t.Range, "nested-too-deeply", "Too many operators",
@@ -69,7 +69,7 @@ var (
 		hclsyntax.TokenGreaterThanEq, hclsyntax.TokenQuestion)
 )
 
-// HugeNumber reports whether a number would take minutes to write out as text.
-func HugeNumber(text string) bool { return hugeExponent.MatchString(text) }
+// hugeNumber reports whether a number would take minutes to write out as text.
+func hugeNumber(text string) bool { return hugeExponent.MatchString(text) }
 
 var hugeExponent = regexp.MustCompile(`[eE][+-]?[0-9]{4}`)

@@ -10,9 +10,9 @@ import (
 // remedy is a piece of a plan in the text of a message, in HCL: ‹criterion "decode" { … }›.
 var remedy = regexp.MustCompile(`‹([^‹›]*)›`)
 
-// InSyntax is the text of a message with its pieces of a plan as the file is written that it
+// inSyntax is the text of a message with its pieces of a plan as the file is written that it
 // is about: what is in YAML is told what to add in YAML.
-func InSyntax(filename, text string) string {
+func inSyntax(filename, text string) string {
 	return remedy.ReplaceAllStringFunc(text, func(piece string) string {
 		piece = strings.TrimSuffix(strings.TrimPrefix(piece, "‹"), "›")
 		if IsYAML(filename) {

@@ -51,8 +51,8 @@ func (l *Texts) Files() map[string]*hcl.File {
 	return files
 }
 
-// MaxSource is the largest plan file, in bytes.
-const MaxSource = 1 << 20
+// maxSource is the largest plan file, in bytes.
+const maxSource = 1 << 20
 
 type Source struct {
 	Name string
@@ -164,7 +164,7 @@ func ReadSource(path, what string) ([]byte, *hcl.Diagnostic) {
 	if err == nil {
 		defer file.Close()
 		var src []byte
-		if src, err = io.ReadAll(io.LimitReader(file, MaxSource+1)); err == nil {
+		if src, err = io.ReadAll(io.LimitReader(file, maxSource+1)); err == nil {
 			return src, nil
 		}
 	}
@@ -198,7 +198,7 @@ func checkText(what, filename string, src []byte) *hcl.Diagnostic {
 	}
 	start := StartOf(filename)
 	switch {
-	case len(src) > MaxSource:
+	case len(src) > maxSource:
 		return bad(start, "too-large", " is too large",
 			"A file may have up to 1 MiB. Move data out of it, or split it.")
 	case bytes.HasPrefix(src, []byte{0xff, 0xfe}), bytes.HasPrefix(src, []byte{0xfe, 0xff}):

@@ -117,8 +117,8 @@ var ruleDoc = block(plans.Rule{}, lang.BlockDoc{
 		"each.",
 })
 
-// MaxRuleName is the longest name of a criterion or rule, which is a phrase.
-const MaxRuleName = 200
+// maxRuleName is the longest name of a criterion or rule, which is a phrase.
+const maxRuleName = 200
 
 // decodeRules reads criteria, or the rules of a gate. They are compiled later, when the
 // whole plan is known.
@@ -128,11 +128,11 @@ func decodeRules(blocks hcl.Blocks, s *eval.Scope, doc *lang.BlockDoc) (list []*
 		f := s.Fields(b, doc)
 		r := &plans.Rule{Name: b.Labels[0], Range: lang.RangeOf(b.DefRange), ExprRange: lang.RangeOf(f.At("rule"))}
 		// No rule reads another, so names need not be identifiers.
-		if strings.TrimSpace(r.Name) != r.Name || r.Name == "" || len(r.Name) > MaxRuleName ||
+		if strings.TrimSpace(r.Name) != r.Name || r.Name == "" || len(r.Name) > maxRuleName ||
 			strings.ContainsAny(r.Name, "\n\r") {
 			s.Fail(b.LabelRanges[0], "invalid-name", "Invalid rule name",
 				"The name of a %s is a word or a one-line phrase of up to %d characters, without surrounding spaces.",
-				b.Type, MaxRuleName)
+				b.Type, maxRuleName)
 		}
 		if a := f.Attrs["rule"]; a != nil && bare(s, a.Expr) {
 			s.Fail(a.Expr.Range(), "rule-unquoted", "Rule is not in quotes",

@@ -41,9 +41,9 @@ func (l *loader) decodeReport(blocks hcl.Blocks) {
 		tf := l.Read(b, tableDoc, t)
 		tf.Required("columns", tableDoc.Attrs[0].Needs)
 		t.Columns = decodeColumns(tf)
-		if strings.TrimSpace(t.Name) == "" || len(t.Name) > MaxRuleName || strings.ContainsAny(t.Name, "\n\r") {
+		if strings.TrimSpace(t.Name) == "" || len(t.Name) > maxRuleName || strings.ContainsAny(t.Name, "\n\r") {
 			l.Fail(b.LabelRanges[0], "invalid-name", "Invalid title",
-				"A table's title is a word or a one-line phrase of up to %d characters.", MaxRuleName)
+				"A table's title is a word or a one-line phrase of up to %d characters.", maxRuleName)
 		}
 		if !l.Duplicate(lines, b, 0) {
 			l.plan.Tables = append(l.plan.Tables, t)

@@ -122,7 +122,7 @@ func decidable(c *plans.Compare) *Error {
 			return Wrong("rule-type", "Not a number", "%v.", err)
 		}
 		number, _ := v.(float64)
-		limit = Rounded(number / factor)
+		limit = rounded(number / factor)
 	default:
 		base, times := right.Input, right.Factor
 		if in.Relation == plans.Base {
@@ -137,11 +137,11 @@ func decidable(c *plans.Compare) *Error {
 				in.Path, base.Path)
 		}
 		// With the base of the same number: their difference, or the change.
-		if ratio := Rounded(times / factor); ratio == 1 && !in.Positive() && !in.OncePerLaunch() {
+		if ratio := rounded(times / factor); ratio == 1 && !in.Positive() && !in.OncePerLaunch() {
 			in = related(in, base.Against, plans.Delta)
 		} else {
 			// A difference from 1 has more digits that nobody wrote than other numbers.
-			in, limit = related(in, base.Against, plans.Change), Rounded(math.Round((ratio-1)*1e12)/1e12)
+			in, limit = related(in, base.Against, plans.Change), rounded(math.Round((ratio-1)*1e12)/1e12)
 		}
 	}
 	if math.IsNaN(limit) || math.IsInf(limit, 0) {
@@ -173,8 +173,8 @@ func decidable(c *plans.Compare) *Error {
 			"-0.03 for a loss of 3%%.", in.Path, limits, c.Text)
 }
 
-// Rounded removes the error that arithmetic adds to decimal fractions.
-func Rounded(v float64) float64 {
+// rounded removes the error that arithmetic adds to decimal fractions.
+func rounded(v float64) float64 {
 	if v == 0 {
 		return 0 // and not −0
 	}

@@ -91,7 +91,7 @@ func (ns *Namespace) hypothesis(f *plans.Feature, sc *Scope) hcl.Diagnostics {
 			cell = "engine"
 		}
 		in.Path = strings.Replace(cell+"."+in.Metric+"."+in.Stat+".change", ".median.", ".", 1)
-		limit = Rounded(limit / 100)
+		limit = rounded(limit / 100)
 	}
 	switch {
 	case op == "" && strings.HasPrefix(number, "-"):

@@ -178,7 +178,7 @@ func (r *reader) operand(n ast.Node) *plans.Operand {
 		loc := n.Location()
 		o := &plans.Operand{Text: string(r.text[loc.From:loc.To]), Type: t, Factor: 1, Constant: v}
 		if f, ok := v.(float64); ok && loc.To < len(r.text) && r.text[loc.To] == '%' {
-			o.Text, o.Unit, o.Constant = o.Text+"%", plans.RatioUnit, Rounded(f/100)
+			o.Text, o.Unit, o.Constant = o.Text+"%", plans.RatioUnit, rounded(f/100)
 		}
 		return o
 	}
@@ -357,7 +357,7 @@ func (r *reader) compare(n *ast.BinaryNode, negated bool) *plans.Compare {
 // always hold.
 func (r *reader) knownWords(n *ast.BinaryNode, c *plans.Compare) bool {
 	in := c.Inputs()[0]
-	words := DecidedWords
+	words := decidedWords
 	switch {
 	case in.Type != plans.WordInput, in.Kind == plans.InputObserved && in.Words == "":
 		return true // what engines may report is unknown
@@ -390,9 +390,9 @@ func (r *reader) knownWords(n *ast.BinaryNode, c *plans.Compare) bool {
 	return known
 }
 
-// DecidedWords are the verdicts that a rule can see, of a level as of a feature: neither
+// decidedWords are the verdicts that a rule can see, of a level as of a feature: neither
 // is ever waived.
-var DecidedWords = func() (words []string) {
+var decidedWords = func() (words []string) {
 	for _, w := range verdict.Words() {
 		if v := verdict.Verdict(w); v.Decided() && v != verdict.Waived {
 			words = append(words, w)

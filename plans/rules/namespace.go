@@ -83,7 +83,7 @@ func (ns *Namespace) Resolve(elements []string, sc *Scope) (*plans.Input, *Error
 	switch {
 	case resolve != nil && !ofFeature:
 		return resolve(ns, in, elements, sc)
-	case len(elements) == 1 && slices.Contains(DecidedWords, head):
+	case len(elements) == 1 && slices.Contains(decidedWords, head):
 		return nil, Wrong("invalid-address", "Unknown name in a rule",
 			"%s is a word; put words in single quotes: '%s'.", head, head)
 	case sc.Own == nil:

@@ -185,7 +185,7 @@ func TestReplaced(t *testing.T) {
 			slot = append(slot, outcomes[name])
 		}
 		must.Equal(t, c.slot, Replaced(slot), c.replaced)
-		if got := Lacks(slot); got != c.lacks {
+		if got := lacks(slot); got != c.lacks {
 			t.Errorf("%q: lacks %v", c.slot, got)
 		}
 	}

@@ -35,8 +35,8 @@ func Replaced(slot []*ledger.Launch) bool {
 	return (Lost(last) || last.OK && last.Disturbed) && unsound <= maxReplaced
 }
 
-// Lacks reports whether a slot must be launched: it was not, or its latest launch is
+// lacks reports whether a slot must be launched: it was not, or its latest launch is
 // replaced.
-func Lacks(slot []*ledger.Launch) bool {
+func lacks(slot []*ledger.Launch) bool {
 	return len(slot) == 0 || !slices.ContainsFunc(slot, Usable) && Replaced(slot)
 }

@@ -126,7 +126,7 @@ const (
 	FailureLost    Failure = "lost"
 	FailureEngine  Failure = "engine"
 	FailurePlan    Failure = "plan"
-	FailureMachine Failure = "machine"
+	failureMachine Failure = "machine"
 )
 
 // Place is a host, or a part of one, where launches run: those of one round run on one.
@@ -281,7 +281,7 @@ func (l *Launch) Decode() float64 {
 
 // Excused reports whether what broke it is a mistake of the plan or the machine, which is
 // held against no variant.
-func (l *Launch) Excused() bool { return l.Failure == FailurePlan || l.Failure == FailureMachine }
+func (l *Launch) Excused() bool { return l.Failure == FailurePlan || l.Failure == failureMachine }
 
 // Recount is the tokens of one text: billed by the engine that was asked, and counted
 // again by its parent's tokenizer. Both are 0 if the second is unknown.

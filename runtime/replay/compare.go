@@ -156,8 +156,8 @@ func (r *Replay) tolerance(out *Replayed, arch string) float64 {
 	}
 	out.note(verdict.Say("replay.decided_elsewhere",
 		"Decided on {arch}: numbers had to agree within {tolerance} only.",
-		verdict.Text("arch", arch), verdict.Num("tolerance", ElsewhereTolerance, "")))
-	return ElsewhereTolerance
+		verdict.Text("arch", arch), verdict.Num("tolerance", elsewhereTolerance, "")))
+	return elsewhereTolerance
 }
 
 // compareJSON finds where two values differ in recorded form.

@@ -24,7 +24,7 @@ type replayedLaunch struct {
 	reported *Replayed
 	// unread is why its raw data cannot be read, or are not what was recorded.
 	unread verdict.Reason
-	// within is set if its numbers agree, but only within ElsewhereTolerance.
+	// within is set if its numbers agree, but only within elsewhereTolerance.
 	within bool
 	measure.Agreement
 }
@@ -51,7 +51,7 @@ func (r *Replay) recomputeLaunch(out *Replayed, id string) (*ledger.Launch, erro
 		out.note(verdict.Say("replay.recorded_elsewhere",
 			"Launch {subject} was recorded on {arch}: its statistics had to agree within {tolerance} only, and "+
 				"rules were decided from the recorded ones.",
-			verdict.Text("arch", r.arch[id]), verdict.Num("tolerance", ElsewhereTolerance, "")).On(id))
+			verdict.Text("arch", r.arch[id]), verdict.Num("tolerance", elsewhereTolerance, "")).On(id))
 	}
 	out.Numbers += l.Numbers
 	return l.launch, nil
@@ -80,7 +80,7 @@ func (r *Replay) derive(id string) *replayedLaunch {
 	}
 	out.Agreement = measure.Agree(recording, stored.Metrics, 0)
 	if arch := r.arch[id]; len(out.Differ) > 0 && arch != "" && arch != goruntime.GOARCH {
-		out.within, out.Agreement = true, measure.Agree(recording, stored.Metrics, ElsewhereTolerance)
+		out.within, out.Agreement = true, measure.Agree(recording, stored.Metrics, elsewhereTolerance)
 	}
 	out.Differ = append(out.Differ, mistimedSamples(stored, recording.Samples)...)
 	if out.within = out.within && len(out.Differ) == 0; out.within {
@@ -101,9 +101,9 @@ func (r *Replay) derive(id string) *replayedLaunch {
 	return out
 }
 
-// ElsewhereTolerance is how far numbers may be off, relatively, if they were recorded on
+// elsewhereTolerance is how far numbers may be off, relatively, if they were recorded on
 // a processor of another architecture: it may round sums differently.
-const ElsewhereTolerance = 1e-9
+const elsewhereTolerance = 1e-9
 
 // wallClock is how far the wall clock may be adjusted while a launch is measured.
 const wallClock = time.Minute

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Name is the name of keys made here; the hash after it distinguishes them.
-const Name = "mxflow"
+// name is the name of keys made here; the hash after it distinguishes them.
+const name = "mxflow"
 
 // Environment names the variable that holds a private key as text, for machines where no
 // file may hold one.
@@ -96,7 +96,7 @@ func load(path string) (*Key, error) {
 
 // create never replaces a key: two that start at once end with one.
 func create(path string) (*Key, error) {
-	private, public, err := note.GenerateKey(rand.Reader, Name)
+	private, public, err := note.GenerateKey(rand.Reader, name)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (k *Key) Verify(signed []byte) ([]byte, error) { return Verify(signed, k.Pu
 func Verify(signed []byte, public string) ([]byte, error) {
 	verifier, err := note.NewVerifier(strings.TrimSpace(public))
 	if err != nil {
-		return nil, fmt.Errorf("not a public key (%s+hash+base64)", Name)
+		return nil, fmt.Errorf("not a public key (%s+hash+base64)", name)
 	}
 	n, err := note.Open(signed, note.VerifierList(verifier))
 	if err != nil {

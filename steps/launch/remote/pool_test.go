@@ -68,7 +68,7 @@ func answer(w *Wire, how string, o *launch.Order) {
 	case "dies":
 		os.Exit(3)
 	case "cut":
-		fmt.Printf(`{"mxflow":%d,"sum":"x","bytes":1000}`+"\nhalf", Version)
+		fmt.Printf(`{"mxflow":%d,"sum":"x","bytes":1000}`+"\nhalf", version)
 		os.Exit(0)
 	case "garbled":
 		fmt.Println("slurmstepd: error: *** on the wrong stream ***")
@@ -252,7 +252,7 @@ func TestCommand(t *testing.T) {
 func TestReceiveTakesNoRoomOnItsWord(t *testing.T) {
 	var before, after goruntime.MemStats
 	goruntime.ReadMemStats(&before)
-	_, err := NewWire(strings.NewReader(fmt.Sprintf("{\"mxflow\":%d,\"bytes\":%d}\nfew", Version, longest)),
+	_, err := NewWire(strings.NewReader(fmt.Sprintf("{\"mxflow\":%d,\"bytes\":%d}\nfew", version, longest)),
 		nil).Receive()
 	goruntime.ReadMemStats(&after)
 	if !errors.Is(err, io.ErrUnexpectedEOF) {

@@ -19,9 +19,9 @@ import (
 	"github.com/mxflow/mxflow/steps/launch"
 )
 
-// Version is the protocol's version; both sides are the same program, so it only detects
+// version is the protocol's version; both sides are the same program, so it only detects
 // other programs.
-const Version = 1
+const version = 1
 
 const (
 	// aliveEvery is how often each side sends a sign of life, and Silence how long the
@@ -35,7 +35,7 @@ const (
 
 // Message is one line of the protocol, and the bytes after it.
 type Message struct {
-	// MXFlow is Version; a line without it is not a message.
+	// MXFlow is version; a line without it is not a message.
 	MXFlow int `json:"mxflow"`
 	// One of these is set; none is a sign of life.
 	Hello  *Hello              `json:"hello,omitempty"`
@@ -98,7 +98,7 @@ func NewWire(in io.Reader, out io.Writer) *Wire {
 }
 
 func (w *Wire) Send(m Message) error {
-	m.MXFlow, m.Bytes = Version, len(m.Data)
+	m.MXFlow, m.Bytes = version, len(m.Data)
 	line, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -124,8 +124,8 @@ func (w *Wire) Receive() (m Message, err error) {
 			}
 			continue
 		}
-		if err == nil && m.MXFlow != Version {
-			err = fmt.Errorf("it speaks version %d of the worker protocol, this mxflow version %d", m.MXFlow, Version)
+		if err == nil && m.MXFlow != version {
+			err = fmt.Errorf("it speaks version %d of the worker protocol, this mxflow version %d", m.MXFlow, version)
 		}
 		if err == nil && (m.Bytes < 0 || m.Bytes > longest) {
 			err = fmt.Errorf("a message of %d bytes", m.Bytes)

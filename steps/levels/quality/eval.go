@@ -157,8 +157,8 @@ const (
 	worse = 0.05
 )
 
-// EvalAnswers is where a launch keeps them, among its levels' artifacts.
-const EvalAnswers = plans.EvalLevel + "/answers.json"
+// evalAnswers is where a launch keeps them, among its levels' artifacts.
+const evalAnswers = plans.EvalLevel + "/answers.json"
 
 // Ask asks an engine the questions, greedily, as many at a time, and keeps its answers.
 func (e *Eval) Ask(ctx context.Context, st *launch.Started, api openai.API, tokens, atOnce int) error {
@@ -176,13 +176,13 @@ func (e *Eval) Ask(ctx context.Context, st *launch.Started, api openai.API, toke
 			return err
 		}
 	}
-	return st.LeaveArtifact(EvalAnswers, e)
+	return st.LeaveArtifact(evalAnswers, e)
 }
 
 // Graded returns the answers that a launch keeps. Too few are an error.
 func Graded(from *store.Store, l *ledger.Launch) (*Eval, error) {
 	e := &Eval{}
-	err := from.ReadArtifact(l, EvalAnswers, e)
+	err := from.ReadArtifact(l, evalAnswers, e)
 	if err == nil && (len(e.Questions) == 0 || len(e.Texts) != len(e.Questions)) {
 		err = fmt.Errorf("launch %s has %d answers to %d questions", l.ID, len(e.Texts), len(e.Questions))
 	}

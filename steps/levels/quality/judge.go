@@ -31,13 +31,13 @@ type Settings struct {
 }
 
 // words are the findings as texts name them.
-var words = map[string]string{KL: "KL", KLP99: "KL p99", Argmax: "argmax match", Perplexity: "perplexity"}
+var words = map[string]string{KL: "KL", klP99: "KL p99", argmax: "argmax match", Perplexity: "perplexity"}
 
 // The names of the findings, as rules have them after "levels.correctness.".
 const (
 	KL         = "kl"
-	KLP99      = "kl_p99"
-	Argmax     = "argmax_match"
+	klP99      = "kl_p99"
+	argmax     = "argmax_match"
 	Perplexity = "perplexity"
 )
 
@@ -134,8 +134,8 @@ func (f *distances) sum() {
 			}
 			apart += off
 			for name, distance := range sorted.All(map[string]float64{
-				KL: sum / float64(max(n, 1)), KLP99: max(divergence(p.Prefill.P99), divergence(p.Decode.P99)),
-				Argmax: float64(off) / float64(max(p.Prefill.Ranked+p.Decode.Ranked, 1)),
+				KL: sum / float64(max(n, 1)), klP99: max(divergence(p.Prefill.P99), divergence(p.Decode.P99)),
+				argmax: float64(off) / float64(max(p.Prefill.Ranked+p.Decode.Ranked, 1)),
 			}) {
 				for len(f.apart[name]) <= i {
 					f.apart[name] = append(f.apart[name], 0)
@@ -150,11 +150,11 @@ func (f *distances) sum() {
 			f.by[KL], f.part = mean, [2]string{"prefill", "decode"}[i]
 		}
 		if p.n > 0 {
-			f.by[KLP99] = max(f.by[KLP99], p.p99)
+			f.by[klP99] = max(f.by[klP99], p.p99)
 		}
 	}
 	if ranked > 0 {
-		f.by[Argmax] = float64(max(0, ranked-apart)) / float64(ranked)
+		f.by[argmax] = float64(max(0, ranked-apart)) / float64(ranked)
 	}
 }
 
@@ -186,9 +186,9 @@ var Finds = []plans.LevelResult{
 		Name: KL, Unit: "nats/token", Better: "lower",
 		Doc: "Mean Kullback-Leibler divergence from the parent, of prefill or decode, whichever is greater.",
 	},
-	{Name: KLP99, Unit: "nats/token", Better: "lower", Doc: "Its 99th percentile."},
+	{Name: klP99, Unit: "nats/token", Better: "lower", Doc: "Its 99th percentile."},
 	{
-		Name: Argmax, Unit: "share", Better: "higher",
+		Name: argmax, Unit: "share", Better: "higher",
 		Doc: "Share of positions where both have the same likeliest token; near-ties count as the same.",
 	},
 	{
@@ -369,7 +369,7 @@ func (s *Settings) CompareWithItself(all []*Recording) (verdict.Verdict, []verdi
 	}
 	args := []verdict.Arg{verdict.Int("launches", len(all)), verdict.Int("answers", len(flat(all[0])))}
 	if kl, there := f.by[KL]; there {
-		args = append(args, verdict.Num("kl", kl, "nats/token"), verdict.Num("argmax", f.by[Argmax], "share"))
+		args = append(args, verdict.Num("kl", kl, "nats/token"), verdict.Num("argmax", f.by[argmax], "share"))
 	}
 	return verdict.Pass, verdict.Because(code.Of("quality.itself",
 		"{answers|answer|answers} from each of {launches} launches of itself{kl?: KL {kl}, argmax match {argmax}}"),
@@ -404,8 +404,8 @@ func (s *Settings) limits() (all []limit) {
 		}
 	}
 	add(KL, "nats/token", s.MaxKL, false)
-	add(KLP99, "nats/token", s.MaxKLP99, false)
-	add(Argmax, "share", s.MinArgmaxMatch, true)
+	add(klP99, "nats/token", s.MaxKLP99, false)
+	add(argmax, "share", s.MinArgmaxMatch, true)
 	add(Perplexity, "ratio", s.MaxPerplexityIncrease, false)
 	return all
 }
