@@ -203,6 +203,7 @@ func EvidenceFor(p *plans.Plan, knobs map[string]string) []Evidence {
 // few.
 func (l *Resolver) EvidenceKey(knobs map[string]string) string {
 	base := l.defaultKnobs()
+	l.evidence.Do(func() { l.ofDefaults = l.SecretDigest("evidence", EvidenceFor(l.Plan, base)) })
 	var differ []any
 	for _, k := range l.Plan.Knobs {
 		if value := knobs[k.Name]; value != base[k.Name] {
