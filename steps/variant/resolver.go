@@ -63,11 +63,13 @@ type Resolver struct {
 	// Since is the run from which on launches count of what cannot be identified.
 	Since string
 
-	// base are the knobs of the baseline, ofDefaults is their evidence key, changing are those
-	// whose values change the engine, and at is where a knob is in the plan.
+	// base are the knobs of the baseline, ofDefaults is their evidence key and written holds that
+	// of other values; changing are those whose values change the engine, and at is where a knob
+	// is in the plan.
 	defaults, evidence sync.Once
 	base               map[string]string
 	ofDefaults         string
+	written            map[[2]string][]byte
 	changing           []int
 	at                 map[string]int
 
@@ -153,7 +155,7 @@ func (l *Resolver) defaultKnobs() map[string]string {
 		if l.base = map[string]string{}; l.Plan.Baseline != nil {
 			l.base = l.Plan.DefaultKnobs()
 		}
-		l.at = make(map[string]int, len(l.Plan.Knobs))
+		l.at, l.written = make(map[string]int, len(l.Plan.Knobs)), map[[2]string][]byte{}
 		for i, k := range l.Plan.Knobs {
 			if l.at[k.Name] = i; k.Value(l.base[k.Name]).ChangesEngine() {
 				l.changing = append(l.changing, i)
