@@ -50,13 +50,18 @@ func (e Evidence) Empty() bool { return len(e.Log)+len(e.Observed) == 0 && !e.Tr
 // Traced reports whether any of it is looked for in a profile.
 func (e Evidence) Traced() bool { return len(e.Trace) > 0 }
 
+// ChangesEngine reports whether an engine is started otherwise with the value; of nil nothing is
+// known.
+func (v *KnobValue) ChangesEngine() bool {
+	return v == nil || len(v.Env)+len(v.Settings)+len(v.Args)+len(v.Command)+len(v.Parts)+len(v.Image) > 0
+}
+
 // DefaultKnobs is every knob at its default, or as the baseline sets it. It has no knob of
 // Arms whose default changes nothing: the baseline is then the same as in the plan itself.
 func (p *Plan) DefaultKnobs() map[string]string {
 	knobs := make(map[string]string, len(p.Knobs))
 	for _, k := range p.Knobs {
-		v := k.Value(k.Default)
-		if !k.Arms || v == nil || len(v.Env)+len(v.Settings)+len(v.Args)+len(v.Command)+len(v.Parts)+len(v.Image) > 0 {
+		if !k.Arms || k.Value(k.Default).ChangesEngine() {
 			knobs[k.Name] = k.Default
 		}
 	}

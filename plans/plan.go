@@ -121,6 +121,9 @@ func (p *Plan) Phase(name string) *Phase {
 
 // Feature is the feature of that name in any phase, nil if the plan has none.
 func (p *Plan) Feature(name string) *Feature {
+	if name == "" {
+		return nil // as most are a confirmation of none
+	}
 	for _, ph := range p.Phases {
 		if f := Find(ph.Features, func(f *Feature) bool { return f.Name == name }); f != nil {
 			return f

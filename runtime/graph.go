@@ -306,19 +306,18 @@ func phasesBefore(p *plans.Plan, ph *plans.Phase) map[string]bool {
 // feature adds the qualification and the benchmark of each candidate, the decision on the
 // criteria, and before it the confirmations on other engines.
 func (b *builder) feature(ph *plans.Phase, f *plans.Feature, entry []Need) {
-	needs := append(append([]Need(nil), entry...), Need{BaselineID, Passed})
+	var below []Need
 	switch f.BuildsOn.Kind {
 	case plans.OnFeature:
 		// A parent that was never run has no variant to build on.
-		needs = append(needs, Need{FeatureID(f.BuildsOn.Feature), Ended})
+		below = []Need{{FeatureID(f.BuildsOn.Feature), Ended}}
 	case plans.OnAccepted:
-		for _, other := range b.features {
-			needs = append(needs, Need{FeatureID(other.Name), Settled})
-		}
+		below = b.settled
 	}
+	needs := slices.Concat(entry, []Need{{BaselineID, Passed}}, below)
 	decide := Node{
 		ID: FeatureID(f.Name), Kind: KindFeature, Phase: ph.Name, Feature: f.Name,
-		FeatureBlock: f, PhaseBlock: ph, Needs: append([]Need(nil), needs...),
+		FeatureBlock: f, PhaseBlock: ph, Needs: slices.Clone(needs),
 	}
 	for _, c := range Candidates(f) {
 		decide.Needs = append(decide.Needs, b.measure(decide, c, needs, b.g.siblings[c.Name]))
@@ -327,7 +326,7 @@ func (b *builder) feature(ph *plans.Phase, f *plans.Feature, entry []Need) {
 		decide.Needs = append(needs[:len(needs):len(needs)], b.confirm(decide, f, needs)...)
 	}
 	b.add(&decide)
-	b.features = append(b.features, f)
+	b.settled = append(b.settled, Need{decide.ID, Settled})
 }
 
 // measure adds the nodes that measure one candidate of the feature that a node decides,
@@ -335,7 +334,7 @@ func (b *builder) feature(ph *plans.Phase, f *plans.Feature, entry []Need) {
 func (b *builder) measure(of Node, c *plans.Feature, needs []Need, siblings []*plans.Feature) Need {
 	qualify := of
 	qualify.ID, qualify.Kind, qualify.FeatureBlock = QualifyID(c.Name), KindQualify, c
-	qualify.Needs = append([]Need(nil), needs...)
+	qualify.Needs = needs
 	b.add(&qualify)
 	if protocol := b.plan.Protocol(c.Protocol); protocol == nil || protocol.Level(plans.BenchmarkLevel) == nil {
 		return Need{qualify.ID, Settled}
@@ -345,7 +344,7 @@ func (b *builder) measure(of Node, c *plans.Feature, needs []Need, siblings []*p
 	// The benchmark of an unqualified variant is recorded as invalid with the root cause,
 	// so it waits for the end and not for a pass. It waits for its siblings' too: which
 	// of them share its session must be known before it starts.
-	bench.Needs = append(append([]Need(nil), needs...), Need{qualify.ID, Settled})
+	bench.Needs = slices.Concat(needs, []Need{{qualify.ID, Settled}})
 	for _, other := range siblings {
 		if other.Name != c.Name {
 			bench.Needs = append(bench.Needs, Need{QualifyID(other.Name), Settled})

@@ -10,8 +10,8 @@ import (
 type builder struct {
 	plan *plans.Plan
 	g    *Graph
-	// features so far, in the order in which they may enter the stack.
-	features []*plans.Feature
+	// settled are the features so far, in the order in which they may enter the stack.
+	settled []Need
 }
 
 func (b *builder) add(n *Node) *Node {

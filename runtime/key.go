@@ -18,7 +18,12 @@ func Digest(parts ...any) string {
 		// Only unmarshalable Go types get here, never a plan's values.
 		panic(err)
 	}
-	sum := sha256.Sum256(data)
+	return DigestJSON(data)
+}
+
+// DigestJSON is the Digest of parts that are a list in JSON.
+func DigestJSON(list []byte) string {
+	sum := sha256.Sum256(list)
 	return hex.EncodeToString(sum[:16])
 }
 

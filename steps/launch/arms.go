@@ -29,8 +29,22 @@ func (a Arms) Distinct(root bool) []*variant.Variant {
 
 // Arms resolves a feature's candidate, its parent and the baseline, given what is
 // accepted so far, on the engine that the feature is measured on. It returns
-// runtime.ErrUndecided while that is unknown.
+// runtime.ErrUndecided while that is unknown. A walk asks for those of one feature several times.
 func (l *Lab) Arms(s *runtime.Scope, f *plans.Feature) (a Arms, err error) {
+	type latest struct {
+		of *plans.Feature
+		Arms
+	}
+	if s.Planning() {
+		if kept, _ := s.Memo.Load((*latest)(nil)); kept != nil && kept.(latest).of == f {
+			return kept.(latest).Arms, nil
+		}
+		defer func() {
+			if err == nil {
+				s.Memo.Store((*latest)(nil), latest{f, a})
+			}
+		}()
+	}
 	planned, err := decide.ArmsOf(l.View(s), f)
 	if err != nil {
 		return a, err

@@ -2,6 +2,7 @@ package variant
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -198,19 +199,37 @@ func EvidenceFor(p *plans.Plan, knobs map[string]string) []Evidence {
 	return out
 }
 
-// EvidenceKey replaces EvidenceFor in keys: by the evidence of the defaults, computed
-// once, and that of the values that differ. Plans have many knobs, and variants differ in
-// few.
+// EvidenceKey replaces EvidenceFor in keys: by the evidence of the defaults, and that of the values
+// that differ. Plans have many knobs, and variants differ in few, or in one more than their parent:
+// each value's evidence is written once.
 func (l *Resolver) EvidenceKey(knobs map[string]string) string {
 	base := l.defaultKnobs()
-	var differ []any
-	for _, k := range l.Plan.Knobs {
-		if value := knobs[k.Name]; value != base[k.Name] {
-			differ = append(differ, k.Name, value, EvidenceFor(&plans.Plan{Knobs: []*plans.Knob{k}}, knobs))
-		}
+	l.evidence.Do(func() { l.ofDefaults = l.SecretDigest("evidence", EvidenceFor(l.Plan, base)) })
+	write := func(parts ...any) []byte {
+		text, _ := json.Marshal(l.Seal.Any(parts)) // a plan's values can be encoded
+		return text[1 : len(text)-1]
 	}
-	if differ == nil {
+	list := slices.Concat([]byte("["), write(l.ofDefaults), []byte(",["))
+	none := len(list)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, k := range l.Plan.Knobs {
+		value := knobs[k.Name]
+		if value == base[k.Name] {
+			continue
+		}
+		of := l.written[[2]string{k.Name, value}]
+		if of == nil {
+			of = write(k.Name, value, EvidenceFor(&plans.Plan{Knobs: []*plans.Knob{k}}, knobs))
+			l.written[[2]string{k.Name, value}] = of
+		}
+		if len(list) > none {
+			list = append(list, ',')
+		}
+		list = append(list, of...)
+	}
+	if len(list) == none {
 		return l.ofDefaults
 	}
-	return l.SecretDigest(l.ofDefaults, differ)
+	return runtime.DigestJSON(append(list, "]]"...))
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/internal/redact"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -17,11 +18,13 @@ func TestMachineKeyAccepts(t *testing.T) {
 	}
 }
 
+// seal replaces two secrets.
+func seal(key string) *redact.Redactor {
+	return redact.NewWith([]string{"secret one", "secret two"}, func(s string) string { return key + s[len(s)-3:] })
+}
+
 // TestKeysChangeWithSecretsAndDoNotShowThem gives two secrets to one plan.
 func TestKeysChangeWithSecretsAndDoNotShowThem(t *testing.T) {
-	seal := func(key string) *redact.Redactor {
-		return redact.NewWith([]string{"secret one", "secret two"}, func(s string) string { return key + s[len(s)-3:] })
-	}
 	spec := func(secret string) engine.Spec {
 		return engine.Spec{
 			Kind: "openai", Command: []string{"serve", "--token=" + secret},
@@ -81,4 +84,23 @@ func TestEvidenceKeyCoversAllEvidence(t *testing.T) {
 	if other := key(off, func(p *plans.Plan) { set(p).MustSee.Log = []string{"*a*"} }); seen[other] != "baseline" {
 		t.Error("evidence of a value that is not in use changes the key")
 	}
+}
+
+// TestEvidenceKeyIsOneDigest: written value by value, it is the digest that is on record.
+func TestEvidenceKeyIsOneDigest(t *testing.T) {
+	value := func(name, log string) *plans.KnobValue {
+		return &plans.KnobValue{Name: name, MustSee: plans.Evidence{Log: []string{log}}}
+	}
+	l := &Resolver{Seal: seal("a"), Plan: &plans.Plan{Baseline: &plans.Baseline{}, Knobs: []*plans.Knob{
+		{Name: "one", Default: "off", Values: []*plans.KnobValue{value("off", "*"), value("on", "<secret one>")}},
+		{Name: "two", Default: "off", Values: []*plans.KnobValue{value("off", "*"), value("on", "a&b \u2028")}},
+	}}}
+	knobs := map[string]string{"one": "on", "two": "on"}
+	base := l.SecretDigest("evidence", EvidenceFor(l.Plan, l.Plan.DefaultKnobs()))
+	all := EvidenceFor(l.Plan, knobs)
+	want := l.SecretDigest(base, []any{"one", "on", all[:1], "two", "on", all[1:]})
+	for range 2 {
+		must.Equal(t, "evidence key", l.EvidenceKey(knobs), want)
+	}
+	must.Equal(t, "that of the baseline", l.EvidenceKey(l.Plan.DefaultKnobs()), base)
 }

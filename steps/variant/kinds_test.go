@@ -15,6 +15,7 @@ import (
 	"github.com/mxflow/mxflow/internal/testing/planstest"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime/decide"
 )
 
 // enginesOnly is a registry that knows engines and nothing else.
@@ -37,7 +38,7 @@ func specOf(t *testing.T, src string) engine.Spec {
 	}
 	e := res.Plan.Engines[0]
 	l := &Resolver{Plan: res.Plan}
-	d, err := l.draft(e, knobs)
+	d, err := l.draft(e, decide.Arm{Knobs: knobs})
 	must.Do(t, err)
 	spec, err := l.spec(d)
 	must.Do(t, err)

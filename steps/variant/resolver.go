@@ -63,10 +63,15 @@ type Resolver struct {
 	// Since is the run from which on launches count of what cannot be identified.
 	Since string
 
-	// base are the knobs of the baseline, and ofDefaults is their evidence key.
-	defaults   sync.Once
-	base       map[string]string
-	ofDefaults string
+	// base are the knobs of the baseline, ofDefaults is their evidence key and written holds that
+	// of other values; changing are those whose values change the engine, and at is where a knob
+	// is in the plan.
+	defaults, evidence sync.Once
+	base               map[string]string
+	ofDefaults         string
+	written            map[[2]string][]byte
+	changing           []int
+	at                 map[string]int
 
 	mu sync.Mutex
 	// unknown is why engines are not identified, settled the present keys by those without
@@ -121,17 +126,16 @@ func (l *Resolver) ResolveWith(s *runtime.Scope, name, engineKey string, set map
 	}
 	kept, _ := s.Memo.LoadOrStore((*recent)(nil), &recent{})
 	latest := kept.(*recent)
-	latest.asked = l.appendStart(latest.asked[:0], engineKey, set)
 	for _, same := range latest.variants {
-		if same != nil && same.start == string(latest.asked) {
-			out := *same.Variant
-			out.Name, out.Set = name, set
+		if same != nil && same.Engine == engineKey && maps.Equal(same.Set, set) {
+			out := *same
+			out.Name = name
 			return &out, nil
 		}
 	}
 	v, err := fresh()
 	if err == nil {
-		latest.variants[latest.next] = &resolved{string(latest.asked), v}
+		latest.variants[latest.next] = v
 		latest.next = (latest.next + 1) % len(latest.variants)
 	}
 	return v, err
@@ -140,32 +144,8 @@ func (l *Resolver) ResolveWith(s *runtime.Scope, name, engineKey string, set map
 // recent are the variants that a walk resolved last: those of neighbouring nodes are mostly
 // the same, and to keep those of all nodes takes memory with the square of a plan.
 type recent struct {
-	variants [8]*resolved
+	variants [8]*Variant
 	next     int
-	asked    []byte
-}
-
-type resolved struct {
-	start string
-	*Variant
-}
-
-// appendStart appends what a variant is resolved from: its engine, and the values of the plan's
-// knobs.
-func (l *Resolver) appendStart(to []byte, engineKey string, set map[string]string) []byte {
-	base := l.defaultKnobs()
-	to = append(append(to, engineKey...), 0)
-	for _, k := range l.Plan.Knobs {
-		value, given := set[k.Name]
-		if !given {
-			value, given = base[k.Name]
-		}
-		if given {
-			to = append(append(to, '='), value...)
-		}
-		to = append(to, 0)
-	}
-	return to
 }
 
 // defaultKnobs are the values of the baseline; none without one. They are not the caller's to
@@ -175,9 +155,31 @@ func (l *Resolver) defaultKnobs() map[string]string {
 		if l.base = map[string]string{}; l.Plan.Baseline != nil {
 			l.base = l.Plan.DefaultKnobs()
 		}
-		l.ofDefaults = l.SecretDigest("evidence", EvidenceFor(l.Plan, l.base))
+		l.at, l.written = make(map[string]int, len(l.Plan.Knobs)), map[[2]string][]byte{}
+		for i, k := range l.Plan.Knobs {
+			if l.at[k.Name] = i; k.Value(l.base[k.Name]).ChangesEngine() {
+				l.changing = append(l.changing, i)
+			}
+		}
 	})
 	return l.base
+}
+
+// relevantKnobs are the knobs in which an arm differs from the baseline, and those whose value
+// there changes the engine, in the plan's order.
+func (l *Resolver) relevantKnobs(arm decide.Arm) (knobs []*plans.Knob) {
+	l.defaultKnobs()
+	all := slices.Clone(l.changing)
+	for name := range arm.Set {
+		if i, known := l.at[name]; known {
+			all = append(all, i)
+		}
+	}
+	slices.Sort(all)
+	for _, i := range slices.Compact(all) {
+		knobs = append(knobs, l.Plan.Knobs[i])
+	}
+	return knobs
 }
 
 // resolve completes a variant whose engine and knobs are known.
@@ -186,7 +188,7 @@ func (l *Resolver) resolve(s *runtime.Scope, v *Variant, recorded bool) (*Varian
 	if e == nil {
 		return nil, fmt.Errorf("there is no engine %q", v.Engine)
 	}
-	d, err := l.draft(e, v.Knobs)
+	d, err := l.draft(e, v.Arm)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +235,9 @@ func (l *Resolver) resolve(s *runtime.Scope, v *Variant, recorded bool) (*Varian
 	return v, nil
 }
 
-func (l *Resolver) draft(e *plans.Engine, knobs map[string]string) (*draft, error) {
+// draft applies the values of an arm's knobs to an engine, in the plan's order: those of the
+// baseline, except where the arm differs.
+func (l *Resolver) draft(e *plans.Engine, arm decide.Arm) (*draft, error) {
 	kind, ok := kinds.Lookup(e.Kind)
 	if !ok {
 		return nil, fmt.Errorf("unknown engine kind %q", e.Kind)
@@ -243,7 +247,7 @@ func (l *Resolver) draft(e *plans.Engine, knobs map[string]string) (*draft, erro
 		return nil, err
 	}
 	d := &draft{
-		engine: e, kind: kind, profiled: profiled, env: make(map[string]string, len(e.Env)+len(knobs)),
+		engine: e, kind: kind, profiled: profiled, env: make(map[string]string, len(e.Env)+len(arm.Set)),
 		unset: map[string]bool{}, settings: maps.Clone(e.Settings),
 		args: slices.Clone(e.Args), sources: slices.Clone(e.Parts["source"]),
 	}
@@ -251,17 +255,17 @@ func (l *Resolver) draft(e *plans.Engine, knobs map[string]string) (*draft, erro
 	if d.settings == nil {
 		d.settings = map[string]any{}
 	}
-	if knobs == nil {
+	if arm.Knobs == nil {
 		return d, nil // the engine as written
 	}
-	for _, k := range l.Plan.Knobs {
-		value, set := knobs[k.Name]
+	for _, k := range l.relevantKnobs(arm) {
+		value, set := arm.Knobs[k.Name]
 		if k.Arms && !set {
 			continue // as the plan itself
 		}
 		v := k.Value(value)
 		if v == nil {
-			return nil, fmt.Errorf("knob %s has no value %q", k.Name, knobs[k.Name])
+			return nil, fmt.Errorf("knob %s has no value %q", k.Name, value)
 		}
 		d.apply(v)
 	}
@@ -391,7 +395,7 @@ func (l *Resolver) Baseline(s *runtime.Scope) (*Variant, error) {
 // BaselineSpec is what a launch of the baseline would start. Nothing is started, and no image
 // or program is read.
 func (l *Resolver) BaselineSpec() (engine.Spec, error) {
-	d, err := l.draft(l.Plan.Engine(l.Plan.Baseline.Engine), l.Plan.DefaultKnobs())
+	d, err := l.draft(l.Plan.Engine(l.Plan.Baseline.Engine), decide.Arm{Knobs: l.defaultKnobs()})
 	if err != nil {
 		return engine.Spec{}, err
 	}
