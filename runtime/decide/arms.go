@@ -68,7 +68,7 @@ func ArmsOf(v *View, f *plans.Feature) (a Arms, err error) {
 		if !settled {
 			return a, runtime.ErrUndecided
 		}
-		a.Parent.Set = map[string]string{}
+		a.Parent.Set = make(map[string]string, len(below)+1)
 		for _, e := range below {
 			maps.Copy(a.Parent.Set, stackValues(e.feature, e.decision))
 		}

@@ -215,7 +215,7 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 func (b *benchmark) evidenceKeys(vs []*variant.Variant) []any {
 	parts := []any{"proofs", levels.RequiresKernels(b.lab.Variants.Plan.Protocol(b.feature.Protocol))}
 	for _, v := range vs {
-		parts = append(parts, b.lab.Variants.EvidenceKey(v.Knobs))
+		parts = append(parts, b.lab.Variants.EvidenceKey(v))
 	}
 	return parts
 }

@@ -270,17 +270,22 @@ func (q *qualify) qualifiedElsewhere(s *runtime.Scope, v *variant.Variant) bool 
 		d := s.Outcome(id)
 		return d != nil && d.Verdict == verdict.Pass && maps.Equal(d.Variant, v.Knobs)
 	}
-	return q.feature.Engine == "" && (passed(runtime.BaselineID) ||
-		slices.ContainsFunc(q.lab.Variants.Plan.Candidates(), func(f *plans.Feature) bool {
-			return f.Engine == "" && f.Name != q.feature.Name && passed(runtime.QualifyID(f.Name))
-		}))
+	if q.feature.Engine != "" || passed(runtime.BaselineID) {
+		return q.feature.Engine == ""
+	}
+	for _, f := range slices.Backward(q.lab.Variants.Plan.Candidates()) { // a stack is mostly its last feature's
+		if f.Engine == "" && f.Name != q.feature.Name && passed(runtime.QualifyID(f.Name)) {
+			return true
+		}
+	}
+	return false
 }
 
 // qualifyKey covers the variants, the levels with their settings, and the machine.
 func (l *Lab) qualifyKey(protocol *plans.Protocol, vs ...*variant.Variant) string {
 	var parts []any
 	for _, v := range vs {
-		parts = append(parts, v.Key, l.Variants.EvidenceKey(v.Knobs))
+		parts = append(parts, v.Key, l.Variants.EvidenceKey(v))
 		if protocol.Level(levels.Profile) != nil {
 			parts = append(parts, v.Profiler)
 		}

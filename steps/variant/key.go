@@ -202,7 +202,10 @@ func EvidenceFor(p *plans.Plan, knobs map[string]string) []Evidence {
 // EvidenceKey replaces EvidenceFor in keys: by the evidence of the defaults, and that of the values
 // that differ. Plans have many knobs, and variants differ in few, or in one more than their parent:
 // each value's evidence is written once.
-func (l *Resolver) EvidenceKey(knobs map[string]string) string {
+func (l *Resolver) EvidenceKey(v *Variant) string {
+	if v.evidence != "" {
+		return v.evidence
+	}
 	base := l.defaultKnobs()
 	l.evidence.Do(func() { l.ofDefaults = l.SecretDigest("evidence", EvidenceFor(l.Plan, base)) })
 	write := func(parts ...any) []byte {
@@ -213,14 +216,14 @@ func (l *Resolver) EvidenceKey(knobs map[string]string) string {
 	none := len(list)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, k := range l.Plan.Knobs {
-		value := knobs[k.Name]
+	for _, k := range l.relevantKnobs(v.Arm) {
+		value := v.Knobs[k.Name]
 		if value == base[k.Name] {
 			continue
 		}
 		of := l.written[[2]string{k.Name, value}]
 		if of == nil {
-			of = write(k.Name, value, EvidenceFor(&plans.Plan{Knobs: []*plans.Knob{k}}, knobs))
+			of = write(k.Name, value, EvidenceFor(&plans.Plan{Knobs: []*plans.Knob{k}}, v.Knobs))
 			l.written[[2]string{k.Name, value}] = of
 		}
 		if len(list) > none {

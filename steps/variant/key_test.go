@@ -7,6 +7,7 @@ import (
 	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/decide"
 )
 
 func TestMachineKeyAccepts(t *testing.T) {
@@ -46,6 +47,10 @@ func TestKeysChangeWithSecretsAndDoNotShowThem(t *testing.T) {
 	}
 }
 
+func withKnobs(p *plans.Plan, knobs map[string]string) *Variant {
+	return &Variant{Arm: decide.Arm{Knobs: knobs, Set: p.ChangedKnobs(knobs)}}
+}
+
 // TestEvidenceKeyCoversAllEvidence changes one thing after the other of what proves a
 // variant: no two of them may have one key.
 func TestEvidenceKeyCoversAllEvidence(t *testing.T) {
@@ -55,7 +60,7 @@ func TestEvidenceKeyCoversAllEvidence(t *testing.T) {
 			{Name: "moe", Default: "off", Values: []*plans.KnobValue{{Name: "off"}, {Name: "on"}}},
 		}}
 		change(p)
-		return (&Resolver{Plan: p}).EvidenceKey(knobs)
+		return (&Resolver{Plan: p}).EvidenceKey(withKnobs(p, knobs))
 	}
 	off, on := map[string]string{"kept": "off", "moe": "off"}, map[string]string{"kept": "off", "moe": "on"}
 	none := func(*plans.Plan) {}
@@ -100,7 +105,7 @@ func TestEvidenceKeyIsOneDigest(t *testing.T) {
 	all := EvidenceFor(l.Plan, knobs)
 	want := l.SecretDigest(base, []any{"one", "on", all[:1], "two", "on", all[1:]})
 	for range 2 {
-		must.Equal(t, "evidence key", l.EvidenceKey(knobs), want)
+		must.Equal(t, "evidence key", l.EvidenceKey(withKnobs(l.Plan, knobs)), want)
 	}
-	must.Equal(t, "that of the baseline", l.EvidenceKey(l.Plan.DefaultKnobs()), base)
+	must.Equal(t, "that of the baseline", l.EvidenceKey(withKnobs(l.Plan, l.Plan.DefaultKnobs())), base)
 }

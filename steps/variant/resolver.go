@@ -232,6 +232,7 @@ func (l *Resolver) resolve(s *runtime.Scope, v *Variant, recorded bool) (*Varian
 		l.mu.Unlock()
 	}
 	l.UpdateKey(v)
+	v.evidence = l.EvidenceKey(v)
 	return v, nil
 }
 

@@ -21,6 +21,9 @@ type Variant struct {
 	Uses []kinds.Use
 	// Profiler is how profiles of it are taken; it affects no other starts.
 	Profiler Profiler
+
+	// evidence is its EvidenceKey, empty if only its launches are known.
+	evidence string
 }
 
 // AsRow is a variant as a row of a comparison: two that start the same remain two rows.

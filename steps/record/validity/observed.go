@@ -23,7 +23,7 @@ import (
 func (j *Checker) LaunchWithoutEvidence(launches []*ledger.Launch, v *variant.Variant, protocol string) (verdict.Reason,
 	error,
 ) {
-	evidence := j.Launches.Variants.EvidenceKey(v.Knobs)
+	evidence := j.Launches.Variants.EvidenceKey(v)
 	for _, launch := range launches {
 		key := runtime.Digest("proved", launch.ID, protocol, evidence)
 		if _, known := j.proved.Load(key); known {
