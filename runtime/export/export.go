@@ -37,16 +37,16 @@ type Value struct {
 var Formats = map[string]func(io.Writer, []Launch) error{"csv": writeCSV, "benchstat": benchstat}
 
 // Launches are the measured launches that count, oldest first.
-func Launches(st *store.Store) ([]Launch, error) {
+func Launches(s *report.Summary) ([]Launch, error) {
 	stand := map[string]bool{}
-	for _, a := range report.Arms(st) {
+	for _, a := range s.Arms {
 		for _, l := range a.Launches {
 			stand[l.ID] = true
 		}
 	}
 	var all []Launch
-	for _, info := range st.Runs() {
-		run, err := st.Run(info.ID)
+	for _, info := range s.Store.Runs() {
+		run, err := s.Store.Run(info.ID)
 		if err != nil {
 			return nil, err
 		}

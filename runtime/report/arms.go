@@ -84,9 +84,6 @@ func compared(st *store.Store) (out []*ledger.Decision) {
 	return out
 }
 
-// Arms are those of all sessions, in the order in which they were decided.
-func Arms(st *store.Store) []*Arm { return ArmsOf(st, compared(st)...) }
-
 // PairedLaunches are the launches of two arms of a session that ran side by side: those of the
 // rounds that both have.
 func PairedLaunches(a, b *Arm) (own, base []*ledger.Launch) {
@@ -168,7 +165,7 @@ func (s Sample) Text() string {
 	}
 }
 
-// Brief is the mean with three digits.
+// Brief is the mean with three digits, "–" without one.
 func (s Sample) Brief() string {
 	if s.N() == 0 {
 		return "–"

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
@@ -80,7 +81,7 @@ func TestArmsStand(t *testing.T) {
 		Supersedes: true, Session: "s-1",
 	}})
 	var got []string
-	for _, a := range Arms(s.st) {
+	for _, a := range s.summary().Arms {
 		v, _ := a.Of("chat.tg", "median")
 		got = append(got, fmt.Sprintf("%s %s %d %s", a.Session, a.Variant, v.N(), v.Bare()))
 	}
@@ -143,7 +144,7 @@ func TestChangeIsOfWhatDecided(t *testing.T) {
 		if got := Compare(own, base, column, by).ChangeText(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
-		m, _ := (&Port{Arm: own, Parent: base, ports: &Ports{tests: by}}).Row(column)
+		m, _ := (&Port{Arm: own, Parent: base, of: &Summary{tests: by}}).Row(column)
 		must.Equal(t, "a row is", m.FromTo()+" "+m.Brief(), c.row)
 	}
 }
@@ -313,7 +314,7 @@ func TestValues(t *testing.T) {
 		if c.column.Path == "knob.moe" {
 			c.column.Input.Kind, c.column.Input.Type, c.column.Input.Name = plans.InputKnob, plans.WordInput, "moe"
 		}
-		v := c.row.value(shownOf(c.column), &Ports{})
+		v := c.row.value(shownOf(c.column), &Summary{})
 		plain, many := strings.ReplaceAll(v.Text(false), "\n", "|"), strings.ReplaceAll(v.Text(true), "\n", "|")
 		if plain != c.plain || many != c.many {
 			t.Errorf("%s: %q and %q, want %q and %q", c.column.Path, plain, many, c.plain, c.many)
@@ -335,7 +336,7 @@ func TestSheet(t *testing.T) {
 		{Name: "p", Features: []*plans.Feature{{Name: "cache"}, {Name: "later", BlockedBy: []string{"a driver"}}}},
 	}}
 	p.Tables = []*plans.Table{{Name: "power", Columns: []*plans.Column{power}}, {Columns: []*plans.Column{power, tg}}}
-	grids := SheetOf(s.st, p).Results()
+	grids := SummaryOf(s.st, p, time.Now()).Results()
 	if len(grids) != 2 || !slices.Equal(grids[0].Missing, []string{"gpu.power_w"}) || len(grids[0].Columns) != 0 {
 		t.Fatalf("%+v", grids)
 	}
@@ -347,14 +348,14 @@ func TestSheet(t *testing.T) {
 		names = append(names, r.Name+": "+r.Status)
 	}
 	if got := strings.Join(names,
-		", "); got != "baseline: reference, cache: pass, accepted, later: blocked by a driver" {
+		", "); got != "baseline: reference, cache: accepted, later: blocked by a driver" {
 		t.Error(got)
 	}
-	if grids = SheetOf(s.st, nil).Results(); len(grids) != 1 || grids[0].Columns[0].Path != "chat.tg" ||
+	if grids = s.summary().Results(); len(grids) != 1 || grids[0].Columns[0].Path != "chat.tg" ||
 		grids[0].Missing != nil {
 		t.Errorf("%+v", grids)
 	}
-	if _, is := FeatureNode("feature.cache@qwen"); is {
+	if r := (Row{Node: "feature.cache@qwen"}).named(); r.Feature != "" {
 		t.Error("an engine that confirms a feature is a port of its own")
 	}
 }
@@ -437,7 +438,7 @@ func TestValueBrief(t *testing.T) {
 		for _, v := range c.values {
 			a.Launches = append(a.Launches, tgLaunch(v))
 		}
-		m, _ := (&Port{Arm: a, ports: &Ports{}}).Row(Column{Cell: "chat", Metric: "tg", Stat: "median"})
-		must.Equal(t, c.values, m.After(), c.want)
+		m, _ := (&Port{Arm: a, of: &Summary{}}).Row(Column{Cell: "chat", Metric: "tg", Stat: "median"})
+		must.Equal(t, c.values, m.New.Brief(), c.want)
 	}
 }

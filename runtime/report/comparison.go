@@ -13,7 +13,6 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // Comparison is one metric on two sides: before, after, and the difference. It compares
@@ -96,9 +95,6 @@ func compare(old, new []*ledger.Launch, c Column, cell string, alike bool, by Te
 // which they are asked about a metric.
 type Tests map[string][]*verdict.Test
 
-// TestsOf are those of everything on record.
-func TestsOf(st *store.Store) Tests { return tests(compared(st)...) }
-
 // tests are those of features before those of gates, the newest first, and of one decision
 // those of the rule that decided it first.
 func tests(decisions ...*ledger.Decision) Tests {
@@ -171,6 +167,16 @@ func Deciding(d *ledger.Decision) (of *verdict.Rule) {
 	return of
 }
 
+// DecidingTest is the test of that rule; nil if none decided.
+func DecidingTest(d *ledger.Decision) *verdict.Test {
+	if r := Deciding(d); r != nil {
+		if c := r.Deciding(); c != nil {
+			return c.Test
+		}
+	}
+	return nil
+}
+
 func runOf(launches []*ledger.Launch, cell string) (run measure.CellRun, sent bool) {
 	for _, l := range launches {
 		for _, c := range l.Cells {
@@ -239,6 +245,29 @@ func (d Comparison) Brief() string {
 		return d.judged("+" + verdict.Short(*d.Change, d.Unit))
 	}
 	return d.judged(verdict.Short(*d.Change, d.Unit))
+}
+
+// FromTo is both means, "29 → 34 tok/s", or the one that there is.
+func (d Comparison) FromTo() string {
+	was, is := d.Old.Brief(), d.New.Brief()
+	if d.Old.N() == 0 {
+		return is
+	}
+	if d.Unit != "" && strings.HasSuffix(is, d.Unit) {
+		was = strings.TrimSuffix(was, " "+d.Unit)
+	}
+	return was + " → " + is
+}
+
+// Edge is how large a change is at least, or at most; empty without bounds.
+func (d Comparison) Edge() string {
+	switch {
+	case d.Low == nil || d.High == nil:
+		return ""
+	case *d.Change > 0:
+		return "at least " + verdict.AtLeast(*d.Low)
+	}
+	return "at most " + verdict.AtMost(*d.High)
 }
 
 // judged is a change with what it means: better or worse only if its bounds exclude none.

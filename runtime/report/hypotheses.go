@@ -6,7 +6,6 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // Claim is a hypothesis, without the rule that tested it, beside the result of the criteria.
@@ -17,18 +16,6 @@ type Claim struct {
 	// could be made.
 	Tested  string          `json:"tested,omitempty"`
 	Verdict verdict.Verdict `json:"verdict"`
-}
-
-// Claims are the hypotheses of the features with a standing decision, in the plan's
-// order; never nil. Untested ones are open.
-func Claims(st *store.Store) []Claim {
-	all := []Claim{}
-	for _, d := range DecisionsInForce(st) {
-		if c, has := ClaimOf(d.Decision); has && d.Kind == ledger.KindFeature {
-			all = append(all, c)
-		}
-	}
-	return all
 }
 
 // ClaimOf is a feature's hypothesis, if it has one, open until it was tested.

@@ -4,33 +4,18 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/foreign"
-	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // Writer writes sections of the results as Markdown.
 type Writer struct {
 	strings.Builder
-	st    *store.Store
-	now   time.Time
-	plan  *plans.Plan
-	sheet *Sheet
+	*Summary
 	// told tracks which causes were printed, each once.
 	told verdict.Page
 }
-
-// NewWriter writes of a state directory, with the columns of the plan of its newest run; nil if
-// that is unreadable.
-func NewWriter(st *store.Store, p *plans.Plan) *Writer {
-	return &Writer{st: st, now: time.Now(), plan: p}
-}
-
-// Next is a Writer of the next page.
-func (p *Writer) Next() *Writer { return &Writer{st: p.st, now: p.now, plan: p.plan, sheet: p.Sheet()} }
 
 // Raw is text that is Markdown already.
 type Raw string

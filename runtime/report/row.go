@@ -49,7 +49,7 @@ func launches(a *Arm, levels *ledger.Launch, c Column) []*ledger.Launch {
 }
 
 // value is a column's in a row: the only function that gives one.
-func (r row) value(c Shown, ports *Ports) (v Value) {
+func (r row) value(c Shown, s *Summary) (v Value) {
 	// What levels found is no less true of a row that does not count.
 	found := strings.HasPrefix(c.Address(""), plans.FoundRoot) || c.Input != nil && c.Input.Type != plans.NumberInput
 	v.Marked = r.uncounted && !found
@@ -81,7 +81,7 @@ func (r row) value(c Shown, ports *Ports) (v Value) {
 	if r.own != nil && base != nil && len(own) > 1 && r.own.Session == base.Session {
 		own, beside = PairedLaunches(r.own, base)
 	}
-	v.Comparison = compare(beside, own, c.Column, c.Cell, true, ports.tests)
+	v.Comparison = compare(beside, own, c.Column, c.Cell, true, s.tests)
 	if _, whole := sampleOf(own, c.Address(""), c.Stat); !whole { // a mean over some of the launches is another mean
 		v.New.Sample = stats.Sample{}
 	}
@@ -105,10 +105,10 @@ func (r row) value(c Shown, ports *Ports) (v Value) {
 	}
 	if v.Root = ""; r.port != nil && !r.uncounted {
 		ofBaseline := r.port.Parent != nil && r.port.Parent.Variant == ledger.Baseline // whose change is the value's
-		if change, ok := r.port.fromBaseline(c.Column, len(ports.all)); ok && !ofBaseline {
+		if change, ok := r.port.fromBaseline(c.Column, len(s.ports)); ok && !ofBaseline {
 			v.Root = "≈ " + verdict.Faster(change)
 			if r.port.Root != nil {
-				v.Root = Compare(r.port.Arm, r.port.Root, c.Column, ports.tests).Brief()
+				v.Root = Compare(r.port.Arm, r.port.Root, c.Column, s.tests).Brief()
 			}
 		}
 	}

@@ -119,12 +119,12 @@ const (
 
 // Comparisons are the steps that compare engines, or cells of a matrix.
 func (p *Writer) Comparisons() {
-	for _, d := range DecisionsInForce(p.st) {
+	for _, d := range p.InForce() {
 		if len(d.Rows) == 0 {
 			continue
 		}
 		p.Line("## Comparison %s: %s\n", d.Node[strings.LastIndexByte(d.Node, '.')+1:], d.Verdict)
-		p.Grids(p.Sheet().Rows(d.Decision), "###")
+		p.Grids(p.Compared(d.Decision), "###")
 		p.List(RowNotes(d.Rows))
 		p.Line("%s\n", Raw(RowLegend))
 		if t := Effects(d.Effects); len(t.Rows) > 0 {

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
@@ -15,29 +14,6 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
-
-// Sheet are the tables of results, with the columns that the plan asks for: the one source of
-// what the terminal, Markdown, the page and committed files show.
-type Sheet struct {
-	*Ports
-	st   *store.Store
-	plan *plans.Plan
-	now  time.Time
-	// tables are the plan's, nil if it leaves the columns to reads: what its rules, hypotheses and
-	// targets read.
-	tables []*plans.Table
-	reads  []*plans.Column
-}
-
-// SheetOf is of a state directory. Without the plan of its newest run, which may be unreadable,
-// the columns are those that people decide by.
-func SheetOf(st *store.Store, p *plans.Plan) *Sheet {
-	s := &Sheet{Ports: PortsOf(st), st: st, plan: p, now: time.Now()}
-	if p != nil {
-		s.tables, s.reads = p.Tables, p.Reads
-	}
-	return s
-}
 
 // mostColumns limits the metrics of a table whose columns nothing names.
 const mostColumns = 5
@@ -190,18 +166,21 @@ func (c Column) same(o Column) bool {
 
 // Columns are those of all tables of the plan, each once; without any, those that are read. Headings
 // of several tables say nothing without their titles.
-func (s *Sheet) Columns() (columns []Shown) {
-	for _, t := range s.tables {
+func (s *Summary) Columns() (columns []Shown) {
+	if s.Plan == nil {
+		return nil
+	}
+	for _, t := range s.Plan.Tables {
 		for _, c := range t.Columns {
 			shown := shownOf(c)
-			if len(s.tables) > 1 {
+			if len(s.Plan.Tables) > 1 {
 				shown.Heading = ""
 			}
 			columns = addColumns(columns, shown)
 		}
 	}
-	if s.tables == nil {
-		for _, c := range s.reads {
+	if s.Plan.Tables == nil {
+		for _, c := range s.Plan.Reads {
 			columns = append(columns, shownOf(c))
 		}
 	}
@@ -210,7 +189,7 @@ func (s *Sheet) Columns() (columns []Shown) {
 
 // grids are the tables of rows: those of the plan, or one with the columns that are read, then
 // others that somebody may want, as far as a row has a value of them.
-func (s *Sheet) grids(rows []row, what string, times bool, others []Shown) (out []Grid) {
+func (s *Summary) grids(rows []row, what string, times bool, others []Shown) (out []Grid) {
 	fill := func(title string, columns []Shown) Grid {
 		g := Grid{Title: title, What: what, Columns: columns, Times: times}
 		for _, r := range rows {
@@ -219,7 +198,7 @@ func (s *Sheet) grids(rows []row, what string, times bool, others []Shown) (out 
 				line.N = len(r.own.Launches)
 			}
 			for _, c := range columns {
-				line.Values = append(line.Values, r.value(c, s.Ports))
+				line.Values = append(line.Values, r.value(c, s))
 			}
 			g.Rows = append(g.Rows, line)
 		}
@@ -238,14 +217,14 @@ func (s *Sheet) grids(rows []row, what string, times bool, others []Shown) (out 
 	if len(rows) == 0 {
 		return nil
 	}
-	for _, t := range s.tables {
-		var columns []Shown
-		for _, c := range t.Columns {
-			columns = append(columns, shownOf(c))
+	if s.Plan != nil && s.Plan.Tables != nil {
+		for _, t := range s.Plan.Tables {
+			var columns []Shown
+			for _, c := range t.Columns {
+				columns = append(columns, shownOf(c))
+			}
+			out = append(out, fill(t.Name, columns))
 		}
-		out = append(out, fill(t.Name, columns))
-	}
-	if s.tables != nil {
 		return out
 	}
 	all := addColumns(s.Columns(), others...)
@@ -271,14 +250,14 @@ func (s *Sheet) grids(rows []row, what string, times bool, others []Shown) (out 
 
 // Results are the baseline, each feature with its alternatives and with the engines that confirm it,
 // the accepted stack, and the numbers to beat.
-func (s *Sheet) Results() []Grid {
+func (s *Summary) Results() []Grid {
 	var rows []row
-	if p := s.Of(ledger.Baseline); p != nil {
+	if p := s.Port(ledger.Baseline); p != nil {
 		rows = append(rows, s.portRow(p, "", "", "reference"))
 	}
 	for _, r := range s.Features() {
-		feature, _ := FeatureNode(r.Node)
-		names, status := []string{feature}, s.Status(r)
+		feature := r.Feature
+		names, status := []string{feature}, r.Status()
 		if d := r.Decided; d != nil && len(d.Alternatives) > 0 {
 			names = nil
 			for _, a := range d.Alternatives {
@@ -296,16 +275,16 @@ func (s *Sheet) Results() []Grid {
 				of = feature
 			}
 			if i > 0 {
-				status = s.statusOf(r.Decided.Decision, name)
+				status = statusOf(r.Decided.Decision, name)
 			}
-			port, uncounted := s.Of(name), false
+			port, uncounted := s.Port(name), false
 			if port == nil && r.Decided != nil {
 				if a := s.Uncounted(r.Decided.Decision, name); a != nil {
-					port, uncounted = s.Alone(a), true
+					port, uncounted = &Port{Arm: a, of: s}, true
 				}
 			}
 			if at := strings.LastIndexByte(name, '@'); at >= 0 && port != nil && port.Parent != nil {
-				base := s.portRow(s.Alone(port.Parent), feature, feature, "reference")
+				base := s.portRow(&Port{Arm: port.Parent, of: s}, feature, feature, "reference")
 				base.name = port.Parent.Variant + name[at:]
 				rows = append(rows, base)
 			}
@@ -320,60 +299,8 @@ func (s *Sheet) Results() []Grid {
 	return s.grids(append(rows, s.targetRows()...), "Configuration", false, nil)
 }
 
-// Features are the features of the plan, or of the newest run without it, in its order.
-func (s *Sheet) Features() (rows []Row) {
-	of := map[string]Row{}
-	for _, r := range Rows(s.st) {
-		if _, is := FeatureNode(r.Node); is && !r.Gone {
-			of[r.Node], rows = r, append(rows, r)
-		}
-	}
-	if s.plan == nil {
-		return rows
-	}
-	rows = nil
-	for _, f := range s.plan.Features() {
-		r := of["feature."+f.Name]
-		r.Node, r.Phase = "feature."+f.Name, f.Phase
-		rows = append(rows, r)
-	}
-	return rows
-}
-
-// Status is Word with why a feature did not pass.
-func (s *Sheet) Status(r Row) string {
-	word, short := s.Word(r), ""
-	if r.Decided != nil {
-		short = Short(r)
-	}
-	return word + verdict.Behind(": ", short)
-}
-
-// Word is what became of a feature: its verdict, or what it waits for.
-func (s *Sheet) Word(r Row) string {
-	f := &plans.Feature{}
-	if name, is := FeatureNode(r.Node); is && s.plan != nil {
-		f = cmp.Or(s.plan.Feature(name), f)
-	}
-	word := "not decided yet"
-	switch d := r.Decided; {
-	case d != nil:
-		word = OverruledOf(d.Decision, s.st.Waiver(d.Node), s.now).Word()
-		if d.Accepted {
-			word += ", accepted"
-		}
-	case len(f.BlockedBy) > 0:
-		word = "blocked by " + strings.Join(f.BlockedBy, "; ")
-	case !r.Locked.IsZero():
-		word = "locked: " + r.Locked.String()
-	case s.plan != nil:
-		word = "TODO"
-	}
-	return word + verdict.Behind("; superseded by ", f.SupersededBy)
-}
-
 // statusOf is that of an alternative or a confirmation.
-func (s *Sheet) statusOf(d *ledger.Decision, name string) string {
+func statusOf(d *ledger.Decision, name string) string {
 	for _, a := range d.Alternatives {
 		if a.Name == name {
 			return string(a.Verdict)
@@ -389,14 +316,14 @@ func (s *Sheet) statusOf(d *ledger.Decision, name string) string {
 
 // Uncounted is a variant of an invalid decision by its launches, which do not count, such as those
 // whose answers are garbage; nil if it has none.
-func (s *Sheet) Uncounted(d *ledger.Decision, variant string) *Arm {
+func (s *Summary) Uncounted(d *ledger.Decision, variant string) *Arm {
 	became := d.Verdict
 	for _, a := range d.Alternatives {
 		if a.Name == variant {
 			became = a.Verdict
 		}
 	}
-	if became != verdict.Invalid || s.Of(variant) != nil {
+	if became != verdict.Invalid || s.Port(variant) != nil {
 		return nil
 	}
 	return s.launched(d, variant)
@@ -404,10 +331,10 @@ func (s *Sheet) Uncounted(d *ledger.Decision, variant string) *Arm {
 
 // launched is a variant by all launches of a decision that worked and that the machine did not
 // disturb; nil without any.
-func (s *Sheet) launched(d *ledger.Decision, variant string) *Arm {
+func (s *Summary) launched(d *ledger.Decision, variant string) *Arm {
 	a := &Arm{Session: d.Session, Variant: variant}
 	for _, id := range d.Launches {
-		l, ok := s.st.LaunchByID(id)
+		l, ok := s.Store.LaunchByID(id)
 		worked := ok && l.OK && !l.Disturbed && l.Purpose == ledger.ForBenchmark
 		if worked && (l.Variant == variant || l.Block == variant) {
 			a.Launches, a.Block, a.Session = append(a.Launches, l), l.Block, l.Session
@@ -419,13 +346,13 @@ func (s *Sheet) launched(d *ledger.Decision, variant string) *Arm {
 	return a
 }
 
-func (s *Sheet) portRow(p *Port, feature, of, status string) row {
+func (s *Summary) portRow(p *Port, feature, of, status string) row {
 	if p == nil {
 		return row{feature: feature, of: of, status: status}
 	}
 	r := row{name: p.Variant, feature: feature, of: of, status: status, own: p.Arm, base: p.Parent, port: p}
-	if r.levels = qualifiedArm(s.st, p.Arm); p.Parent != nil {
-		r.baseLevels = qualifiedArm(s.st, p.Parent)
+	if r.levels = qualifiedArm(s.Store, p.Arm); p.Parent != nil {
+		r.baseLevels = qualifiedArm(s.Store, p.Parent)
 	}
 	return r
 }
@@ -437,20 +364,19 @@ func qualifiedArm(st *store.Store, a *Arm) *ledger.Launch {
 
 // stackRow is the accepted stack of at least two features by its newest launches, beside the
 // baseline if a session launched both; nil without any.
-func (s *Sheet) stackRow() *row {
-	stack := AcceptedStack(s.st)
-	arms := stackArms(s.st, Arms(s.st), stack)
+func (s *Summary) stackRow() *row {
+	stack, arms := s.Stack, s.armsWith(s.Stack.Knobs)
 	if len(stack.Features) < 2 || len(arms) == 0 {
 		return nil
 	}
-	r := row{name: "accepted stack", own: arms[0], levels: qualifiedArm(s.st, arms[0])}
+	r := row{name: "accepted stack", own: arms[0], levels: qualifiedArm(s.Store, arms[0])}
 	r.status = strings.TrimPrefix(stack.Sum(), ledger.Baseline+" + ")
-	if ends := EndsOf(s.st); ends.Pair != nil {
-		r.own, r.base = &Arm{Session: ends.Pair.New.Session, Launches: ends.Pair.New.Launches}, ends.Base
+	if pair := s.Ends.Pair; pair != nil {
+		r.own, r.base = &Arm{Session: pair.New.Session, Launches: pair.New.Launches}, s.Ends.Base
 		return &r
 	}
-	for _, name := range s.names { // the feature that was measured with all others below it
-		if p := s.all[name]; p.Block == arms[0].Block && maps.Equal(p.Launches[0].Knobs, stack.Knobs) &&
+	for _, name := range s.Measured() { // the feature that was measured with all others below it
+		if p := s.ports[name]; p.Block == arms[0].Block && maps.Equal(p.Launches[0].Knobs, stack.Knobs) &&
 			p.Parent != nil {
 			r.port = p
 		}
@@ -458,23 +384,20 @@ func (s *Sheet) stackRow() *row {
 	return &r
 }
 
-// Arms are tables of arms by themselves, a row each.
-func (s *Sheet) Arms(arms []*Arm) []Grid {
+// Alone are tables of arms by themselves, a row each.
+func (s *Summary) Alone(arms []*Arm) []Grid {
 	var rows []row
 	for _, a := range arms {
 		garbage := slices.ContainsFunc(a.Launches, func(l *ledger.Launch) bool { return len(l.Garbage()) > 0 })
-		rows = append(rows, row{name: a.Variant, own: a, levels: qualifiedArm(s.st, a), uncounted: garbage})
+		rows = append(rows, row{name: a.Variant, own: a, levels: qualifiedArm(s.Store, a), uncounted: garbage})
 	}
 	return s.grids(rows, "Variant", false, nil)
 }
 
 // targetRows are the numbers to beat, which others measured.
-func (s *Sheet) targetRows() (rows []row) {
-	run, err := s.st.Run("latest")
-	if err != nil || run.Start == nil {
-		return nil
-	}
-	for _, t := range run.Start.Targets {
+func (s *Summary) targetRows() (rows []row) {
+	for _, contest := range s.Targets {
+		t := contest.Target
 		i := slices.IndexFunc(rows, func(r row) bool { return r.name == t.Name })
 		if i < 0 {
 			i, rows = len(rows), append(rows, row{name: t.Name, numbers: map[Column]ledger.Target{}})
@@ -486,14 +409,14 @@ func (s *Sheet) targetRows() (rows []row) {
 	return rows
 }
 
-// Rows are the tables of a comparison of engines, or of a matrix. What its rows have beside the
+// Compared are the tables of a comparison of engines, or of a matrix. What its rows have beside the
 // columns that are read comes after them.
-func (s *Sheet) Rows(d *ledger.Decision) []Grid {
+func (s *Summary) Compared(d *ledger.Decision) []Grid {
 	var rows []row
 	var others []Shown
 	what := "Engine"
 	arms := map[string]*Arm{}
-	for _, a := range ArmsOf(s.st, d) {
+	for _, a := range ArmsOf(s.Store, d) {
 		arms[a.Variant] = a
 	}
 	var reference *row
@@ -511,7 +434,7 @@ func (s *Sheet) Rows(d *ledger.Decision) []Grid {
 		for _, l := range d.Levels {
 			if level, own := strings.CutPrefix(l.Name, r.Name+"/"); own {
 				line.words[plans.FoundRoot+level] = string(l.Verdict)
-				if of, ok := s.st.LaunchByID(l.Launch); ok {
+				if of, ok := s.Store.LaunchByID(l.Launch); ok {
 					line.levels = of
 				}
 			}
@@ -536,28 +459,27 @@ func (s *Sheet) Rows(d *ledger.Decision) []Grid {
 }
 
 // In is a column's value in an arm, compared with nothing.
-func (s *Sheet) In(a *Arm, c Shown) Value {
-	return row{own: a, levels: qualifiedArm(s.st, a)}.value(c, s.Ports)
+func (s *Summary) In(a *Arm, c Shown) Value {
+	return row{own: a, levels: qualifiedArm(s.Store, a)}.value(c, s)
 }
 
 // Best is the arm with the best mean of a column in all sessions on the baseline's engine, beside the
 // baseline of its session; nil if none has it. The baseline is best only if nothing is better.
-func (s *Sheet) Best(c Shown) (best *Arm, v Value) {
-	arms, block := Arms(s.st), baselineEngine(s.st)
-	for _, a := range arms {
-		if block != "" && a.Block != block {
+func (s *Summary) Best(c Shown) (best *Arm, v Value) {
+	for _, a := range s.Arms {
+		if s.engine != "" && a.Block != s.engine {
 			continue
 		}
 		r := row{own: a}
-		if p := s.Of(a.Variant); p != nil && p.Session == a.Session {
+		if p := s.Port(a.Variant); p != nil && p.Session == a.Session {
 			r.port = p
 		}
-		if i := slices.IndexFunc(arms, func(o *Arm) bool {
+		if i := slices.IndexFunc(s.Arms, func(o *Arm) bool {
 			return o != a && o.Variant == ledger.Baseline && o.Session == a.Session && o.Block == a.Block
 		}); i >= 0 && a.Variant != ledger.Baseline {
-			r.base = arms[i]
+			r.base = s.Arms[i]
 		}
-		own := r.value(c, s.Ports)
+		own := r.value(c, s)
 		if own.New.N() == 0 || own.Better != measure.Higher && own.Better != measure.Lower {
 			continue
 		}
@@ -565,7 +487,7 @@ func (s *Sheet) Best(c Shown) (best *Arm, v Value) {
 			best, v = a, own
 		}
 	}
-	if base := s.Of(ledger.Baseline); best != nil && v.Old.N() == 0 && base != nil {
+	if base := s.Port(ledger.Baseline); best != nil && v.Old.N() == 0 && base != nil {
 		v.Old = s.In(base.Arm, c).New // of another session, so it is not compared
 	}
 	return best, v

@@ -90,7 +90,7 @@ func PairsOf(st *store.Store, a, b string) (pairs []Pair, err error) {
 // sideOf resolves a name to arms, or parts of them, by variant, the newest last: a variant goes
 // before a run.
 func sideOf(st *store.Store, asked string) (map[string][]*Arm, error) {
-	all := Arms(st)
+	all := ArmsOf(st, compared(st)...)
 	of, ran := byVariant(all, asked), byVersion(all, asked)
 	switch {
 	case len(of) > 0 && len(ran) > 0 && !slices.Equal(names(of), names(ran)):

@@ -19,36 +19,31 @@ import (
 // claim about performance: for each feature the cell, harness and command, hardware,
 // commits, the numbers of both sides, and what was checked of its answers. What is not on
 // record is reported as missing.
-func PullRequest(w io.Writer, st *store.Store) error {
-	run, err := newest(st)
-	if err != nil {
-		return err
-	}
-	p := report.NewWriter(st, nil)
-	features := 0
-	for _, d := range report.DecisionsInForce(st) {
+func PullRequest(w io.Writer, s *report.Summary) error {
+	p, features := &report.Writer{Summary: s}, 0
+	for _, d := range s.InForce() {
 		if d.Kind != ledger.KindFeature {
 			continue
 		}
 		features++
-		claim(p, st, run, d.Decision)
+		claim(p, d.Decision)
 	}
 	if features == 0 {
 		return fmt.Errorf("no feature was decided here, so there is nothing to claim: %w", store.ErrApplyFirst)
 	}
-	_, err = io.WriteString(w, p.String())
+	_, err := io.WriteString(w, p.String())
 	return err
 }
 
 const missing = "**missing**"
 
 // claim is what is claimed of a feature.
-func claim(p *report.Writer, st *store.Store, run *ledger.RunView, d *ledger.Decision) {
+func claim(p *report.Writer, d *ledger.Decision) {
 	p.Line("## %s: %s\n", d.Feature, d.Verdict)
 	for _, mark := range d.Marks() {
 		p.Line("%s\n", verdict.Sentence(mark))
 	}
-	pair := report.PairOf(st, d)
+	pair := report.PairOf(p.Store, d)
 	if pair == nil {
 		p.Line("No launches of both sides are recorded, so there is nothing to claim (%s).\n",
 			verdict.Semicolons(d.Why()))
@@ -69,9 +64,9 @@ func claim(p *report.Writer, st *store.Store, run *ledger.RunView, d *ledger.Dec
 			"Matrix cell",
 			strings.Join(append([]string{l.Block + ", " + verdict.Pairs(l.Knobs, "=", " ")}, cells...), "\n"),
 		},
-		{"Harness", run.Start.Tool + fmt.Sprintf(": %s per side, interleaved in session %s", verdict.Launches(len(new)),
-			pair.New.Session)},
-		{"Command", "`" + report.Applied(st, run) + "`"},
+		{"Harness", fmt.Sprintf("%s: %s per side, interleaved in session %s", p.Run.Start.Tool,
+			verdict.Launches(len(new)), pair.New.Session)},
+		{"Command", "`" + report.Applied(p.Store, p.Run) + "`"},
 		{"Server before", "`" + strings.ReplaceAll(cmp.Or(old[0].Engine["command"], "not recorded"), "`", "'") +
 			"` " + set(old[0])},
 		{"Server after", "`" + strings.ReplaceAll(cmp.Or(l.Engine["command"], "not recorded"), "`", "'") + "` " +

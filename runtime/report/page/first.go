@@ -18,16 +18,15 @@ const mostTargets, mostBelow = 3, 14
 
 // first fills the first screen: what was measured on what, the stack's main metrics, the
 // targets, and the stack from the baseline up.
-func (b *builder) first(rows []report.Row) {
-	ends, contests := report.EndsOf(b.st), report.Contests(b.st)
-	head := report.Headline(b.st, ends)
+func (b *builder) first() {
+	ends, contests := b.s.Ends, b.s.Targets
 	var accepted, compared []string
-	for _, f := range report.AcceptedStack(b.st).Features {
+	for _, f := range b.s.Stack.Features {
 		if accepted = append(accepted, f.Feature); b.pairs[f.Feature] != nil {
 			compared = append(compared, f.Feature)
 		}
 	}
-	launches := b.st.Launches(store.LaunchFilter{OK: true})
+	launches := b.s.Store.Launches(store.LaunchFilter{OK: true})
 	switch n := len(compared); {
 	case ends.Pair != nil:
 		launches, b.Tiles = ends.Pair.New.Launches, tiles(ends.Pair.Metrics, nil, "")
@@ -67,16 +66,15 @@ func (b *builder) first(rows []report.Row) {
 		}
 		b.Targets = append(b.Targets, t)
 	}
-	b.stack(compared, head, contests)
+	b.stack(compared)
 	below := 0
-	for _, r := range rows {
-		feature, is := report.FeatureNode(r.Node)
-		if !is || r.Gone || slices.Contains(accepted, feature) {
+	for _, r := range b.s.Rows {
+		if r.Feature == "" || r.Gone || slices.Contains(accepted, r.Feature) {
 			continue
 		}
 		if below++; below <= mostBelow {
 			b.Stack.Rows = append(b.Stack.Rows,
-				Bar{Item: Item{Name: feature, Link: b.link(feature), Mark: b.markOf(r), Note: report.Short(r)}})
+				Bar{Item: Item{Name: r.Feature, Link: b.link(r.Feature), Mark: markOf(r), Note: r.Short()}})
 		}
 	}
 	if below > mostBelow {
@@ -86,12 +84,13 @@ func (b *builder) first(rows []report.Row) {
 
 // stack draws the accepted ports from the baseline up, in the metric that says how far the
 // stack is, or by which the first was accepted, each by the launches that decided it.
-func (b *builder) stack(features []string, head *report.Comparison, contests []report.Contest) {
+func (b *builder) stack(features []string) {
 	type step struct {
 		name string
 		c    report.Comparison
 	}
 	var steps []step
+	head := b.s.Headline()
 	for _, feature := range features {
 		for _, c := range b.pairs[feature].Metrics {
 			if c.Change != nil && (head == nil || head.Column == c.Column) {
@@ -122,7 +121,7 @@ func (b *builder) stack(features []string, head *report.Comparison, contests []r
 		}
 		b.Stack.Rows = append(b.Stack.Rows, r)
 	}
-	for _, c := range contests {
+	for _, c := range b.s.Targets {
 		if c.Address == head.Address(head.Cell) && c.Value > 0 {
 			b.Stack.Lines = append(b.Stack.Lines, Tick{c.Value, c.Name + " " + verdict.Short(c.Value, head.Unit)})
 		}
@@ -192,21 +191,19 @@ func changed(c report.Comparison) []string {
 	switch {
 	case c.Change == nil || c.Absolute:
 		return nil
-	case c.Low == nil || c.High == nil:
+	case c.Edge() == "":
 		return []string{verdict.Faster(*c.Change)}
 	case !c.Significant():
 		return []string{verdict.Faster(*c.Change), "within noise"}
-	case *c.Change > 0:
-		return []string{verdict.Faster(*c.Change), "at least " + verdict.AtLeast(*c.Low)}
 	}
-	return []string{verdict.Faster(*c.Change), "at most " + verdict.AtMost(*c.High)}
+	return []string{verdict.Faster(*c.Change), c.Edge()}
 }
 
 // forest adds a feature's row: its estimate with the bounds that decided, and the threshold.
-func (b *builder) forest(feature string, r report.Row) {
-	row := Bar{Item: Item{Name: feature, Mark: b.markOf(r), Link: b.link(feature), Text: r.Brief()}}
+func (b *builder) forest(r report.Row) {
+	row := Bar{Item: Item{Name: r.Feature, Mark: markOf(r), Link: b.link(r.Feature), Text: r.Brief()}}
 	if r.Decided != nil {
-		if t := deciding(r.Decided.Decision); t != nil && t.Relative() {
+		if t := report.DecidingTest(r.Decided.Decision); t != nil && t.Relative() {
 			low, high := factor(t, t.Low), factor(t, t.High)
 			row.Dot, row.To, row.Low, row.High, row.Threshold = true, factor(t, t.Estimate), min(low, high),
 				max(low, high), factor(t, &t.Threshold)

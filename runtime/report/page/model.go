@@ -71,7 +71,6 @@ type Item struct {
 type Feature struct {
 	Name, Parent, Brief, Summary, Sets string
 	Mark                               Mark
-	Accepted                           bool
 	// Moves are its main metrics before and after, Tried the alternatives of one that chooses.
 	Moves                           []Tile
 	Claim                           *report.Claim
@@ -89,22 +88,14 @@ type Figure struct {
 	Title string
 }
 
-// Of is the page of a state directory. p is the plan of the newest run, as far as it can be
-// read, looks the state of the tests of a run in progress.
-func Of(st *store.Store, p *plans.Plan, looks []runtime.Event) (*Model, error) {
-	runs := st.Runs()
-	if len(runs) == 0 {
-		return nil, fmt.Errorf("nothing was applied here, so there is nothing to report")
-	}
-	last := runs[len(runs)-1]
-	view, err := st.Run(last.ID)
-	if err != nil {
-		return nil, err
-	}
-	underWay := report.WorkOn(st).State == report.UnderWay
+// Of is the page of a plan, as far as that can be read. looks is the state of the tests of a run in
+// progress.
+func Of(s *report.Summary, looks []runtime.Event) *Model {
+	view, underWay := s.Run, report.WorkOn(s.Store).State == report.UnderWay
+	p := cmp.Or(s.Plan, &plans.Plan{})
 	m := &Model{
-		Plan: last.Plan, Title: cmp.Or(p.Summary, last.Plan), Run: last.ID, Started: last.Started,
-		Ended: view.Done,
+		Plan: view.Plan, Title: cmp.Or(p.Summary, view.Plan), Run: view.ID, Started: view.Started,
+		Ended: view.Done, Answer: s.Answer.String() + ".",
 	}
 	if s := view.Start; s != nil {
 		m.Tool = s.Tool
@@ -113,29 +104,25 @@ func Of(st *store.Store, p *plans.Plan, looks []runtime.Event) (*Model, error) {
 		}
 	}
 	b := &builder{
-		Model: m, st: st, plan: p, now: time.Now(), launches: map[[2]string][]*ledger.Launch{},
-		pairs: map[string]*report.Pair{}, marks: map[string]Mark{}, sheet: report.SheetOf(st, p),
+		Model: m, s: s, plan: p, launches: map[[2]string][]*ledger.Launch{},
+		pairs: map[string]*report.Pair{}, marks: map[string]Mark{},
 	}
-	for _, l := range st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark}) {
+	for _, l := range s.Store.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark}) {
 		at := [2]string{l.Session, l.Variant}
 		b.launches[at] = append(b.launches[at], l)
 	}
-	rows := report.Rows(st)
-	for _, r := range rows { // phases and features in the plan's order
-		phase, isPhase := report.PhaseNode(r.Node)
-		feature, isFeature := report.FeatureNode(r.Node)
-		d := r.Decided
-		switch {
+	for _, r := range s.Rows { // phases and features in the plan's order
+		switch d := r.Decided; {
 		case r.Gone:
-		case isFeature:
+		case r.Feature != "":
 			if d != nil {
 				b.feature(r)
 			}
 			if d != nil || !r.Locked.IsZero() {
-				b.forest(feature, r)
+				b.forest(r)
 			}
-		case isPhase:
-			item := Item{Name: phase, Text: report.Short(r), Mark: b.markOf(r)}
+		case r.Gate != "":
+			item := Item{Name: r.Gate, Text: r.Short(), Mark: markOf(r)}
 			if d != nil {
 				item.Why = report.ReasonLines(&b.told, d.Decision, d.Why())
 			}
@@ -146,7 +133,7 @@ func Of(st *store.Store, p *plans.Plan, looks []runtime.Event) (*Model, error) {
 			}) {
 				m.Figures.Matrices = append(m.Figures.Matrices, Matrix{d.Node, d.Rows})
 			}
-			b.grids(b.sheet.Rows(d.Decision), "Comparison "+d.Node[strings.LastIndexByte(d.Node, '.')+1:])
+			b.grids(s.Compared(d.Decision), "Comparison "+d.Node[strings.LastIndexByte(d.Node, '.')+1:])
 			b.Notes = append(b.Notes, report.RowNotes(d.Rows)...)
 			if !slices.Contains(b.Notes, report.RowLegend) {
 				b.Notes = append(b.Notes, report.RowLegend)
@@ -158,12 +145,11 @@ func Of(st *store.Store, p *plans.Plan, looks []runtime.Event) (*Model, error) {
 	if underWay {
 		b.standing(looks)
 	}
-	b.first(rows)
-	if grids := b.sheet.Results(); len(grids) > 0 {
+	b.first()
+	if grids := s.Results(); len(grids) > 0 {
 		b.grids(grids, "Results")
 		b.Notes = append(b.Notes, report.GridLegend)
 	}
-	m.Answer = report.AnswerOf(st, b.now).String() + "."
 	m.Outcome = Mark{string(view.Verdict), string(view.Verdict)}
 	switch {
 	case underWay:
@@ -174,7 +160,7 @@ func Of(st *store.Store, p *plans.Plan, looks []runtime.Event) (*Model, error) {
 		m.Outcome = Mark{open, view.Reason.String()}
 	}
 	m.Graph = layout(m.Phases, p.Phases)
-	return m, nil
+	return m
 }
 
 // grids adds tables of results to what was measured.
@@ -197,16 +183,14 @@ func minute(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 MST")
 
 type builder struct {
 	*Model
-	st   *store.Store
-	plan *plans.Plan
-	now  time.Time
+	s    *report.Summary
+	plan *plans.Plan // of nothing if it cannot be read
 	told verdict.Page
 	// launches are those of benchmarks, by session and variant; pairs those of features, and
 	// marks their states.
 	launches map[[2]string][]*ledger.Launch
 	pairs    map[string]*report.Pair
 	marks    map[string]Mark
-	sheet    *report.Sheet
 }
 
 // link is to a feature's card; empty if there is none.
@@ -217,44 +201,37 @@ func (b *builder) link(feature string) string {
 	return ""
 }
 
-// mark is a decision's outcome with people's overrides.
-func (b *builder) mark(d *ledger.Decision) Mark {
-	o := report.OverruledOf(d, b.st.Waiver(d.Node), b.now)
-	m := Mark{string(d.Verdict), o.Word()}
-	if o.State == "waived" {
+// markOf is the state of a node, with people's overrides.
+func markOf(r report.Row) Mark {
+	m := Mark{Shape: open, Word: r.Word()}
+	switch {
+	case r.Overruled.State == report.Waived:
 		m.Shape = string(verdict.Waived)
+	case r.Decided != nil:
+		m.Shape = string(r.Decided.Verdict)
+	case !r.Locked.IsZero():
+		m.Shape = locked
 	}
 	return m
-}
-
-// markOf is the state of a node, decided or not.
-func (b *builder) markOf(r report.Row) Mark {
-	switch {
-	case r.Decided != nil:
-		return b.mark(r.Decided.Decision)
-	case !r.Locked.IsZero():
-		return Mark{locked, locked}
-	}
-	return Mark{open, "not decided yet"}
 }
 
 func plain(v verdict.Verdict) Mark { return Mark{string(v), string(v)} }
 
 func (b *builder) feature(r report.Row) {
 	d := r.Decided.Decision
-	e, t, mark := report.EvidenceOf(d), deciding(d), b.mark(d)
+	e, t, mark := report.EvidenceOf(d), report.DecidingTest(d), markOf(r)
 	f := Feature{
 		Name: d.Feature, Parent: e.Parent.Name, Brief: r.Brief(), Mark: mark,
-		Accepted: d.Accepted, Notes: verdict.Lines(d.Marks()), Findings: verdict.Lines(d.Findings),
-		Said: report.SaidBy(b.st, d),
+		Notes: verdict.Lines(d.Marks()), Findings: verdict.Lines(d.Findings),
+		Said: report.SaidBy(b.s.Store, d),
 	}
 	if f.Said != nil && f.Said.Level == "smoke" {
 		f.Said.Prompt = b.smoke()
 	}
-	if of := b.plan.Feature(d.Feature); of != nil {
+	if of := r.Planned; of != nil {
 		f.Summary, f.Sets = of.Summary, verdict.Pairs(of.Set, " = ", ", ")
 	}
-	pair := report.PairOf(b.st, d)
+	pair := report.PairOf(b.s.Store, d)
 	if pair != nil {
 		f.Moves = tiles(pair.Metrics, t, "")
 	}
@@ -288,20 +265,10 @@ func (b *builder) feature(r report.Row) {
 		f.Rules = append(f.Rules, item)
 	}
 	f.Figures = slices.Concat(b.rounds(d.Session, d.Feature, e.Parent.Name, t), b.kernels(e), b.traces(pair))
-	if port := b.sheet.For(d); port != nil {
-		f.Arms = []Table{{"Measurements of " + f.Name, b.sheet.Own(port, true)}}
+	if port := b.s.PortOf(d); port != nil {
+		f.Arms = []Table{{"Measurements of " + f.Name, b.s.Own(port, true)}}
 	}
 	b.Features = append(b.Features, f)
-}
-
-// deciding is the test that decided a feature; nil if none did.
-func deciding(d *ledger.Decision) *verdict.Test {
-	if r := report.Deciding(d); r != nil {
-		if c := r.Deciding(); c != nil {
-			return c.Test
-		}
-	}
-	return nil
 }
 
 // smoke is the prompt of the level smoke, if all protocols have the same.

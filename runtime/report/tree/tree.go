@@ -26,17 +26,15 @@ const results = "BENCHMARK_RESULTS.md"
 
 // Files are all files of the tree. changed are the files in which two commits of a repository differ,
 // by name; none if it is no longer there.
-func Files(p *plans.Plan, st *store.Store, changed func(repo, was, is string) []string) ([]File, error) {
-	if len(st.Runs()) == 0 {
-		return nil, fmt.Errorf("nothing was applied here, so there is nothing to report")
-	}
+func Files(s *report.Summary, changed func(repo, was, is string) []string) ([]File, error) {
+	p := s.Plan
 	t := &writer{
-		Writer: report.NewWriter(st, p), plan: p, st: st, changed: changed, arms: report.Arms(st),
+		Writer: &report.Writer{Summary: s}, changed: changed, arms: slices.Clone(s.Arms),
 		names: map[string]string{}, states: map[string]state{}, qualified: map[string][]*ledger.Launch{},
 		profiles: map[string]string{}, uncounted: map[*report.Arm]string{},
 	}
 	profiled := map[string]*ledger.Launch{} // the newest of each variant
-	for _, l := range st.Launches(store.LaunchFilter{Purpose: ledger.ForQualification}) {
+	for _, l := range s.Store.Launches(store.LaunchFilter{Purpose: ledger.ForQualification}) {
 		t.qualified[l.Node] = append(t.qualified[l.Node], l)
 		if l.Left["profile/analysis.json"] != "" {
 			profiled[l.Variant] = l
@@ -58,7 +56,7 @@ func Files(p *plans.Plan, st *store.Store, changed func(repo, was, is string) []
 	for _, f := range p.Features() {
 		for _, name := range t.variants(f) {
 			if d := t.states[f.Name].decided; d != nil {
-				if a := t.Sheet().Uncounted(d.Decision, name); a != nil {
+				if a := s.Uncounted(d.Decision, name); a != nil {
 					t.arms, t.uncounted[a] = append(t.arms, a), t.states[f.Name].word
 				}
 			}
@@ -70,7 +68,7 @@ func Files(p *plans.Plan, st *store.Store, changed func(repo, was, is string) []
 		}
 	}
 	file := func(path string, write func()) {
-		t.Writer = t.Next()
+		t.Writer = &report.Writer{Summary: s}
 		if write(); t.Len() > 0 {
 			t.files = append(t.files, File{Path: path, Text: strings.TrimRight(t.String(), "\n") + "\n"})
 		}
@@ -87,8 +85,6 @@ func Files(p *plans.Plan, st *store.Store, changed func(repo, was, is string) []
 
 type writer struct {
 	*report.Writer // of the file in hand
-	plan           *plans.Plan
-	st             *store.Store
 
 	changed func(repo, was, is string) []string
 	arms    []*report.Arm
@@ -133,7 +129,6 @@ func (t *writer) keep(name string) { t.Line("<!-- keep %s -->\n<!-- /keep -->\n"
 
 // state is the state of a feature.
 type state struct {
-	row     report.Row
 	decided *ledger.Decided
 	// word is short: "pass", "TODO", "blocked by …"; output describes its answers:
 	// coherent, garbage or crashed.
@@ -142,13 +137,12 @@ type state struct {
 
 // stand determines the state of every feature of the plan.
 func (t *writer) stand() {
-	for _, r := range t.Sheet().Features() {
-		feature, _ := report.FeatureNode(r.Node)
-		s := state{row: r, decided: r.Decided, word: t.Sheet().Word(r), output: "–"}
+	for _, r := range t.Features() {
+		s := state{decided: r.Decided, word: r.Status(), output: "–"}
 		if s.decided != nil {
-			s.output = t.output(s.decided.Decision, feature)
+			s.output = t.output(s.decided.Decision, r.Feature)
 		}
-		t.states[feature] = s
+		t.states[r.Feature] = s
 	}
 }
 
@@ -161,7 +155,7 @@ func (t *writer) output(d *ledger.Decision, variant string) string {
 	}
 	launches := t.qualified[node]
 	for _, id := range d.Launches {
-		if l, ok := t.st.LaunchByID(id); ok && l.Variant == variant {
+		if l, ok := t.Store.LaunchByID(id); ok && l.Variant == variant {
 			launches = append(launches, l)
 		}
 	}

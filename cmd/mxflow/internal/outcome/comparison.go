@@ -28,12 +28,12 @@ func Grids(on table.Screen, grids []report.Grid) {
 
 // Comparison prints the tables of a decision that compares engines or cells of a matrix, and with
 // all what knob values do to each metric; nothing if it has none.
-func Comparison(on table.Screen, sheet *report.Sheet, d *ledger.Decision, all bool) {
+func Comparison(on table.Screen, s *report.Summary, d *ledger.Decision, all bool) {
 	if len(d.Rows) == 0 {
 		return
 	}
 	fmt.Fprintf(on, "\n%s:\n", d.Node)
-	Grids(on, sheet.Rows(d))
+	Grids(on, s.Compared(d))
 	for _, n := range report.RowNotes(d.Rows) {
 		on.Sentence("- " + n)
 	}

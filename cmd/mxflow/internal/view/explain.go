@@ -47,7 +47,7 @@ func (e *Explanation) Print(on table.Screen) {
 		}
 	}
 	text := name + " " + verdict.Did(came.Verdict)
-	if verdictWord(came) == "accepted" {
+	if report.Word(came, false) == "accepted" {
 		text = name + " is accepted"
 	}
 	if rule != nil {

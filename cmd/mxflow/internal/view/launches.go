@@ -154,7 +154,7 @@ func allLaunches(on table.Screen, launches []*ledger.Launch) {
 
 // perVariant prints what the launches of a run that count came to: a row for each variant
 // of a session.
-func perVariant(on table.Screen, sheet *report.Sheet, v *ledger.RunView) {
+func perVariant(on table.Screen, s *report.Summary, v *ledger.RunView) {
 	var arms []*report.Arm
 	for _, l := range v.Launches {
 		compared := slices.ContainsFunc(v.Decisions, func(d ledger.Decided) bool {
@@ -171,7 +171,7 @@ func perVariant(on table.Screen, sheet *report.Sheet, v *ledger.RunView) {
 		}
 		arms[i].Launches = append(arms[i].Launches, l)
 	}
-	if grids := sheet.Arms(arms); len(grids) > 0 {
+	if grids := s.Alone(arms); len(grids) > 0 {
 		fmt.Fprintln(on)
 		outcome.Grids(on, grids)
 		on.Sentence("Means over launches ± their standard deviation. ❌ does not count.")
