@@ -16,6 +16,8 @@ import (
 type Arm struct {
 	Session, Variant, Block string
 	Launches                []*ledger.Launch
+	// Uncounted is why the launches do not count; empty if they do.
+	Uncounted string
 }
 
 // ArmsOf are the arms of what was decided, the one that others are compared with first:

@@ -277,8 +277,9 @@ func TestValues(t *testing.T) {
 	own := armOf("s", "fast",
 		map[string][]float64{"chat.tg": {40, 40.8, 39.2}, "chat.ttft": {2, 2.05, 1.95}, "chat.pp": {5}})
 	r := row{own: own, base: base}
-	marked := r
-	marked.uncounted = true
+	bad := *own
+	bad.Uncounted = "invalid"
+	marked := row{own: &bad, base: base}
 	tg, ttft := plans.Input{Cell: "chat", Metric: "tg", Unit: "tok/s"},
 		plans.Input{Cell: "chat", Metric: "ttft", Unit: "ms", Better: "lower"}
 	with := func(in plans.Input, to plans.Relation) plans.Input { in.Relation = to; return in }

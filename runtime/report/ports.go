@@ -60,10 +60,27 @@ func (s *Summary) portsOf(decisions []*ledger.Decision) map[string]*Port {
 
 func ofFeature(a *Arm) bool { return strings.HasPrefix(a.Launches[0].Node, "feature.") }
 
-// Measured are the variants that were, by name, and Port one of them; nil if it was not.
+// Measured are the variants that were, by name, and Port one of them, or else one that does not
+// count; nil if it was not measured.
 func (s *Summary) Measured() []string { return slices.Sorted(maps.Keys(s.ports)) }
 
-func (s *Summary) Port(variant string) *Port { return s.ports[variant] }
+func (s *Summary) Port(variant string) *Port {
+	for _, p := range s.uncounted {
+		if p.Variant == variant {
+			return p
+		}
+	}
+	return s.ports[variant]
+}
+
+// Launched are the arms, and those that do not count.
+func (s *Summary) Launched() []*Arm {
+	all := slices.Clone(s.Arms)
+	for _, p := range s.uncounted {
+		all = append(all, p.Arm)
+	}
+	return all
+}
 
 // PortOf is what a decision of a feature rests on: its own variant, or the alternative that it
 // chose, or else the first that was measured.
@@ -171,19 +188,10 @@ func (s *Summary) Lead(d *ledger.Decision) (v Value, has bool) {
 	return p.Row(columns[0])
 }
 
-// Uncounting is an arm that does not count: Own, with each number marked.
-func (s *Summary) Uncounting(a *Arm) Table {
-	t := s.Own(&Port{Arm: a, of: s}, true)
-	for _, row := range t.Rows {
-		row[1] = doesNotCount + row[1]
-	}
-	return t
-}
-
 // Own is a port beside its parent: a row for each column of the plan, and with all for each other
 // metric that people decide by.
 func (s *Summary) Own(p *Port, all bool) Table {
-	r := s.portRow(p, "", "", "")
+	r := s.portRow(p, Line{})
 	t := Table{Head: []string{"Metric", p.Variant}}
 	if p.Parent != nil {
 		t.Head = []string{"Metric", p.Parent.Variant, p.Variant, "Change", "From the baseline"}
@@ -202,7 +210,7 @@ func (s *Summary) Own(p *Port, all bool) Table {
 		if !v.Has() || v.alone {
 			continue
 		}
-		line := []string{cmp.Or(c.Heading, c.Path), cmp.Or(v.Word, v.New.Text())}
+		line := []string{cmp.Or(c.Heading, c.Path), cmp.Or(v.Word, v.marked(v.New.Text()))}
 		if p.Parent != nil {
 			line = append(slices.Insert(line, 1, v.Old.Text()), v.Changed(), cmp.Or(v.Root, "–"))
 		}

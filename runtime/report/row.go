@@ -14,7 +14,7 @@ import (
 
 // row is where the values of a line come from.
 type row struct {
-	name, feature, of, status string
+	Line
 	// own are the launches, base those that they are compared with; port is set for a variant of
 	// the plan's own engine.
 	own, base *Arm
@@ -30,8 +30,6 @@ type row struct {
 	reference bool
 	// numbers are those of a target.
 	numbers map[Column]ledger.Target
-	// uncounted is set if its launches do not count.
-	uncounted bool
 }
 
 // launches are those that have a column's value: of the arm, or the one that levels ran in.
@@ -52,7 +50,7 @@ func launches(a *Arm, levels *ledger.Launch, c Column) []*ledger.Launch {
 func (r row) value(c Shown, s *Summary) (v Value) {
 	// What levels found is no less true of a row that does not count.
 	found := strings.HasPrefix(c.Address(""), plans.FoundRoot) || c.Input != nil && c.Input.Type != plans.NumberInput
-	v.Marked = r.uncounted && !found
+	v.Marked = r.own != nil && r.own.Uncounted != "" && !found
 	if in := c.Input; in != nil && in.Type != plans.NumberInput {
 		v.Word = r.word(in)
 		return v
@@ -103,7 +101,7 @@ func (r row) value(c Shown, s *Summary) (v Value) {
 	if v.Decided > 0 { // the launches that the rule decided by
 		v.Old, v.New = v.Old.first(v.Decided), v.New.first(v.Decided)
 	}
-	if v.Root = ""; r.port != nil && !r.uncounted {
+	if v.Root = ""; r.port != nil && r.own.Uncounted == "" {
 		ofBaseline := r.port.Parent != nil && r.port.Parent.Variant == ledger.Baseline // whose change is the value's
 		if change, ok := r.port.fromBaseline(c.Column, len(s.ports)); ok && !ofBaseline {
 			v.Root = "≈ " + verdict.Faster(change)

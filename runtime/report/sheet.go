@@ -193,7 +193,7 @@ func (s *Summary) grids(rows []row, what string, times bool, others []Shown) (ou
 	fill := func(title string, columns []Shown) Grid {
 		g := Grid{Title: title, What: what, Columns: columns, Times: times}
 		for _, r := range rows {
-			line := Line{Name: r.name, Feature: r.feature, Of: r.of, Status: r.status}
+			line := r.Line
 			if r.own != nil {
 				line.N = len(r.own.Launches)
 			}
@@ -253,44 +253,20 @@ func (s *Summary) grids(rows []row, what string, times bool, others []Shown) (ou
 func (s *Summary) Results() []Grid {
 	var rows []row
 	if p := s.Port(ledger.Baseline); p != nil {
-		rows = append(rows, s.portRow(p, "", "", "reference"))
+		rows = append(rows, s.portRow(p, Line{Name: p.Variant, Status: "reference"}))
 	}
 	for _, r := range s.Features() {
-		feature := r.Feature
-		names, status := []string{feature}, r.Status()
-		if d := r.Decided; d != nil && len(d.Alternatives) > 0 {
-			names = nil
-			for _, a := range d.Alternatives {
-				names = append(names, a.Name)
+		for _, v := range r.variants() {
+			line, port := Line{Name: v.name, Feature: r.Feature, Status: v.status}, s.Port(v.name)
+			if v.name != r.Feature {
+				line.Of = r.Feature
 			}
-		}
-		if d := r.Decided; d != nil {
-			for _, c := range d.Confirmations {
-				names = append(names, strings.TrimPrefix(c.Node, "feature."))
+			if at := strings.LastIndexByte(v.name, '@'); at >= 0 && port != nil && port.Parent != nil {
+				rows = append(rows, s.portRow(&Port{Arm: port.Parent, of: s}, Line{
+					Name: port.Parent.Variant + v.name[at:], Feature: r.Feature, Of: r.Feature, Status: "reference",
+				}))
 			}
-		}
-		for i, name := range names {
-			of := ""
-			if name != feature {
-				of = feature
-			}
-			if i > 0 {
-				status = statusOf(r.Decided.Decision, name)
-			}
-			port, uncounted := s.Port(name), false
-			if port == nil && r.Decided != nil {
-				if a := s.Uncounted(r.Decided.Decision, name); a != nil {
-					port, uncounted = &Port{Arm: a, of: s}, true
-				}
-			}
-			if at := strings.LastIndexByte(name, '@'); at >= 0 && port != nil && port.Parent != nil {
-				base := s.portRow(&Port{Arm: port.Parent, of: s}, feature, feature, "reference")
-				base.name = port.Parent.Variant + name[at:]
-				rows = append(rows, base)
-			}
-			line := s.portRow(port, feature, of, status)
-			line.name, line.uncounted = name, uncounted
-			rows = append(rows, line)
+			rows = append(rows, s.portRow(port, line))
 		}
 	}
 	if top := s.stackRow(); top != nil {
@@ -299,34 +275,46 @@ func (s *Summary) Results() []Grid {
 	return s.grids(append(rows, s.targetRows()...), "Configuration", false, nil)
 }
 
-// statusOf is that of an alternative or a confirmation.
-func statusOf(d *ledger.Decision, name string) string {
-	for _, a := range d.Alternatives {
-		if a.Name == name {
-			return string(a.Verdict)
-		}
-	}
-	for _, c := range d.Confirmations {
-		if c.Node == "feature."+name {
-			return cmp.Or(string(c.Verdict), "not tried")
-		}
-	}
-	return ""
+// variant is what is measured of a feature, and what became of it.
+type variant struct {
+	name, status string
+	verdict      verdict.Verdict
 }
 
-// Uncounted is a variant of an invalid decision by its launches, which do not count, such as those
-// whose answers are garbage; nil if it has none.
-func (s *Summary) Uncounted(d *ledger.Decision, variant string) *Arm {
-	became := d.Verdict
+// variants are a feature's alternatives, or else itself, and what confirms it on other engines.
+func (r Row) variants() (all []variant) {
+	if r.Decided == nil {
+		return []variant{{r.Feature, r.Status(), ""}}
+	}
+	d := r.Decided
 	for _, a := range d.Alternatives {
-		if a.Name == variant {
-			became = a.Verdict
+		all = append(all, variant{a.Name, string(a.Verdict), a.Verdict})
+	}
+	if len(all) == 0 {
+		all = []variant{{r.Feature, "", d.Verdict}}
+	}
+	all[0].status = r.Status()
+	for _, c := range d.Confirmations {
+		all = append(all, variant{
+			strings.TrimPrefix(c.Node, "feature."), cmp.Or(string(c.Verdict), "not tried"), d.Verdict,
+		})
+	}
+	return all
+}
+
+// addUncounted adds what was launched of invalid variants, such as those whose answers are garbage.
+func (s *Summary) addUncounted() {
+	for _, r := range s.Features() {
+		for _, v := range r.variants() {
+			if v.verdict != verdict.Invalid || s.ports[v.name] != nil {
+				continue
+			}
+			if a := s.launched(r.Decided.Decision, v.name); a != nil {
+				a.Uncounted = r.Status()
+				s.uncounted = append(s.uncounted, &Port{Arm: a, of: s})
+			}
 		}
 	}
-	if became != verdict.Invalid || s.Port(variant) != nil {
-		return nil
-	}
-	return s.launched(d, variant)
 }
 
 // launched is a variant by all launches of a decision that worked and that the machine did not
@@ -346,11 +334,11 @@ func (s *Summary) launched(d *ledger.Decision, variant string) *Arm {
 	return a
 }
 
-func (s *Summary) portRow(p *Port, feature, of, status string) row {
+func (s *Summary) portRow(p *Port, line Line) row {
 	if p == nil {
-		return row{feature: feature, of: of, status: status}
+		return row{Line: line}
 	}
-	r := row{name: p.Variant, feature: feature, of: of, status: status, own: p.Arm, base: p.Parent, port: p}
+	r := row{Line: line, own: p.Arm, base: p.Parent, port: p}
 	if r.levels = qualifiedArm(s.Store, p.Arm); p.Parent != nil {
 		r.baseLevels = qualifiedArm(s.Store, p.Parent)
 	}
@@ -369,8 +357,8 @@ func (s *Summary) stackRow() *row {
 	if len(stack.Features) < 2 || len(arms) == 0 {
 		return nil
 	}
-	r := row{name: "accepted stack", own: arms[0], levels: qualifiedArm(s.Store, arms[0])}
-	r.status = strings.TrimPrefix(stack.Sum(), ledger.Baseline+" + ")
+	line := Line{Name: "accepted stack", Status: strings.TrimPrefix(stack.Sum(), ledger.Baseline+" + ")}
+	r := row{Line: line, own: arms[0], levels: qualifiedArm(s.Store, arms[0])}
 	if pair := s.Ends.Pair; pair != nil {
 		r.own, r.base = &Arm{Session: pair.New.Session, Launches: pair.New.Launches}, s.Ends.Base
 		return &r
@@ -388,8 +376,10 @@ func (s *Summary) stackRow() *row {
 func (s *Summary) Alone(arms []*Arm) []Grid {
 	var rows []row
 	for _, a := range arms {
-		garbage := slices.ContainsFunc(a.Launches, func(l *ledger.Launch) bool { return len(l.Garbage()) > 0 })
-		rows = append(rows, row{name: a.Variant, own: a, levels: qualifiedArm(s.Store, a), uncounted: garbage})
+		if slices.ContainsFunc(a.Launches, func(l *ledger.Launch) bool { return len(l.Garbage()) > 0 }) {
+			a.Uncounted = "answers garbage"
+		}
+		rows = append(rows, row{Line: Line{Name: a.Variant}, own: a, levels: qualifiedArm(s.Store, a)})
 	}
 	return s.grids(rows, "Variant", false, nil)
 }
@@ -398,10 +388,10 @@ func (s *Summary) Alone(arms []*Arm) []Grid {
 func (s *Summary) targetRows() (rows []row) {
 	for _, contest := range s.Targets {
 		t := contest.Target
-		i := slices.IndexFunc(rows, func(r row) bool { return r.name == t.Name })
+		i := slices.IndexFunc(rows, func(r row) bool { return r.Name == t.Name })
 		if i < 0 {
-			i, rows = len(rows), append(rows, row{name: t.Name, numbers: map[Column]ledger.Target{}})
-			rows[i].status = "to beat" + verdict.Behind(", by ", t.Tool)
+			i, rows = len(rows), append(rows, row{numbers: map[Column]ledger.Target{}})
+			rows[i].Line = Line{Name: t.Name, Status: "to beat" + verdict.Behind(", by ", t.Tool)}
 		}
 		cell, metric := measure.SplitAddress(t.Address)
 		rows[i].numbers[Column{Cell: cell, Metric: metric, Stat: t.Stat}] = t
@@ -425,11 +415,14 @@ func (s *Summary) Compared(d *ledger.Decision) []Grid {
 			what = "Cell"
 		}
 		line := row{
-			name: r.Name, own: arms[r.Name], cells: r.Cells, rounds: len(r.Places) > 0,
+			Line: Line{Name: r.Name}, own: arms[r.Name], cells: r.Cells, rounds: len(r.Places) > 0,
 			words: map[string]string{},
 		}
 		if r.Verdict != verdict.Pass {
-			line.own, line.uncounted, line.status = s.launched(d, r.Name), true, string(r.Verdict)
+			line.Status = string(r.Verdict)
+			if line.own = s.launched(d, r.Name); line.own != nil {
+				line.own.Uncounted = line.Status
+			}
 		}
 		for _, l := range d.Levels {
 			if level, own := strings.CutPrefix(l.Name, r.Name+"/"); own {
@@ -441,7 +434,7 @@ func (s *Summary) Compared(d *ledger.Decision) []Grid {
 		}
 		rows = append(rows, line)
 		if r.Reference {
-			rows[len(rows)-1].name += " (reference)"
+			rows[len(rows)-1].Name += " (reference)"
 			rows[len(rows)-1].reference, reference = true, &line
 		}
 	}

@@ -35,6 +35,8 @@ type Summary struct {
 	// engine is the one on which the baseline was last qualified.
 	engine string
 	ports  map[string]*Port
+	// uncounted are those of invalid variants.
+	uncounted []*Port
 }
 
 // ErrNothing is what readers of a state directory without a run say.
@@ -57,6 +59,7 @@ func SummaryOf(st *store.Store, p *plans.Plan, now time.Time) *Summary {
 	}
 	s.tests = tests(decisions...)
 	s.ports = s.portsOf(decisions)
+	s.addUncounted()
 	s.Stack = s.stack()
 	s.Ends = s.ends()
 	s.Targets = s.targets()

@@ -81,11 +81,17 @@ func (v Value) Text(times bool) string {
 	if v.alone {
 		text, change = cmp.Or(change, v.Word, "–"), ""
 	}
-	if v.Marked && v.Has() {
-		text = doesNotCount + text
-	}
+	text = v.marked(text)
 	if change != "" {
 		text += "\n" + change
+	}
+	return text
+}
+
+// marked is a text of the value with a mark if it does not count.
+func (v Value) marked(text string) string {
+	if v.Marked && v.Has() {
+		return doesNotCount + text
 	}
 	return text
 }

@@ -43,11 +43,6 @@ func (t *writer) port(f *plans.Feature) {
 				t.Table(t.Own(port, true))
 			}
 		}
-		for _, a := range t.arms {
-			if t.uncounted[a] != "" && slices.Contains(t.variants(f), a.Variant) {
-				t.Table(t.Uncounting(a))
-			}
-		}
 		for _, c := range s.decided.Confirmations {
 			t.Line("%s\n", verdict.Sentence(c.Reason))
 			if port := t.Port(strings.TrimPrefix(c.Node, "feature.")); port != nil {

@@ -145,9 +145,7 @@ func (t *writer) runs() {
 		}
 		row := []string{"`" + runs[a.Session] + "`", date(a.Launches[0].Started), a.Variant}
 		if len(columns) > 0 {
-			v := t.In(a, columns[0])
-			v.Marked = t.uncounted[a] != ""
-			row = append(row, v.Text(false))
+			row = append(row, t.In(a, columns[0]).Text(false))
 		}
 		links := []string{fmt.Sprintf("[log](%s)", logOf(a.Session))}
 		feature, _, _ := strings.Cut(strings.ReplaceAll(a.Variant, "@", "["), "[")

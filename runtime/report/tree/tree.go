@@ -29,9 +29,9 @@ const results = "BENCHMARK_RESULTS.md"
 func Files(s *report.Summary, changed func(repo, was, is string) []string) ([]File, error) {
 	p := s.Plan
 	t := &writer{
-		Writer: &report.Writer{Summary: s}, changed: changed, arms: slices.Clone(s.Arms),
+		Writer: &report.Writer{Summary: s}, changed: changed, arms: s.Launched(),
 		names: map[string]string{}, states: map[string]state{}, qualified: map[string][]*ledger.Launch{},
-		profiles: map[string]string{}, uncounted: map[*report.Arm]string{},
+		profiles: map[string]string{},
 	}
 	profiled := map[string]*ledger.Launch{} // the newest of each variant
 	for _, l := range s.Store.Launches(store.LaunchFilter{Purpose: ledger.ForQualification}) {
@@ -53,15 +53,6 @@ func Files(s *report.Summary, changed func(repo, was, is string) []string) ([]Fi
 		t.names[f.Name] = "porting/FEATURE_" + name + ".md"
 	}
 	t.stand()
-	for _, f := range p.Features() {
-		for _, name := range t.variants(f) {
-			if d := t.states[f.Name].decided; d != nil {
-				if a := s.Uncounted(d.Decision, name); a != nil {
-					t.arms, t.uncounted[a] = append(t.arms, a), t.states[f.Name].word
-				}
-			}
-		}
-	}
 	for _, variant := range slices.Sorted(maps.Keys(profiled)) {
 		if path := t.profile(variant, profiled[variant]); path != "" {
 			t.profiles[variant] = path
@@ -88,8 +79,6 @@ type writer struct {
 
 	changed func(repo, was, is string) []string
 	arms    []*report.Arm
-	// uncounted are those of arms that do not count, and why.
-	uncounted map[*report.Arm]string
 	// names are the files of ports, by feature.
 	names  map[string]string
 	states map[string]state

@@ -145,7 +145,7 @@ func (t *writer) arm(a *report.Arm) arm {
 	out := arm{
 		Configuration: a.Variant, Engine: a.Block, Knobs: first.Knobs, Started: started, Environment: first.Fingerprint,
 		Observed: observed(a), Workload: map[string]workload{}, Results: map[string]result{},
-		Profile: t.profiles[a.Variant], Counts: t.uncounted[a],
+		Profile: t.profiles[a.Variant], Counts: a.Uncounted,
 	}
 	for _, c := range first.Cells {
 		w := workload{Requests: c.Requests, Concurrency: c.Concurrency, Tokenizer: t.tokenizer(a)}
