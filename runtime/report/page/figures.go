@@ -175,7 +175,7 @@ func (b *builder) traces(pair *report.Pair) (out []Figure) {
 		}
 		fig := Lines{Name: name, Unit: c.Unit, X: "seconds"}
 		for i, side := range []report.PairSide{pair.Old, pair.New} {
-			series, err := b.s.Store.ReadSeries(side.Launches[len(side.Launches)-1])
+			series, err := b.Store.ReadSeries(side.Launches[len(side.Launches)-1])
 			for _, s := range series {
 				if err != nil || s.Name != name || len(s.At) < 3 {
 					continue
@@ -203,12 +203,12 @@ func (b *builder) traces(pair *report.Pair) (out []Figure) {
 
 // kernels are the profiles of a candidate and of its parent, if both are on record.
 func (b *builder) kernels(e gates.Feature) (out []Figure) {
-	was, had := b.s.Store.LaunchByID(e.Parent.Qualified.ID)
-	is, has := b.s.Store.LaunchByID(e.Candidate.Qualified.ID)
+	was, had := b.Store.LaunchByID(e.Parent.Qualified.ID)
+	is, has := b.Store.LaunchByID(e.Candidate.Qualified.ID)
 	if !had || !has {
 		return nil
 	}
-	before, after := report.ProfileOf(b.s.Store, was), report.ProfileOf(b.s.Store, is)
+	before, after := report.ProfileOf(b.Store, was), report.ProfileOf(b.Store, is)
 	if before == nil || after == nil {
 		return nil
 	}

@@ -19,14 +19,14 @@ const mostTargets, mostBelow = 3, 14
 // first fills the first screen: what was measured on what, the stack's main metrics, the
 // targets, and the stack from the baseline up.
 func (b *builder) first() {
-	ends, contests := b.s.Ends, b.s.Targets
+	ends, contests := b.Ends, b.Summary.Targets
 	var accepted, compared []string
-	for _, f := range b.s.Stack.Features {
+	for _, f := range b.Summary.Stack.Features {
 		if accepted = append(accepted, f.Feature); b.pairs[f.Feature] != nil {
 			compared = append(compared, f.Feature)
 		}
 	}
-	launches := b.s.Store.Launches(store.LaunchFilter{OK: true})
+	launches := b.Store.Launches(store.LaunchFilter{OK: true})
 	switch n := len(compared); {
 	case ends.Pair != nil:
 		launches, b.Tiles = ends.Pair.New.Launches, tiles(ends.Pair.Metrics, nil, "")
@@ -42,7 +42,6 @@ func (b *builder) first() {
 		launches = ends.Base.Launches
 		b.Tiles = tiles(report.Comparisons(launches, launches, false, nil), nil, ledger.Baseline)
 	}
-	b.Apart = ends.Command
 	b.about(launches)
 	if len(contests) > 0 {
 		b.Measured, b.Notes = append(b.Measured, Table{"Targets", report.ContestTable(contests)}),
@@ -68,7 +67,7 @@ func (b *builder) first() {
 	}
 	b.stack(compared)
 	below := 0
-	for _, r := range b.s.Rows {
+	for _, r := range b.Rows {
 		if r.Feature == "" || r.Gone || slices.Contains(accepted, r.Feature) {
 			continue
 		}
@@ -90,7 +89,7 @@ func (b *builder) stack(features []string) {
 		c    report.Comparison
 	}
 	var steps []step
-	head := b.s.Headline()
+	head := b.Headline()
 	for _, feature := range features {
 		for _, c := range b.pairs[feature].Metrics {
 			if c.Change != nil && (head == nil || head.Column == c.Column) {
@@ -121,7 +120,7 @@ func (b *builder) stack(features []string) {
 		}
 		b.Stack.Rows = append(b.Stack.Rows, r)
 	}
-	for _, c := range b.s.Targets {
+	for _, c := range b.Summary.Targets {
 		if c.Address == head.Address(head.Cell) && c.Value > 0 {
 			b.Stack.Lines = append(b.Stack.Lines, Tick{c.Value, c.Name + " " + verdict.Short(c.Value, head.Unit)})
 		}

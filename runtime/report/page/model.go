@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,28 +15,22 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Model is what a page shows: words for its text, and numbers for its figures.
+// Model is what a page shows: the summary, and numbers for its figures.
 type Model struct {
-	Plan, Title, Run, Tool string
-	Started                time.Time
-	Outcome                Mark
-	// Ended is set if the newest run is over: its verdict is final.
-	Ended  bool
-	Answer string
+	*report.Summary
+	Title   string
+	Outcome Mark
 	// About are engine, model, machine, workload and commit of what was measured.
 	About          []string
 	Tiles, Targets []Tile
-	// Apart is the command that measures baseline and stack together, if none did.
-	Apart         string
-	Stack, Forest Chart
-	Standing      []Standing
-	Features      []Feature
-	Graph         Graph
-	Phases        []Item
-	Measured      []Table
-	Notes         []string
-	Machine       []Item
-	Figures       Figures
+	Stack, Forest  Chart
+	Standing       []Standing
+	Features       []Feature
+	Graph          Graph
+	Phases         []Item
+	Measured       []Table
+	Notes          []string
+	Figures        Figures
 	// Revision is set on a page that follows a run: the state of the ledger it shows.
 	Revision string
 }
@@ -60,7 +53,7 @@ const (
 	open   = "open"
 )
 
-// Item is something with a state, on one line: a level, a rule, an alternative, a phase.
+// Item is something with a state, on one line: a rule, a feature, a phase.
 type Item struct {
 	Name, Link, Text, Code, Note string
 	Mark                         Mark
@@ -69,16 +62,16 @@ type Item struct {
 
 // Feature is one port with its evidence.
 type Feature struct {
-	Name, Parent, Brief, Summary, Sets string
-	Mark                               Mark
-	// Moves are its main metrics before and after, Tried the alternatives of one that chooses.
-	Moves                           []Tile
-	Claim                           *report.Claim
-	Said                            *report.Said
-	Tried, Confirmed, Levels, Rules []Item
-	Notes, Findings                 []string
-	Figures                         []Figure
-	Arms                            []Table
+	report.Row
+	Parent string
+	Mark   Mark
+	// Moves are its main metrics before and after.
+	Moves   []Tile
+	Claim   *report.Claim
+	Said    *report.Said
+	Rules   []Item
+	Figures []Figure
+	Arms    []Table
 }
 
 // Figure is a plot: the list of Figures it is drawn from, and its index there.
@@ -93,18 +86,9 @@ type Figure struct {
 func Of(s *report.Summary, looks []runtime.Event) *Model {
 	view, underWay := s.Run, report.WorkOn(s.Store).State == report.UnderWay
 	p := cmp.Or(s.Plan, &plans.Plan{})
-	m := &Model{
-		Plan: view.Plan, Title: cmp.Or(p.Summary, view.Plan), Run: view.ID, Started: view.Started,
-		Ended: view.Done, Answer: s.Answer.String() + ".",
-	}
-	if s := view.Start; s != nil {
-		m.Tool = s.Tool
-		for _, name := range slices.Sorted(maps.Keys(s.Environment)) {
-			m.Machine = append(m.Machine, Item{Name: name, Text: s.Environment[name]})
-		}
-	}
+	m := &Model{Summary: s, Title: cmp.Or(p.Summary, view.Plan)}
 	b := &builder{
-		Model: m, s: s, plan: p, launches: map[[2]string][]*ledger.Launch{},
+		Model: m, plan: p, launches: map[[2]string][]*ledger.Launch{},
 		pairs: map[string]*report.Pair{}, marks: map[string]Mark{},
 	}
 	for _, l := range s.Store.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark}) {
@@ -183,7 +167,6 @@ func minute(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 MST")
 
 type builder struct {
 	*Model
-	s    *report.Summary
 	plan *plans.Plan // of nothing if it cannot be read
 	told verdict.Page
 	// launches are those of benchmarks, by session and variant; pairs those of features, and
@@ -195,7 +178,7 @@ type builder struct {
 
 // link is to a feature's card; empty if there is none.
 func (b *builder) link(feature string) string {
-	if i := slices.IndexFunc(b.Features, func(f Feature) bool { return f.Name == feature }); i >= 0 {
+	if i := slices.IndexFunc(b.Features, func(f Feature) bool { return f.Feature == feature }); i >= 0 {
 		return fmt.Sprintf("#feature-%d", i)
 	}
 	return ""
@@ -215,47 +198,25 @@ func markOf(r report.Row) Mark {
 	return m
 }
 
-func plain(v verdict.Verdict) Mark { return Mark{string(v), string(v)} }
+func plain(v verdict.Verdict) Mark {
+	v = cmp.Or(v, "not tried")
+	return Mark{string(v), string(v)}
+}
 
 func (b *builder) feature(r report.Row) {
 	d := r.Decided.Decision
-	e, t, mark := report.EvidenceOf(d), report.DecidingTest(d), markOf(r)
-	f := Feature{
-		Name: d.Feature, Parent: e.Parent.Name, Brief: r.Brief(), Mark: mark,
-		Notes: verdict.Lines(d.Marks()), Findings: verdict.Lines(d.Findings),
-		Said: report.SaidBy(b.s.Store, d),
-	}
+	e, t := report.EvidenceOf(d), report.DecidingTest(d)
+	f := Feature{Row: r, Parent: e.Parent.Name, Mark: markOf(r), Said: report.SaidBy(b.Store, d)}
 	if f.Said != nil && f.Said.Level == "smoke" {
 		f.Said.Prompt = b.smoke()
 	}
-	if of := r.Planned; of != nil {
-		f.Summary, f.Sets = of.Summary, verdict.Pairs(of.Set, " = ", ", ")
-	}
-	pair := report.PairOf(b.s.Store, d)
+	pair := report.PairOf(b.Store, d)
 	if pair != nil {
 		f.Moves = tiles(pair.Metrics, t, "")
 	}
-	b.pairs[d.Feature], b.marks[d.Feature] = pair, mark
+	b.pairs[d.Feature], b.marks[d.Feature] = pair, f.Mark
 	if c, has := report.ClaimOf(d); has {
 		f.Claim = &c
-	}
-	for _, a := range d.Alternatives {
-		as := &ledger.Decision{Kind: d.Kind, Verdict: a.Verdict, Rules: a.Rules, Reasons: a.Reasons}
-		item := Item{
-			Name: a.Name, Code: verdict.Pairs(a.Set, " = ", ", "), Mark: plain(a.Verdict),
-			Text: report.Brief(as),
-		}
-		if a.Chosen {
-			item.Note = "chosen"
-		}
-		f.Tried = append(f.Tried, item)
-	}
-	for _, c := range d.Confirmations {
-		f.Confirmed = append(f.Confirmed,
-			Item{Name: c.Engine, Text: c.Reason.String(), Mark: plain(cmp.Or(c.Verdict, "not tried"))})
-	}
-	for _, l := range d.Levels {
-		f.Levels = append(f.Levels, Item{Name: l.Name, Mark: plain(l.Verdict)})
 	}
 	for _, r := range d.Rules {
 		item := Item{Name: r.Name, Code: r.Expr, Mark: plain(r.Verdict), Why: report.ReasonLines(&b.told, d, r.Reasons)}
@@ -265,10 +226,17 @@ func (b *builder) feature(r report.Row) {
 		f.Rules = append(f.Rules, item)
 	}
 	f.Figures = slices.Concat(b.rounds(d.Session, d.Feature, e.Parent.Name, t), b.kernels(e), b.traces(pair))
-	if port := b.s.PortOf(d); port != nil {
-		f.Arms = []Table{{"Measurements of " + f.Name, b.s.Own(port, true)}}
+	if port := b.PortOf(d); port != nil {
+		f.Arms = []Table{{"Measurements of " + d.Feature, b.Own(port, true)}}
 	}
 	b.Features = append(b.Features, f)
+}
+
+// briefly is by what an alternative came out as it did.
+func briefly(a ledger.Alternative) string {
+	return report.Brief(&ledger.Decision{
+		Kind: ledger.KindFeature, Verdict: a.Verdict, Rules: a.Rules, Reasons: a.Reasons,
+	})
 }
 
 // smoke is the prompt of the level smoke, if all protocols have the same.
