@@ -267,7 +267,7 @@ func follows(t *testing.T, tab context.Context, m *page.Model) {
 		chromedp.Evaluate(`document.querySelector("#now.final").innerText`, &line)); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(line, "fail") || !strings.Contains(line, m.Answer) {
+	if !strings.Contains(line, "fail") || !strings.Contains(line, m.Answer.String()) {
 		t.Errorf("what stays is %q", line)
 	}
 	said.none(t)
