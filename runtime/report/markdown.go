@@ -13,6 +13,9 @@ import (
 type Writer struct {
 	strings.Builder
 	*Summary
+	// Links are cells of tables that stay as they are: whole links of mxflow's own, as tables have
+	// no foreign ones.
+	Links *regexp.Regexp
 	// told tracks which causes were printed, each once.
 	told verdict.Page
 }
@@ -32,9 +35,18 @@ func (p *Writer) Line(format string, args ...any) {
 
 // Table writes a table and an empty line, or nothing without rows.
 func (p *Writer) Table(t Table) {
-	if len(t.Rows) > 0 {
-		p.WriteString(t.Markdown())
+	if len(t.Rows) == 0 {
+		return
 	}
+	text := t.Markdown()
+	for _, row := range t.Rows {
+		for _, cell := range row {
+			if p.Links != nil && p.Links.MatchString(cell) {
+				text = strings.ReplaceAll(text, "| "+Inert(cell)+" |", "| "+cell+" |")
+			}
+		}
+	}
+	p.WriteString(text)
 }
 
 // List writes items and an empty line, or nothing without items.
@@ -45,6 +57,27 @@ func (p *Writer) List(items []string) {
 	if len(items) > 0 {
 		p.Line("")
 	}
+}
+
+// Blocks writes tables with what belongs to them, each below its title if it has one.
+func (p *Writer) Blocks(level string, blocks []Block) {
+	for _, b := range blocks {
+		if b.Title != "" {
+			p.Line("%s %s\n", Raw(level), b.Title)
+		}
+		if p.Table(b.Table); len(b.Notes) == 1 {
+			p.Line("%s\n", b.Notes[0])
+		} else {
+			p.List(b.Notes)
+		}
+	}
+}
+
+// Block is a table as every medium shows it: below a title, with notes behind it.
+type Block struct {
+	Title string
+	Table
+	Notes []string
 }
 
 // Table is a table of text.

@@ -33,10 +33,9 @@ func Markdown(w io.Writer, s *Summary) error {
 		p.Line("%s, plan digest `%.16s`. Machine: %s.\n", s.Tool, s.PlanDigest, verdict.Pairs(s.Environment, " ", ", "))
 	}
 	p.Line("%s\n", p.Setup())
-	if grids := p.Results(); len(grids) > 0 {
+	if blocks := p.ResultBlocks(); len(blocks) > 0 {
 		p.Line("## Results\n")
-		p.Grids(grids, "###")
-		p.Line("%s\n", Raw(GridLegend))
+		p.Blocks("###", blocks)
 	}
 	p.Gates("## Gates")
 	for _, d := range p.InForce() {
@@ -45,7 +44,7 @@ func Markdown(w io.Writer, s *Summary) error {
 		}
 	}
 	p.WriteStack()
-	p.WriteTargets()
+	p.Blocks("##", p.TargetBlocks())
 	p.Comparisons()
 	p.Line("%s\n", Raw(Legend))
 	p.Line("`mxflow show --all` has every launch, `mxflow explain NODE` every look at them.")
@@ -182,6 +181,16 @@ func untested(r verdict.Rule) verdict.Reason {
 		return r.Reasons[0].Causes[0]
 	}
 	return verdict.Reason{}
+}
+
+// Comparisons are the steps that compare engines, or cells of a matrix.
+func (p *Writer) Comparisons() {
+	for _, d := range p.InForce() {
+		if len(d.Rows) > 0 {
+			p.Line("## Comparison %s: %s\n", d.Node[strings.LastIndexByte(d.Node, '.')+1:], d.Verdict)
+			p.Blocks("###", p.CompareBlocks(d.Decision, true))
+		}
+	}
 }
 
 // by is a rule with the number that decided it, or with its reasons.

@@ -113,15 +113,15 @@ func (g Grid) Lacking() string {
 	return "No row has a value of " + verdict.And(g.Missing) + "."
 }
 
-// GridLegend explains the values.
-const GridLegend = "Means over launches ± their standard deviation, and below them the change from the parent: with " +
+// gridLegend explains the values.
+const gridLegend = "Means over launches ± their standard deviation, and below them the change from the parent: with " +
 	"the bounds by which a rule decided in [ ], or else its 95% interval in ( ). Better and worse: the bounds " +
 	"exclude no " +
 	"change; ~: they do not. ≈ multiplies the steps from the baseline, each measured in its own session. ❌ does not " +
 	"count."
 
-// RowLegend explains those of a comparison.
-const RowLegend = "Means over launches ± their standard deviation; × is the improvement over the reference, with the " +
+// rowLegend explains those of a comparison.
+const rowLegend = "Means over launches ± their standard deviation; × is the improvement over the reference, with the " +
 	"bounds by which a rule decided in [ ], or else its 95% interval in ( ): for every metric, more than 1 is " +
 	"better. ❌ " +
 	"does not count. Tokens are counted by each engine's own tokenizer."
@@ -373,7 +373,7 @@ func (s *Summary) stackRow() *row {
 }
 
 // Alone are tables of arms by themselves, a row each.
-func (s *Summary) Alone(arms []*Arm) []Grid {
+func (s *Summary) Alone(arms []*Arm) []Block {
 	var rows []row
 	for _, a := range arms {
 		if slices.ContainsFunc(a.Launches, func(l *ledger.Launch) bool { return len(l.Garbage()) > 0 }) {
@@ -381,7 +381,8 @@ func (s *Summary) Alone(arms []*Arm) []Grid {
 		}
 		rows = append(rows, row{Line: Line{Name: a.Variant}, own: a, levels: qualifiedArm(s.Store, a)})
 	}
-	return s.grids(rows, "Variant", false, nil)
+	return blocksOf(s.grids(rows, "Variant", false, nil),
+		"Means over launches ± their standard deviation. ❌ does not count.")
 }
 
 // targetRows are the numbers to beat, which others measured.

@@ -328,7 +328,7 @@ func check(t *testing.T, c Contest, want string) {
 // TestNumberToBeat: it is shown also where nothing says what to hold against it.
 func TestNumberToBeat(t *testing.T) {
 	of := func(value float64) string {
-		rows := ContestTable(
+		rows := contestTable(
 			[]Contest{{
 				Target:   ledger.Target{Name: "x", Path: "target.x.command.lat", Value: value, Unit: "ms"},
 				Standing: Open,
@@ -401,7 +401,7 @@ func TestNewestThatMeasuredIt(t *testing.T) {
 		"\n3 launches of baseline in session s-1",
 		"\n2 launches of baseline in session s-2",
 	} {
-		if got := ContestTable(all).Rows[i][3]; !strings.HasSuffix(got, want) {
+		if got := contestTable(all).Rows[i][3]; !strings.HasSuffix(got, want) {
 			t.Error(got)
 		}
 	}
@@ -460,7 +460,7 @@ func TestDecidedOnTheTarget(t *testing.T) {
 			}})
 			s.measured("s-2", "baseline", set(), 60, 61, 60.5, 60.7)
 			all := s.summary().Targets
-			if got, _, _ := strings.Cut(ContestTable(all).Rows[0][3], "\n"); got != c.want ||
+			if got, _, _ := strings.Cut(contestTable(all).Rows[0][3], "\n"); got != c.want ||
 				all[0].Decided != c.decided || len(all[0].Launches) != c.launches || all[0].Standing != Beaten {
 				t.Errorf("%s, %+v", got, all[0])
 			}

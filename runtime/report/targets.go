@@ -191,8 +191,8 @@ func (s *Summary) newestOf(arms []*Arm, target ledger.Target) (a *Arm, decided *
 	return arms[0], nil
 }
 
-// ContestTable has a row per number to beat.
-func ContestTable(all []Contest) Table {
+// contestTable has a row per number to beat.
+func contestTable(all []Contest) Table {
 	t := Table{Head: []string{"Target", "Metric", "To beat", "Measured", "Times better", "Standing"}}
 	for _, c := range all {
 		row := []string{
@@ -227,26 +227,18 @@ func ContestTable(all []Contest) Table {
 	return t
 }
 
-// ContestNotes explain the numbers of the table.
-func ContestNotes(all []Contest) []string {
-	notes := []string{"Targets were measured elsewhere, by the tool in brackets: two tools may measure different " +
-		"things under one name; that they are the same is the plan's claim. The target itself has no interval here."}
-	if slices.ContainsFunc(all, func(c Contest) bool { return c.Mean != nil }) {
-		notes = append(notes,
-			"[low, high] are the bounds of a rule's decision, 95% CI the interval of the mean where no rule decided. "+
-				"Beaten: all of it is better than the target.")
+// TargetBlocks are the numbers to beat, and how far they are; none without any.
+func (s *Summary) TargetBlocks() []Block {
+	if len(s.Targets) == 0 {
+		return nil
 	}
-	return notes
-}
-
-// WriteTargets are the numbers to beat, and how far they are.
-func (p *Writer) WriteTargets() {
-	if len(p.Targets) == 0 {
-		return
+	b := Block{Title: "Targets", Table: contestTable(s.Targets), Notes: []string{
+		"Targets were measured elsewhere, by the tool in brackets: two tools may measure different things under one " +
+			"name; that they are the same is the plan's claim. The target itself has no interval here.",
+	}}
+	if slices.ContainsFunc(s.Targets, func(c Contest) bool { return c.Mean != nil }) {
+		b.Notes = append(b.Notes, "[low, high] are the bounds of a rule's decision, 95% CI the interval of the mean "+
+			"where no rule decided. Beaten: all of it is better than the target.")
 	}
-	p.Line("## Targets\n")
-	p.Table(ContestTable(p.Targets))
-	for _, n := range ContestNotes(p.Targets) {
-		p.Line("%s\n", n)
-	}
+	return []Block{b}
 }

@@ -43,10 +43,7 @@ func (b *builder) first() {
 		b.Tiles = tiles(report.Comparisons(launches, launches, false, nil), nil, ledger.Baseline)
 	}
 	b.about(launches)
-	if len(contests) > 0 {
-		b.Measured, b.Notes = append(b.Measured, Table{"Targets", report.ContestTable(contests)}),
-			report.ContestNotes(contests)
-	}
+	b.blocks("", b.TargetBlocks())
 	for _, c := range contests[:min(mostTargets, len(contests))] {
 		t := Tile{Name: "target " + c.Name, After: c.Standing, Note: c.Tool}
 		if cell, metric := measure.SplitAddress(c.Address); c.Address != "" {

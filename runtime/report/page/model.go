@@ -117,11 +117,7 @@ func Of(s *report.Summary, looks []runtime.Event) *Model {
 			}) {
 				m.Figures.Matrices = append(m.Figures.Matrices, Matrix{d.Node, d.Rows})
 			}
-			b.grids(s.Compared(d.Decision), "Comparison "+d.Node[strings.LastIndexByte(d.Node, '.')+1:])
-			b.Notes = append(b.Notes, report.RowNotes(d.Rows)...)
-			if !slices.Contains(b.Notes, report.RowLegend) {
-				b.Notes = append(b.Notes, report.RowLegend)
-			}
+			b.blocks("Comparison "+d.Node[strings.LastIndexByte(d.Node, '.')+1:], s.CompareBlocks(d.Decision, true))
 		}
 	}
 	m.Forest.What, m.Forest.Lines = "change of the metric that decided, log axis: right is better", []Tick{{At: 1}}
@@ -130,10 +126,7 @@ func Of(s *report.Summary, looks []runtime.Event) *Model {
 		b.standing(looks)
 	}
 	b.first()
-	if grids := s.Results(); len(grids) > 0 {
-		b.grids(grids, "Results")
-		b.Notes = append(b.Notes, report.GridLegend)
-	}
+	b.blocks("Results", s.ResultBlocks())
 	m.Outcome = Mark{string(view.Verdict), string(view.Verdict)}
 	switch {
 	case underWay:
@@ -147,18 +140,17 @@ func Of(s *report.Summary, looks []runtime.Event) *Model {
 	return m
 }
 
-// grids adds tables of results to what was measured.
-func (b *builder) grids(grids []report.Grid, caption string) {
-	for _, g := range grids {
-		text := caption
-		if g.Title != "" {
-			text += ": " + g.Title
+// blocks adds tables to what was measured, and notes on them that are not there yet.
+func (b *builder) blocks(caption string, blocks []report.Block) {
+	for _, of := range blocks {
+		if len(of.Rows) > 0 {
+			text := strings.TrimSuffix(caption+": "+of.Title, ": ")
+			b.Measured = append(b.Measured, Table{strings.TrimPrefix(text, ": "), of.Table})
 		}
-		if lacks := g.Lacking(); lacks != "" {
-			b.Notes = append(b.Notes, text+": "+lacks)
-		}
-		if len(g.Columns) > 0 {
-			b.Measured = append(b.Measured, Table{text, g.Table()})
+		for _, n := range of.Notes {
+			if !slices.Contains(b.Notes, n) {
+				b.Notes = append(b.Notes, n)
+			}
 		}
 	}
 }

@@ -22,7 +22,7 @@ func (t *writer) results() {
 	t.keep("summary")
 	t.Line("%s\n", t.Setup())
 	t.configurations()
-	t.WriteTargets()
+	t.Blocks("##", t.TargetBlocks())
 	for _, target := range t.Plan.Targets {
 		if target.Summary != "" {
 			t.Line("%s: %s\n", target.Name, verdict.FullStop(target.Summary))
@@ -43,45 +43,36 @@ func (t *writer) results() {
 
 // configurations are the tables of the plan, with links to features and what their answers were.
 func (t *writer) configurations() {
+	blocks := t.ResultBlocks()
+	if len(blocks) > 0 {
+		t.Line("## Results\n")
+	}
 	for i, g := range t.Results() {
-		if i == 0 {
-			t.Line("## Results\n\n%s\n", report.Raw(report.GridLegend))
+		table := &blocks[i].Table
+		at := len(table.Head) - 1
+		if at < 0 {
+			continue
 		}
-		if g.Title != "" {
-			t.Line("### %s\n", g.Title)
-		}
-		if len(g.Columns) > 0 {
-			t.configured(g)
-		}
-		if lacks := g.Lacking(); lacks != "" {
-			t.Line("%s\n", lacks)
-		}
-	}
-}
-
-// configured is one of the tables.
-func (t *writer) configured(g report.Grid) {
-	table := g.Table()
-	at := len(table.Head) - 1
-	table.Head = slices.Insert(table.Head, at, "Output")
-	for i, r := range g.Rows {
-		output := "–"
-		if r.Feature != "" {
-			output = t.states[r.Feature].output
-		}
-		switch d := t.states[r.Feature].decided; {
-		case r.Feature != "" && r.Of == "":
-			table.Rows[i][0] = string(t.link(r.Feature, results))
-		case r.Of != "" && d != nil && r.Name != ledger.Baseline:
-			output = t.output(d.Decision, r.Name)
-		case r.Name == ledger.Baseline:
-			if d, _, ok := t.Store.Latest(ledger.Baseline); ok {
-				output = t.output(d, ledger.Baseline)
+		table.Head = slices.Insert(table.Head, at, "Output")
+		for i, r := range g.Rows {
+			output := "–"
+			if r.Feature != "" {
+				output = t.states[r.Feature].output
 			}
+			switch d := t.states[r.Feature].decided; {
+			case r.Feature != "" && r.Of == "":
+				table.Rows[i][0] = string(t.link(r.Feature, results))
+			case r.Of != "" && d != nil && r.Name != ledger.Baseline:
+				output = t.output(d.Decision, r.Name)
+			case r.Name == ledger.Baseline:
+				if d, _, ok := t.Store.Latest(ledger.Baseline); ok {
+					output = t.output(d, ledger.Baseline)
+				}
+			}
+			table.Rows[i] = slices.Insert(table.Rows[i], at, output)
 		}
-		table.Rows[i] = slices.Insert(table.Rows[i], at, output)
 	}
-	t.table(table.Head, table.Rows)
+	t.Blocks("###", blocks)
 }
 
 // bests are the best of all runs in each column, beside the baseline of its session.
@@ -211,7 +202,7 @@ func (t *writer) profile(variant string, l *ledger.Launch) (path string) {
 	if analysis == nil {
 		return ""
 	}
-	t.Writer = &report.Writer{Summary: t.Summary}
+	t.Writer = &report.Writer{Summary: t.Summary, Links: within}
 	t.Line("# Profile of %s\n", variant)
 	t.Line("Launch `%s` of %s.\n", report.Raw(l.ID), date(l.Started))
 	for i := range analysis.Parts {

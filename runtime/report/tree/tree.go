@@ -29,7 +29,7 @@ const results = "BENCHMARK_RESULTS.md"
 func Files(s *report.Summary, changed func(repo, was, is string) []string) ([]File, error) {
 	p := s.Plan
 	t := &writer{
-		Writer: &report.Writer{Summary: s}, changed: changed, arms: s.Launched(),
+		Writer: &report.Writer{Summary: s, Links: within}, changed: changed, arms: s.Launched(),
 		names: map[string]string{}, states: map[string]state{}, qualified: map[string][]*ledger.Launch{},
 		profiles: map[string]string{},
 	}
@@ -59,7 +59,7 @@ func Files(s *report.Summary, changed func(repo, was, is string) []string) ([]Fi
 		}
 	}
 	file := func(path string, write func()) {
-		t.Writer = &report.Writer{Summary: s}
+		t.Writer = &report.Writer{Summary: s, Links: within}
 		if write(); t.Len() > 0 {
 			t.files = append(t.files, File{Path: path, Text: strings.TrimRight(t.String(), "\n") + "\n"})
 		}
@@ -93,23 +93,9 @@ type writer struct {
 
 var odd = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 
-func (t *writer) table(head []string, rows [][]string) {
-	if len(rows) == 0 {
-		return
-	}
-	text := report.Table{Head: head, Rows: rows}.Markdown()
-	for _, row := range rows {
-		for _, cell := range row {
-			// Tables show no foreign links; a whole cell that links within the tree is
-			// mxflow's own.
-			if within.MatchString(cell) {
-				text = strings.ReplaceAll(text, "| "+report.Inert(cell)+" |", "| "+cell+" |")
-			}
-		}
-	}
-	t.WriteString(text)
-}
+func (t *writer) table(head []string, rows [][]string) { t.Table(report.Table{Head: head, Rows: rows}) }
 
+// within are links within the tree.
 var within = regexp.MustCompile(
 	`^(?:\[[^\]()<>|]*\]\((?:\.\./)?(?:porting/|TEST_LOGS/|perf_artifacts/)?[A-Za-z0-9._#-]+\) ?)+$`)
 

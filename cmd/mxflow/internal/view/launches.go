@@ -171,10 +171,9 @@ func perVariant(on table.Screen, s *report.Summary, v *ledger.RunView) {
 		}
 		arms[i].Launches = append(arms[i].Launches, l)
 	}
-	if grids := s.Alone(arms); len(grids) > 0 {
+	if blocks := s.Alone(arms); len(blocks) > 0 {
 		fmt.Fprintln(on)
-		outcome.Grids(on, grids)
-		on.Sentence("Means over launches ± their standard deviation. ❌ does not count.")
+		outcome.Blocks(on, blocks)
 	}
 }
 

@@ -101,6 +101,9 @@ func decisions(on table.Screen, s *report.Summary, v *ledger.RunView, all bool) 
 		fmt.Fprintf(on, "\n%s\n", strings.Join(lines, "\n"))
 	}
 	for _, d := range v.Decisions {
-		outcome.Comparison(on, s, d.Decision, all)
+		if len(d.Rows) > 0 {
+			fmt.Fprintf(on, "\n%s:\n", d.Node)
+			outcome.Blocks(on, s.CompareBlocks(d.Decision, all))
+		}
 	}
 }

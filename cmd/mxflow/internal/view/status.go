@@ -1,10 +1,10 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -71,19 +71,9 @@ func Status(on table.Screen, s *report.Summary) {
 	}
 	fmt.Fprintln(on)
 	stackLines(on, s)
-	var rows [][]string
-	for _, c := range s.Targets {
-		measured := c.Note.String()
-		if c.Mean != nil && c.Ratio != nil {
-			measured = fmt.Sprintf("%s, %s", verdict.Digits(*c.Mean, c.Unit, -1), verdict.Digits(*c.Ratio, "times", -1))
-		}
-		rows = append(rows,
-			[]string{c.Name, cmp.Or(c.Address, c.Path), verdict.Number(c.Value, c.Unit), measured, c.Standing})
-	}
-	if len(rows) > 0 {
+	if targets := s.TargetBlocks(); len(targets) > 0 {
 		fmt.Fprintln(on)
-		on.Table([]string{"target", "metric", "to beat", "measured", ""}, rows)
-		on.Sentence("Targets were measured elsewhere; that both tools measure the same is the plan's claim.")
+		outcome.Blocks(on, targets)
 	}
 }
 
