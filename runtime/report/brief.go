@@ -44,23 +44,6 @@ func Brief(d *ledger.Decision) string {
 	return byRules(d)
 }
 
-// Caveats limit what a verdict says, a line each: a pinned tune, answers that were compared with
-// nothing or not looked at, or that are the old path's to the last digit. Which try it is, and that
-// it was decided on seen data, readers say by themselves.
-func Caveats(d *ledger.Decision) (lines []string) {
-	why := d.Why()
-	for _, l := range d.Levels {
-		why = slices.Concat(why, l.Reasons)
-	}
-	for _, m := range why {
-		if m.AnyOf(code.TunePinned, code.Unchecked, code.Declared, code.Unlooked, code.BitEqual) &&
-			!slices.Contains(lines, m.String()) {
-			lines = append(lines, m.String())
-		}
-	}
-	return lines
-}
-
 // byRules is the rule that decided; a gate that passes has only their number, as features show
 // theirs. Without rules it is the best of what was compared, or the first reason.
 func byRules(d *ledger.Decision) string {

@@ -193,12 +193,26 @@ func (p *Writer) Comparisons() {
 	}
 }
 
-// by is a rule with the number that decided it, or with its reasons.
-func (p *Writer) by(d *ledger.Decision, r verdict.Rule) string {
-	if r.Deciding() != nil {
-		return r.Brief()
+// Why is why a decision came out as it did, a line each: its reasons, its rules by the numbers that
+// decided them, or in full by all that they found, and its notes.
+func Why(page *verdict.Page, d *ledger.Decision, full bool) []string {
+	lines := ReasonLines(page, d, d.Reasons)
+	for _, r := range d.Rules {
+		text := r.Brief()
+		if full || r.Deciding() == nil {
+			text = strings.TrimSuffix(r.Name+": "+strings.Join(ReasonLines(page, d, r.Reasons), "; "), ": ")
+		}
+		lines = append(lines, text)
 	}
-	return strings.TrimSuffix(r.Name+": "+strings.Join(ReasonLines(&p.told, d, r.Reasons), "; "), ": ")
+	if lines = append(lines, ReasonLines(page, d, d.Notes)...); !full {
+		return lines
+	}
+	for _, l := range d.Levels {
+		if len(d.Rules)+len(d.Reasons) == 0 {
+			lines = append(lines, l.Name+" "+string(l.Verdict))
+		}
+	}
+	return append(lines, verdict.Lines(d.Findings)...)
 }
 
 // Gates are the phases in the plan's order, and the baseline and steps that did not pass,
@@ -213,11 +227,7 @@ func (p *Writer) Gates(title string) {
 			if o.State != "" && !slices.EqualFunc(o.Reasons, d.Why(), verdict.Reason.Equal) {
 				why = append(why, verdict.Semicolons(o.Reasons))
 			}
-			why = append(why, ReasonLines(&p.told, d, d.Reasons)...)
-			for _, rule := range d.Rules {
-				why = append(why, p.by(d, rule))
-			}
-			why = append(why, ReasonLines(&p.told, d, d.Notes)...)
+			why = append(why, Why(&p.told, d, false)...)
 			t.Rows = append(t.Rows, []string{cmp.Or(r.Gate, r.Node), "**" + r.Word() + "**", strings.Join(why, "\n")})
 		case !r.Locked.IsZero() && r.Gate != "":
 			t.Rows = append(t.Rows, []string{r.Gate, r.Word(), r.Locked.String()})

@@ -108,7 +108,7 @@ func Of(s *report.Summary, looks []runtime.Event) *Model {
 		case r.Gate != "":
 			item := Item{Name: r.Gate, Text: r.Short(), Mark: markOf(r)}
 			if d != nil {
-				item.Why = report.ReasonLines(&b.told, d.Decision, d.Why())
+				item.Why = report.Why(&b.told, d.Decision, true)
 			}
 			b.Phases = append(b.Phases, item)
 		case d != nil && len(d.Rows) > 1:

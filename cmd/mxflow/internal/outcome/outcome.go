@@ -88,7 +88,7 @@ func rowsOf(res *apply.Result) (rows []row) {
 			if st.Recorded {
 				why = strings.TrimSpace(why + " (reused)")
 			}
-			for _, caveat := range append(verdict.Lines(d.Tries()), report.Caveats(d)...) {
+			for _, caveat := range verdict.Lines(d.Marks()) {
 				if !slices.Contains(caveats, caveat) {
 					caveats, why = append(caveats, caveat), why+"\n"+caveat
 				}

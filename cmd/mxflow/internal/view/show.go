@@ -68,7 +68,7 @@ func decisions(on table.Screen, s *report.Summary, v *ledger.RunView, all bool) 
 		}
 		r := report.RowOf(d, w, s.Now)
 		if r.Overruled.State != "" {
-			lines = append(lines, attemptLine(d.Decision, r.Overruled.Reasons))
+			lines = append(lines, waivedLine(r))
 		}
 		feature := runtime.FeatureID(runtime.CandidateOf(d.Node))
 		switch of := func(o ledger.Decided) bool { return o.Node == feature }; {
@@ -85,7 +85,7 @@ func decisions(on table.Screen, s *report.Summary, v *ledger.RunView, all bool) 
 		}
 		why := briefly(d.Decision)
 		if all {
-			why = page.Each(outcome.Why(d.Decision)...)
+			why = report.Why(page, d.Decision, true)
 		}
 		rows = append(rows, append(row, strings.Join(why, "\n")))
 	}

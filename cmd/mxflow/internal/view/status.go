@@ -53,20 +53,13 @@ func StatusJSON(s *report.Summary) map[string]any {
 // overruled, the accepted stack and the targets.
 func Status(on table.Screen, s *report.Summary) {
 	on.Table([]string{"node", "verdict", "why"}, statusRows(s, on.Lines))
-	var lines, tried []string
+	var lines []string
 	for _, r := range s.Rows {
-		if !r.InForce() {
-			continue
-		}
-		d := r.Decided
-		if r.Overruled.State != "" {
-			lines = append(lines, attemptLine(d.Decision, r.Overruled.Reasons))
-		}
-		if tries := d.Tries(); len(tries) > 0 {
-			tried = append(tried, attemptLine(d.Decision, tries))
+		if r.InForce() && r.Overruled.State != "" {
+			lines = append(lines, waivedLine(r))
 		}
 	}
-	if lines = append(lines, tried...); len(lines) > 0 {
+	if len(lines) > 0 {
 		fmt.Fprintf(on, "\n%s\n", strings.Join(lines, "\n"))
 	}
 	fmt.Fprintln(on)
@@ -77,8 +70,11 @@ func Status(on table.Screen, s *report.Summary) {
 	}
 }
 
-func attemptLine(d *ledger.Decision, reasons []verdict.Reason) string {
-	return fmt.Sprintf("%s %s (attempt %d): %s", d.Node, verdict.Did(d.Verdict), d.Attempt, verdict.Semicolons(reasons))
+// waivedLine is what people decided about a row.
+func waivedLine(r report.Row) string {
+	d := r.Decided
+	return fmt.Sprintf("%s %s (attempt %d): %s", d.Node, verdict.Did(d.Verdict), d.Attempt,
+		verdict.Semicolons(r.Overruled.Reasons))
 }
 
 // statusRows are the baseline, steps, features and gates. If a plan has more nodes than a
@@ -130,7 +126,7 @@ func briefly(d *ledger.Decision) (lines []string) {
 	case text != "" && (d.Verdict != verdict.Pass || d.Kind == ledger.KindFeature):
 		lines = append(lines, text)
 	}
-	lines = append(lines, report.Caveats(d)...)
+	lines = append(lines, verdict.Lines(d.Marks())...)
 	if h := d.Hypothesis; h != nil && h.Outcome != "" {
 		text := fmt.Sprintf("expected %s %s: %s", h.Metric, h.Expect, h.Outcome)
 		if h.PostHoc {
