@@ -3,7 +3,6 @@
 package export
 
 import (
-	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -64,16 +63,11 @@ func Launches(s *report.Summary) ([]Launch, error) {
 	for i, l := range all {
 		raw[i] = l.Launch
 	}
-	for _, g := range report.Groups(raw) {
-		for _, cell := range g.Cells {
-			for _, c := range g.Columns {
-				c.Cell = cmp.Or(c.Cell, cell)
-				for i, l := range all {
-					s, _ := c.Of(l.Launch, "")
-					if v, has := s.Stats[c.Stat]; has {
-						all[i].Values = append(all[i].Values, Value{c, s.Unit, s.Better, v})
-					}
-				}
+	for _, c := range report.Columns(raw) {
+		for i, l := range all {
+			s, _ := c.Of(l.Launch)
+			if v, has := s.Stats[c.Stat]; has {
+				all[i].Values = append(all[i].Values, Value{c, s.Unit, s.Better, v})
 			}
 		}
 	}

@@ -193,7 +193,7 @@ func (s *Summary) Headline() (best *Comparison) {
 		if c.Change == nil || c.Absolute || c.Better == "" || c.Better == measure.Neither {
 			continue
 		}
-		if n := decided[c.Address(c.Cell)]; n > most {
+		if n := decided[c.Address()]; n > most {
 			most, best = n, &s.Ends.Pair.Metrics[i]
 		}
 	}

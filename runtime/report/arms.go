@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -186,25 +185,14 @@ func (s Sample) Bare() string {
 	return verdict.PlusMinus(s.Mean, s.SD)
 }
 
-// Headlines are the metrics that people decide by, of each cell, in the order of tables. A
-// metric without a better direction is none.
-func Headlines(arms []*Arm) (out []Column) {
-	all := launchesOf(arms)
-	for _, g := range Groups(all) {
-		for _, cell := range g.Cells {
-			for _, c := range g.Columns {
-				c.Cell = cmp.Or(c.Cell, cell)
-				directed := slices.ContainsFunc(all, func(l *ledger.Launch) bool {
-					s, has := c.Of(l, "")
-					return has && s.Better != "" && s.Better != measure.Neither
-				})
-				if directed && !slices.ContainsFunc(out, func(o Column) bool { return o.Name() == c.Name() }) {
-					out = append(out, c)
-				}
-			}
-		}
-	}
-	return out
+// Headlines are the columns of launches that have a better direction.
+func Headlines(launches []*ledger.Launch) []Column {
+	return slices.DeleteFunc(Columns(launches), func(c Column) bool {
+		return !slices.ContainsFunc(launches, func(l *ledger.Launch) bool {
+			s, has := c.Of(l)
+			return has && s.Better != "" && s.Better != measure.Neither
+		})
+	})
 }
 
 func launchesOf(arms []*Arm) (all []*ledger.Launch) {

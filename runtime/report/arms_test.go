@@ -308,7 +308,7 @@ func TestValues(t *testing.T) {
 		{columnOf("knob.moe", plans.Input{}), r, "fast", "fast"},
 		{
 			columnOf("chat.tg", tg),
-			row{numbers: map[Column]ledger.Target{{"chat", "tg", "median", ""}: {Value: 57.85, Unit: "tok/s"}}},
+			row{numbers: map[Column]ledger.Target{{"chat", "tg", "median"}: {Value: 57.85, Unit: "tok/s"}}},
 			"57.85", "57.85",
 		},
 	} {
@@ -365,8 +365,8 @@ func one(unit string, v float64) measure.Summary {
 	return measure.Summary{Unit: unit, N: 1, Stats: map[string]float64{"median": v, "mean": v, "max": v}}
 }
 
-// Tables hold what decides, in one order, and nothing that is zero everywhere.
-func TestGroups(t *testing.T) {
+// TestColumns: tables hold what decides, in one order, and nothing that is zero everywhere.
+func TestColumns(t *testing.T) {
 	l := &ledger.Launch{
 		ID: "s-1.baseline.1", OK: true,
 		Cells: []measure.CellRun{
@@ -387,21 +387,15 @@ func TestGroups(t *testing.T) {
 		},
 	}
 	var got []string
-	for _, g := range Groups([]*ledger.Launch{l}) {
-		var heads []string
-		for _, c := range g.Columns {
-			heads = append(heads, c.Head)
-		}
-		got = append(got, g.Name+" "+strings.Join(g.Cells, ",")+": "+strings.Join(heads, ", "))
+	for _, c := range Columns([]*ledger.Launch{l}) {
+		got = append(got, c.Name())
 	}
 	want := []string{
-		"users users.c16,users.c1: tg (tok/s), ttft (ms), itl p99 (ms), tg_total (tok/s)",
-		"drawn drawn: tg (tok/s), queue (ms)",
-		"engine engine: startup_s, host.memory_gb",
-		"gpu gpu: power_w",
+		"users.c16.tg", "users.c16.itl.p99", "users.c16.tg_total", "users.c1.tg", "users.c1.ttft",
+		"drawn.tg", "drawn.queue", "engine.startup_s", "host.memory_gb", "gpu.power_w",
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("groups are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("columns are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	for cell, want := range map[string]string{
 		"users.c16": "pp512 tg32 @ d4096, c16", "users.c1": "pp512 tg32 @ d4096", "drawn": "pp~27 tg8, 2.5 req/s",
@@ -411,17 +405,18 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// A launch of a command holds no cells, and is shown by what it measured.
-func TestGroupsWithoutCells(t *testing.T) {
+// TestColumnsWithoutCells: a launch of a command holds no cells, and is shown by what it measured, with
+// labels in the order in which people count.
+func TestColumnsWithoutCells(t *testing.T) {
 	l := &ledger.Launch{OK: true, Metrics: map[string]measure.Summary{
 		"chat.tg": one("tok/s", 1), "chat.prompt_tokens": one("tokens", 64), "chat.output_tokens": one("tokens", 32),
-		"command.speed": one("m/s", 2),
+		"command.speed": one("m/s", 2), "command.tp10.speed": one("m/s", 2), "command.tp2.speed": one("m/s", 2),
 	}}
-	groups := Groups([]*ledger.Launch{l})
-	if len(groups) != 2 || groups[0].Name != "chat" || groups[1].Name != "command" ||
-		groups[1].Columns[0].Head != "speed (m/s)" {
-		t.Errorf("groups are %+v", groups)
+	var got []string
+	for _, c := range Columns([]*ledger.Launch{l}) {
+		got = append(got, c.Name())
 	}
+	must.Equal(t, "columns", strings.Join(got, " "), "chat.tg command.tp2.speed command.tp10.speed command.speed")
 }
 
 // TestValueBrief: the log of zero is no number, and no mean is zero for it.

@@ -38,13 +38,9 @@ type Comparison struct {
 // machines: then there is a change without bounds, as launches show how one machine varies.
 // by are the tests of rules that may have decided one of the changes.
 func Comparisons(old, new []*ledger.Launch, alike bool, by Tests) (all []Comparison) {
-	for _, g := range Groups(slices.Concat(old, new)) {
-		for _, cell := range g.Cells {
-			for _, c := range g.Columns {
-				if d := compare(old, new, c, cell, alike, by); d.Old.N()+d.New.N() > 0 {
-					all = append(all, d)
-				}
-			}
+	for _, c := range Columns(slices.Concat(old, new)) {
+		if d := compare(old, new, c, alike, by); d.Old.N()+d.New.N() > 0 {
+			all = append(all, d)
 		}
 	}
 	return all
@@ -54,26 +50,25 @@ func Comparisons(old, new []*ledger.Launch, alike bool, by Tests) (all []Compari
 // launches that ran side by side.
 func Compare(a, base *Arm, c Column, by Tests) Comparison {
 	own, theirs := PairedLaunches(a, base)
-	return compare(theirs, own, c, c.Cell, true, by)
+	return compare(theirs, own, c, true, by)
 }
 
 // compare is the only function that compares a metric of two sides.
-func compare(old, new []*ledger.Launch, c Column, cell string, alike bool, by Tests) Comparison {
-	address, all := c.Address(cell), slices.Concat(old, new)
+func compare(old, new []*ledger.Launch, c Column, alike bool, by Tests) Comparison {
+	address, all := c.Address(), slices.Concat(old, new)
 	d := Comparison{Column: c}
-	d.Cell = cmp.Or(c.Cell, cell)
 	d.Old, _ = sampleOf(old, address, c.Stat)
 	d.New, _ = sampleOf(new, address, c.Stat)
 	d.Unit, d.Better = cmp.Or(d.New.Unit, d.Old.Unit), cmp.Or(d.New.Better, d.Old.Better)
-	was, wasSent := runOf(old, cell)
-	is, isSent := runOf(new, cell)
-	sent := c.Cell == "" && wasSent && isSent // else it is no cell, or nothing is known of it
+	was, wasSent := runOf(old, c.Cell)
+	is, isSent := runOf(new, c.Cell)
+	sent := wasSent && isSent // else it is no workload, or nothing is known of it
 	switch t := by.decided(old, new, address, c.Stat); {
-	case sent && Sent(old, cell) != Sent(new, cell):
+	case sent && Sent(old, c.Cell) != Sent(new, c.Cell):
 		d.Why = verdict.Say("compare.sent", "not compared in {subject}: it was sent {was} and {is}",
-			verdict.Text("was", Sent(old, cell)), verdict.Text("is", Sent(new, cell))).On(cell)
+			verdict.Text("was", Sent(old, c.Cell)), verdict.Text("is", Sent(new, c.Cell))).On(c.Cell)
 	case sent && (was.ExactOutput != is.ExactOutput || was.ByEvents != is.ByEvents):
-		d.Why = verdict.New(code.MeasuredApart).On(cell)
+		d.Why = verdict.New(code.MeasuredApart).On(c.Cell)
 	case d.Old.N()+d.New.N() < len(all) || len(old) == 0 || len(new) == 0:
 		d.Why = verdict.Say("compare.lacking", "not every launch has it") // the missing one might have been the bad one
 	case t != nil:

@@ -172,11 +172,11 @@ func (s *Summary) Lead(d *ledger.Decision) (v Value, has bool) {
 	if p == nil {
 		return v, false
 	}
-	columns := Headlines([]*Arm{p.Arm})
+	columns := Headlines(p.Launches)
 	if r := Deciding(d); r != nil {
 		for _, c := range columns {
 			if slices.ContainsFunc(r.Comparisons, func(of verdict.Comparison) bool {
-				return of.Test != nil && of.Test.Metric == c.Address("") && of.Test.Stat == c.Stat
+				return of.Test != nil && of.Test.Metric == c.Address() && of.Test.Stat == c.Stat
 			}) {
 				return p.Row(c)
 			}
@@ -200,7 +200,7 @@ func (s *Summary) Own(p *Port, all bool) Table {
 		}
 	}
 	columns := s.Columns()
-	if others := Headlines([]*Arm{p.Arm}); all || len(columns) == 0 {
+	if others := Headlines(p.Launches); all || len(columns) == 0 {
 		for _, c := range others {
 			columns = addColumns(columns, shownAs(c, ""))
 		}

@@ -35,7 +35,7 @@ type row struct {
 // launches are those that have a column's value: of the arm, or the one that levels ran in.
 func launches(a *Arm, levels *ledger.Launch, c Column) []*ledger.Launch {
 	switch {
-	case strings.HasPrefix(c.Address(""), plans.FoundRoot):
+	case strings.HasPrefix(c.Address(), plans.FoundRoot):
 		if levels == nil {
 			return nil
 		}
@@ -49,14 +49,14 @@ func launches(a *Arm, levels *ledger.Launch, c Column) []*ledger.Launch {
 // value is a column's in a row: the only function that gives one.
 func (r row) value(c Shown, s *Summary) (v Value) {
 	// What levels found is no less true of a row that does not count.
-	found := strings.HasPrefix(c.Address(""), plans.FoundRoot) || c.Input != nil && c.Input.Type != plans.NumberInput
+	found := strings.HasPrefix(c.Address(), plans.FoundRoot) || c.Input != nil && c.Input.Type != plans.NumberInput
 	v.Marked = r.own != nil && r.own.Uncounted != "" && !found
 	if in := c.Input; in != nil && in.Type != plans.NumberInput {
 		v.Word = r.word(in)
 		return v
 	}
 	byAddress := func(a, b Column) int {
-		return cmp.Or(cmp.Compare(a.Address(""), b.Address("")), cmp.Compare(a.Stat, b.Stat))
+		return cmp.Or(cmp.Compare(a.Address(), b.Address()), cmp.Compare(a.Stat, b.Stat))
 	}
 	for of, t := range sorted.By(r.numbers, byAddress) {
 		if of.same(c.Column) {
@@ -79,18 +79,18 @@ func (r row) value(c Shown, s *Summary) (v Value) {
 	if r.own != nil && base != nil && len(own) > 1 && r.own.Session == base.Session {
 		own, beside = PairedLaunches(r.own, base)
 	}
-	v.Comparison = compare(beside, own, c.Column, c.Cell, true, s.tests)
-	if _, whole := sampleOf(own, c.Address(""), c.Stat); !whole { // a mean over some of the launches is another mean
+	v.Comparison = compare(beside, own, c.Column, true, s.tests)
+	if _, whole := sampleOf(own, c.Address(), c.Stat); !whole { // a mean over some of the launches is another mean
 		v.New.Sample = stats.Sample{}
 	}
-	if _, whole := sampleOf(beside, c.Address(""), c.Stat); !whole {
+	if _, whole := sampleOf(beside, c.Address(), c.Stat); !whole {
 		v.Old.Sample = stats.Sample{}
 	}
 	for _, side := range []struct {
 		to *Sample
 		of []verdict.Cell
 	}{{&v.New, r.cells}, {&v.Old, cells}} {
-		if cell := cellOf(side.of, c.Address("")); cell != nil && side.to.N() == 0 {
+		if cell := cellOf(side.of, c.Address()); cell != nil && side.to.N() == 0 {
 			side.to.Sample, v.Unit, v.Better = cell.Sample, cell.Unit, measure.Better(cell.Better)
 			v.Why, v.Change = verdict.Reason{}, nil
 		}

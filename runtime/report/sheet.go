@@ -71,7 +71,7 @@ func (c Shown) Title() string {
 // Plain reports whether the column is a number that launches have, not a relation of two, a word,
 // or what a level found once.
 func (c Shown) Plain() bool {
-	ofLaunches := !strings.HasPrefix(c.Address(""), plans.FoundRoot)
+	ofLaunches := !strings.HasPrefix(c.Address(), plans.FoundRoot)
 	return ofLaunches && (c.Input == nil || c.Input.Type == plans.NumberInput && c.Input.Relation == plans.Own)
 }
 
@@ -161,7 +161,7 @@ func (c Column) same(o Column) bool {
 		}
 		return of
 	}
-	return c.Address("") == o.Address("") && stat(c.Stat) == stat(o.Stat)
+	return c.Address() == o.Address() && stat(c.Stat) == stat(o.Stat)
 }
 
 // Columns are those of all tables of the plan, each once; without any, those that are read. Headings
@@ -229,14 +229,14 @@ func (s *Summary) grids(rows []row, what string, times bool, others []Shown) (ou
 	}
 	all := addColumns(s.Columns(), others...)
 	if len(all) == 0 {
-		var arms []*Arm
+		var launches []*ledger.Launch
 		for _, r := range rows {
 			if r.own != nil {
-				arms = append(arms, r.own)
+				launches = append(launches, r.own.Launches...)
 			}
 		}
-		for _, c := range Headlines(arms) {
-			unit, _ := unitOf(launchesOf(arms), c.Address(""), false)
+		for _, c := range Headlines(launches) {
+			unit, _ := unitOf(launches, c.Address(), false)
 			all = append(all, shownAs(c, unit))
 		}
 		all = all[:min(mostColumns, len(all))]

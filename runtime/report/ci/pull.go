@@ -51,14 +51,10 @@ func claim(p *report.Writer, d *ledger.Decision) {
 	}
 	old, new := pair.Old.Launches, pair.New.Launches
 	var cells []string
-	for _, g := range report.Groups(new) {
-		if g.ByCell() {
-			for _, cell := range g.Cells {
-				cells = append(cells, cell+": "+report.Sent(new, cell))
-			}
-		}
-	}
 	l := new[0]
+	for _, c := range l.Cells {
+		cells = append(cells, c.Cell+": "+report.Sent(new, c.Cell))
+	}
 	t := report.Table{Head: []string{"Requested", "Recorded"}, Rows: [][]string{
 		{
 			"Matrix cell",

@@ -82,7 +82,7 @@ func (b *builder) rounds(session, own, parent string, t *verdict.Test) []Figure 
 	if t != nil && t.Metric != "" {
 		column.Stat, fig.More = t.Stat, t.More
 		column.Cell, column.Metric = measure.SplitAddress(t.Metric)
-	} else if heads := report.Headlines(arms); len(heads) > 0 {
+	} else if heads := report.Headlines(slices.Concat(arms[0].Launches, arms[1].Launches)); len(heads) > 0 {
 		column = heads[0]
 	}
 	points := 0
@@ -101,7 +101,7 @@ func (b *builder) rounds(session, own, parent string, t *verdict.Test) []Figure 
 			if why != "" {
 				fig.Lost = append(fig.Lost, a.Variant+": "+why)
 			}
-			m, _ := column.Of(l, "")
+			m, _ := column.Of(l)
 			if y, has := m.Stats[column.Stat]; has {
 				s.X, s.Y, s.Why = append(s.X, float64(l.Ordinal)), append(s.Y, short(y)), append(s.Why, why)
 				fig.Unit = m.Unit
@@ -169,7 +169,7 @@ func (b *builder) traces(pair *report.Pair) (out []Figure) {
 		return nil
 	}
 	for _, c := range pair.Metrics {
-		name := c.Address(c.Cell)
+		name := c.Address()
 		if !slices.Contains(traced, name) || !c.Significant() || c.Absolute || math.Abs(*c.Change) < clearChange {
 			continue
 		}

@@ -118,7 +118,7 @@ func (b *builder) stack(features []string) {
 		b.Stack.Rows = append(b.Stack.Rows, r)
 	}
 	for _, c := range b.Summary.Targets {
-		if c.Address == head.Address(head.Cell) && c.Value > 0 {
+		if c.Address == head.Address() && c.Value > 0 {
 			b.Stack.Lines = append(b.Stack.Lines, Tick{c.Value, c.Name + " " + verdict.Short(c.Value, head.Unit)})
 		}
 	}

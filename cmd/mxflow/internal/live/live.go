@@ -174,8 +174,8 @@ func (s *Onlooker) current() ([]byte, error) {
 	m.Revision = revision
 	if made := st.Launches(store.LaunchFilter{OK: true, Purpose: ledger.ForBenchmark}); len(made) > 0 {
 		l := made[len(made)-1]
-		if heads := report.Headlines([]*report.Arm{{Launches: []*ledger.Launch{l}}}); len(heads) > 0 {
-			of, _ := heads[0].Of(l, "")
+		if heads := report.Headlines([]*ledger.Launch{l}); len(heads) > 0 {
+			of, _ := heads[0].Of(l)
 			s.last = "last: " + l.Variant + " " + verdict.Short(of.Stats[heads[0].Stat], of.Unit)
 		}
 	}
