@@ -136,12 +136,12 @@ func (s *Summary) gain() string {
 		var steps []string
 		metric := ""
 		for _, f := range s.Stack.Features {
-			t := stepOf(f.decision)
-			if t == nil || len(steps) == mostNamed || metric != "" && metric != t.Metric {
+			v := f.lead
+			if v.Decided == 0 || v.Absolute || len(steps) == mostNamed || metric != "" && metric != v.Address() {
 				continue
 			}
-			metric = t.Metric
-			steps = append(steps, fmt.Sprintf("%s with %s", verdict.Faster(*t.Estimate), f.Feature))
+			metric = v.Address()
+			steps = append(steps, fmt.Sprintf("%s with %s", verdict.Faster(*v.Change), f.Feature))
 		}
 		if len(steps) == 0 {
 			return ""
@@ -168,14 +168,6 @@ func (s *Summary) gain() string {
 	}
 }
 
-// stepOf is the test by which a feature was accepted, if that was of a gain.
-func stepOf(d *ledger.Decision) *verdict.Test {
-	if t := DecidingTest(d); t != nil && t.Relative() && inStack(d) {
-		return t
-	}
-	return nil
-}
-
 // Headline is the metric that says how far the stack is from the baseline: the one by which
 // most of its features were accepted, the first of them; nil if no session launched both ends.
 func (s *Summary) Headline() (best *Comparison) {
@@ -184,8 +176,8 @@ func (s *Summary) Headline() (best *Comparison) {
 	}
 	decided := map[string]int{}
 	for _, f := range s.Stack.Features {
-		if t := stepOf(f.decision); t != nil {
-			decided[t.Metric]++
+		if f.lead.Decided > 0 {
+			decided[f.lead.Address()]++
 		}
 	}
 	most := -1

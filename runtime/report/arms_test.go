@@ -144,7 +144,7 @@ func TestChangeIsOfWhatDecided(t *testing.T) {
 		if got := Compare(own, base, column, by).ChangeText(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
-		m, _ := (&Port{Arm: own, Parent: base, of: &Summary{tests: by}}).Row(column)
+		m := (&Port{Arm: own, Parent: base, of: &Summary{Store: newStory(t).st, tests: by}}).Value(column)
 		must.Equal(t, "a row is", m.FromTo()+" "+m.Brief(), c.row)
 	}
 }
@@ -434,7 +434,7 @@ func TestValueBrief(t *testing.T) {
 		for _, v := range c.values {
 			a.Launches = append(a.Launches, tgLaunch(v))
 		}
-		m, _ := (&Port{Arm: a, of: &Summary{}}).Row(Column{Cell: "chat", Metric: "tg", Stat: "median"})
+		m := row{own: a}.value(shownAs(Column{"chat", "tg", "median"}, ""), &Summary{})
 		must.Equal(t, c.values, m.New.Brief(), c.want)
 	}
 }

@@ -125,11 +125,8 @@ func (s *Summary) Setup() string {
 	return "Measured " + strings.Join(append(on, sent...), "; ") + "."
 }
 
-// Row is a metric of the port, beside its parent's; false if it has none.
-func (p *Port) Row(c Column) (v Value, has bool) {
-	v = row{own: p.Arm, base: p.Parent, port: p}.value(shownAs(c, ""), p.of)
-	return v, v.New.N() == len(p.Launches) || v.Decided > 0
-}
+// Value is a column's of the port, beside its parent's.
+func (p *Port) Value(c Column) Value { return p.of.portRow(p, Line{}).value(shownAs(c, ""), p.of) }
 
 // Step is the change in a sentence: "decode +9% (29 → 34 tok/s)".
 func (v Value) Step() string {
@@ -166,11 +163,11 @@ func (p *Port) fromBaseline(c Column, steps int) (change float64, ok bool) {
 }
 
 // Lead is the metric of the rule that decided the verdict of a feature, or else the first that
-// people decide by.
-func (s *Summary) Lead(d *ledger.Decision) (v Value, has bool) {
+// people decide by; without a value if it was not measured.
+func (s *Summary) Lead(d *ledger.Decision) (v Value) {
 	p := s.PortOf(d)
 	if p == nil {
-		return v, false
+		return v
 	}
 	columns := Headlines(p.Launches)
 	if r := Deciding(d); r != nil {
@@ -178,14 +175,14 @@ func (s *Summary) Lead(d *ledger.Decision) (v Value, has bool) {
 			if slices.ContainsFunc(r.Comparisons, func(of verdict.Comparison) bool {
 				return of.Test != nil && of.Test.Metric == c.Address() && of.Test.Stat == c.Stat
 			}) {
-				return p.Row(c)
+				return p.Value(c)
 			}
 		}
 	}
-	if len(columns) == 0 {
-		return v, false
+	if len(columns) > 0 {
+		v = p.Value(columns[0])
 	}
-	return p.Row(columns[0])
+	return v
 }
 
 // Own is a port beside its parent: a row for each column of the plan, and with all for each other

@@ -21,12 +21,9 @@ func Markdown(w io.Writer, s *Summary) error {
 	p, v := &Writer{Summary: s}, s.Run
 	p.Line("# Results of plan %s\n", v.Plan)
 	p.WriteAnswer()
-	state := map[string]string{UnderWay: "under way", Killed: "did not finish (killed?)"}[WorkOn(s.Store).State]
-	switch {
-	case v.Done:
+	state := s.Unfinished()
+	if v.Done {
 		state = fmt.Sprintf("%s, exit status %d", v.Reason.String(), v.Exit)
-	case state == "":
-		state = "under way, or killed"
 	}
 	p.Line("Run `%s` of %s: %s.", v.ID, v.Started.UTC().Format("2006-01-02 15:04 MST"), state)
 	if s := v.Start; s != nil {
@@ -134,8 +131,7 @@ func (p *Writer) criteria(d *ledger.Decision) Table {
 			case t.Against != "" && t.Relation != "base" && before != "":
 				row[1], row[3] = before, after+": "+row[3]
 			case port != nil:
-				v, _ := port.Row(Column{Cell: cell, Metric: metric, Stat: t.Stat})
-				row[1] = v.Old.Brief()
+				row[1] = port.Value(Column{cell, metric, t.Stat}).Old.Brief()
 			}
 		case is == "" && r.Verdict != verdict.Pass:
 			row[3] = strings.Join(ReasonLines(&p.told, d, r.Reasons), "; ")

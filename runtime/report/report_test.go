@@ -150,8 +150,8 @@ func TestPortFromTheBaseline(t *testing.T) {
 	s.feature("moe", true, set("cache=on", "moe=routed"), "accepted", parent,
 		s.launches("s-2", "moe", set("cache=on", "moe=routed"), 75, 76.5, 73.5, 75), 0.5, 0.4)
 	for variant, want := range map[string]string{"cache": "", "moe": "≈ +200%"} {
-		m, has := s.summary().Port(variant).Row(Column{Cell: "chat", Metric: "tg", Stat: "median"})
-		if !has || m.Root != want {
+		m := s.summary().Port(variant).Value(Column{"chat", "tg", "median"})
+		if !m.Has() || m.Root != want {
 			t.Errorf("%s: %q, want %q", variant, m.Root, want)
 		}
 	}

@@ -454,7 +454,7 @@ func (s *Summary) Compared(d *ledger.Decision) []Grid {
 
 // In is a column's value in an arm, compared with nothing.
 func (s *Summary) In(a *Arm, c Shown) Value {
-	return row{own: a, levels: qualifiedArm(s.Store, a)}.value(c, s)
+	return s.portRow(&Port{Arm: a, of: s}, Line{}).value(c, s)
 }
 
 // Best is the arm with the best mean of a column in all sessions on the baseline's engine, beside the

@@ -40,6 +40,8 @@ type Accepted struct {
 	// Record is the position of the decision in the ledger, from 0.
 	Record   int `json:"record"`
 	decision *ledger.Decision
+	// lead is the metric by which it was accepted.
+	lead Value
 }
 
 // stack is the one by the standing decisions. The order is the plan's, as an
@@ -56,7 +58,7 @@ func (s *Summary) stack() Stack {
 		}
 		a := Accepted{
 			Feature: d.Feature, Phase: d.Phase, Gains: gainsOf(d.Decision), Verdict: d.Verdict, Time: d.Time,
-			Run: d.Run, Record: d.Record, decision: d.Decision,
+			Run: d.Run, Record: d.Record, decision: d.Decision, lead: s.Lead(d.Decision),
 		}
 		if g := s.Rows.At("phase." + d.Phase); g.InForce() && g.Decided.Kind == ledger.KindGate {
 			a.Gate = strings.TrimSuffix(g.Word()+", "+g.Overruled.Note(), ", ")
@@ -201,8 +203,8 @@ func (p *Writer) WriteStack() {
 		if r := Deciding(f.decision); r != nil {
 			by = r.Brief()
 		}
-		if m, has := p.Lead(f.decision); has && m.Decided > 0 && m.Significant() {
-			by = m.Step()
+		if f.lead.Decided > 0 && f.lead.Significant() {
+			by = f.lead.Step()
 		}
 		p.Line("%d. %s, %s on %s: %s", i+1, f.Time.UTC().Format(time.DateOnly), f.Name(),
 			cmp.Or(f.On, "an earlier stack"), by)

@@ -35,8 +35,8 @@ func GitHub(w io.Writer, s *report.Summary) error {
 	plan := strings.ReplaceAll(notPlain.ReplaceAllString(run.Plan, "_"), "--", "__")
 	p.Line("<!-- mxflow report: %s -->", report.Raw(plan))
 	p.Line("### mxflow %s: %s\n", run.Plan, s.Answer.String())
-	if why := broken(s); why != "" {
-		p.Line("**%s.** The results below are from earlier runs.\n", why)
+	if why := s.Unfinished(); why != "" {
+		p.Line("**Run %s %s.** The results below are from earlier runs.\n", run.ID, why)
 	}
 	rows, left := commented(s)
 	p.Table(report.Table{Head: []string{"Feature", "Before", "After", "Gain", "Verdict"}, Rows: rows})
@@ -88,7 +88,7 @@ func commented(s *report.Summary) (rows [][]string, left int) {
 		}
 		word += verdict.Behind(": ", r.Short())
 		if d := r.Decided; d != nil && r.Feature != "" {
-			if m, has := s.Lead(d.Decision); has {
+			if m := s.Lead(d.Decision); m.Has() {
 				cells = []string{m.Old.Brief(), m.New.Brief(), m.Name() + " " + m.Brief()}
 			}
 			if n := len(d.Findings); n > 0 {

@@ -1,3 +1,5 @@
+// Package ci writes the contents of a state directory for continuous integration: as
+// JUnit XML, and as Markdown for GitHub. It decides nothing.
 package ci
 
 import (
@@ -90,7 +92,7 @@ func JUnit(w io.Writer, s *report.Summary) error {
 	ofRun := of("run")
 	apply := testCase{Class: "run", Name: "mxflow apply finished"}
 	apply.Out = "run " + run.ID + ": " + s.Answer.String()
-	if why := broken(s); why != "" {
+	if why := verdict.Behind("run "+run.ID+" ", s.Unfinished()); why != "" {
 		apply.Error = &said{why, "error", why}
 	}
 	ofRun.add(apply)
