@@ -231,15 +231,21 @@ func (d Comparison) ChangeText() string {
 
 // Brief is ChangeText without bounds: "+34% better", "12× better", "~ -2.1%".
 func (d Comparison) Brief() string {
-	switch {
-	case d.Change == nil:
+	if d.Change == nil {
 		return "–"
-	case !d.Absolute:
-		return d.judged(verdict.Faster(*d.Change))
-	case *d.Change > 0:
-		return d.judged("+" + verdict.Short(*d.Change, d.Unit))
 	}
-	return d.judged(verdict.Short(*d.Change, d.Unit))
+	return d.judged(d.amount(*d.Change))
+}
+
+// amount is a change or a bound of it, "+34%", "12×", or "+3 GB" of an absolute one.
+func (d Comparison) amount(x float64) string {
+	switch {
+	case !d.Absolute:
+		return verdict.Faster(x)
+	case x > 0:
+		return "+" + verdict.Short(x, d.Unit)
+	}
+	return verdict.Short(x, d.Unit)
 }
 
 // FromTo is both means, "29 → 34 tok/s", or the one that there is.
@@ -270,7 +276,7 @@ func (d Comparison) judged(change string) string {
 	switch {
 	case d.Low != nil && !d.Significant():
 		return "~ " + change
-	case !d.Significant() || d.Better == measure.Neither:
+	case !d.Significant() || d.Better == measure.Neither || d.Better == "":
 		return change
 	case *d.Change > 0 == (d.Better == measure.Higher):
 		return change + " better"

@@ -79,14 +79,8 @@ func (p *Writer) Rules(d *ledger.Decision) {
 	for _, mark := range d.Marks() {
 		p.Line("%s\n", verdict.Sentence(mark))
 	}
-	if c, has := ClaimOf(d); has {
-		what, measured := c.Metric+" "+c.Expect, " Measured: "+c.seen()+"."
-		if t := d.Hypothesis.Test; t != nil && t.Deciding() != nil {
-			named := *t
-			named.Name, measured = c.Metric, ""
-			what = named.Brief()
-		}
-		p.Line("Hypothesis %s: %s, because %s.%s\n", c.Words(), what, strings.TrimSuffix(c.Because, "."), measured)
+	if d.Hypothesis != nil {
+		p.Line("%s\n", ExpectedBecause(d.Hypothesis))
 	}
 	var passed, levels []string
 	for _, l := range d.Levels {

@@ -228,26 +228,24 @@ func TestOnSaysWhatWasAccepted(t *testing.T) {
 	must.Equal(t, "on", on(s), "accepted")
 }
 
-// TestClaimShowsItsTest: a claim is open by the bounds of its test, so these are
-// shown and not the plain interval of all launches, which lies beyond the claim.
+// TestClaimShowsItsTest: a claim is open by its test, so the test's number is shown and not the plain
+// interval of all launches, which lies beyond the claim.
 func TestClaimShowsItsTest(t *testing.T) {
 	estimate, low, high := 0.098, 0.007, 0.148
 	h := &ledger.Hypothesis{
-		Metric: "chat.tg", Expect: "+9%", Measured: verdict.Say("broken", "{error}",
-			verdict.Text("error", "+10.0%, n = 8 against 8 launches")), Outcome: "open",
+		Metric: "chat.tg", Expect: "+9%", Because: "it is wider", Measured: verdict.Say("broken", "{error}",
+			verdict.Text("error", "+10.0%, n = 8 against 8 launches")), PostHoc: true,
 		Test: &verdict.Rule{Comparisons: []verdict.Comparison{{Test: &verdict.Test{
 			Form: verdict.Ratio, Against: "baseline", Estimate: &estimate, Low: &low, High: &high,
-			Looks: []stats.Look{{N: 3}},
+			Relation: "gain", More: true, Threshold: 0.09, Looks: []stats.Look{{N: 3}},
 		}}}},
 	}
-	c, _ := ClaimOf(&ledger.Decision{Hypothesis: h})
-	if want := "+9.8% (bounds +0.7% to +14.8%, 3 launches per arm)"; c.seen() != want {
-		t.Errorf("%q, want %q", c.seen(), want)
-	}
-	h.Test = nil
-	if c, _ = ClaimOf(&ledger.Decision{Hypothesis: h}); c.seen() != h.Measured.String() {
-		t.Errorf("without a test: %q", c.seen())
-	}
+	must.Equal(t, "tested", ExpectedBecause(h), "Expected chat.tg +9%: open, POST HOC: claimed after its launches "+
+		"were measured, so they prove nothing about it. Measured +9.8% (≥ +9%, between +0.7% and +15%). Because it "+
+		"is wider.")
+	h.Test, h.PostHoc = nil, false
+	must.Equal(t, "not tested", ExpectedBecause(h), "Expected chat.tg +9%: open. Measured: +10.0%, n = 8 against 8 "+
+		"launches. Because it is wider.")
 }
 
 // TestContests: who is beaten, by the interval and never by the mean alone.

@@ -67,7 +67,6 @@ type Feature struct {
 	Mark   Mark
 	// Moves are its main metrics before and after.
 	Moves   []Tile
-	Claim   *report.Claim
 	Said    *report.Said
 	Rules   []Item
 	Figures []Figure
@@ -207,9 +206,6 @@ func (b *builder) feature(r report.Row) {
 		f.Moves = tiles(pair.Metrics, t, "")
 	}
 	b.pairs[d.Feature], b.marks[d.Feature] = pair, f.Mark
-	if c, has := report.ClaimOf(d); has {
-		f.Claim = &c
-	}
 	for _, r := range d.Rules {
 		item := Item{Name: r.Name, Code: r.Expr, Mark: plain(r.Verdict), Why: report.ReasonLines(&b.told, d, r.Reasons)}
 		if !r.Decides {

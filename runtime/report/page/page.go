@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/report"
 )
 
 var (
@@ -62,7 +63,7 @@ func hashes(texts ...string) string {
 // again, and few of them write a page.
 var parsed = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
-		"minute": minute, "plain": plain, "briefly": briefly,
+		"minute": minute, "plain": plain, "briefly": briefly, "expected": report.ExpectedBecause,
 		"pairs": func(of map[string]string) string { return verdict.Pairs(of, " = ", ", ") },
 		"policy": func(revision string) string {
 			if revision != "" {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -35,7 +36,9 @@ func StatusJSON(s *report.Summary) map[string]any {
 			if r.Overruled.State != "" {
 				overruled = append(overruled, r.Overruled)
 			}
-			if c, has := report.ClaimOf(d.Decision); has && d.Kind == ledger.KindFeature {
+			if h := d.Hypothesis; h != nil && d.Kind == ledger.KindFeature {
+				c := report.Claim{Feature: d.Feature, Hypothesis: *h, Verdict: d.Verdict}
+				c.Outcome, c.Test = cmp.Or(h.Outcome, "open"), nil
 				claims = append(claims, c)
 			}
 		}
@@ -128,11 +131,7 @@ func briefly(d *ledger.Decision) (lines []string) {
 	}
 	lines = append(lines, verdict.Lines(d.Marks())...)
 	if h := d.Hypothesis; h != nil && h.Outcome != "" {
-		text := fmt.Sprintf("expected %s %s: %s", h.Metric, h.Expect, h.Outcome)
-		if h.PostHoc {
-			text += " (POST HOC)"
-		}
-		lines = append(lines, text)
+		lines = append(lines, report.Expected(h))
 	}
 	return lines
 }
