@@ -85,9 +85,9 @@ func compared(st *store.Store) (out []*ledger.Decision) {
 	return out
 }
 
-// PairedLaunches are the launches of two arms of a session that ran side by side: those of the
+// pairedLaunches are the launches of two arms of a session that ran side by side: those of the
 // rounds that both have.
-func PairedLaunches(a, b *Arm) (own, base []*ledger.Launch) {
+func pairedLaunches(a, b *Arm) (own, base []*ledger.Launch) {
 	in := func(l *ledger.Launch, of *Arm) bool {
 		return slices.ContainsFunc(of.Launches, func(o *ledger.Launch) bool { return o.Ordinal == l.Ordinal })
 	}

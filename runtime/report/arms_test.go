@@ -323,9 +323,9 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestSheet: tables of the plan keep their order and headings, and name what no row has; without a
+// TestResults: tables of the plan keep their order and headings, and name what no row has; without a
 // plan they have what people decide by.
-func TestSheet(t *testing.T) {
+func TestResults(t *testing.T) {
 	s := begun(t)
 	base := s.launches("s-1", "baseline", set(), 20, 20.4, 19.8, 20.1)
 	s.feature("cache", true, set("cache=on"), "baseline", base,

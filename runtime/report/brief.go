@@ -87,7 +87,7 @@ func byRules(d *ledger.Decision) string {
 // elsewhere, or a number.
 func RuleBrief(r verdict.Rule) string {
 	if len(r.Reasons) > 0 {
-		if level, found := LevelBelow(r.Reasons[0]); found {
+		if level, found := levelBelow(r.Reasons[0]); found {
 			return r.Name + ": " + verdict.New(code.LevelIs).On(level.Subject).Is(level.Verdict).String()
 		}
 	}
@@ -114,8 +114,8 @@ func Broke(reasons []verdict.Reason) *verdict.Reason {
 	return nil
 }
 
-// LevelBelow is the level that did not pass and that alone causes a reason.
-func LevelBelow(r verdict.Reason) (level verdict.Reason, found bool) {
+// levelBelow is the level that did not pass and that alone causes a reason.
+func levelBelow(r verdict.Reason) (level verdict.Reason, found bool) {
 	for len(r.Causes) == 1 {
 		if r = r.Causes[0]; r.Kind == code.Level.Kind {
 			return r, true

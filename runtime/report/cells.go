@@ -3,11 +3,13 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -197,6 +199,20 @@ func Sent(launches []*ledger.Launch, cell string) string {
 		}
 	}
 	return "–"
+}
+
+// StartedAs is the variables, the command and the image of a launch, as recorded.
+func StartedAs(l *ledger.Launch) string {
+	if l.Engine["command"] == "" {
+		return ""
+	}
+	var words []string
+	for _, key := range slices.Sorted(maps.Keys(l.Engine)) {
+		if name, is := strings.CutPrefix(key, "env."); is {
+			words = append(words, name+"="+shell.Quote(l.Engine[key]))
+		}
+	}
+	return strings.Join(append(words, l.Engine["command"]), " ") + verdict.Behind(" in ", l.Engine["image"])
 }
 
 // Workload is what was sent in a cell, how often and with what sampling, on one line.

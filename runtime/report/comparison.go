@@ -49,7 +49,7 @@ func Comparisons(old, new []*ledger.Launch, alike bool, by Tests) (all []Compari
 // Compare is how one metric of an arm differs from another arm's of its session, by the
 // launches that ran side by side.
 func Compare(a, base *Arm, c Column, by Tests) Comparison {
-	own, theirs := PairedLaunches(a, base)
+	own, theirs := pairedLaunches(a, base)
 	return compare(theirs, own, c, true, by)
 }
 

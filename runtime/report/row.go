@@ -77,7 +77,7 @@ func (r row) value(c Shown, s *Summary) (v Value) {
 	}
 	own, beside := launches(r.own, r.levels, c.Column), launches(base, levels, c.Column)
 	if r.own != nil && base != nil && len(own) > 1 && r.own.Session == base.Session {
-		own, beside = PairedLaunches(r.own, base)
+		own, beside = pairedLaunches(r.own, base)
 	}
 	v.Comparison = compare(beside, own, c.Column, true, s.tests)
 	if _, whole := sampleOf(own, c.Address(), c.Stat); !whole { // a mean over some of the launches is another mean

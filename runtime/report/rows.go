@@ -135,7 +135,7 @@ func blocksOf(grids []Grid, notes ...string) (blocks []Block) {
 		if len(g.Columns) > 0 {
 			b.Table = g.Table()
 		}
-		if lacks := g.Lacking(); lacks != "" {
+		if lacks := g.lacking(); lacks != "" {
 			b.Notes = []string{lacks}
 		}
 		blocks = append(blocks, b)

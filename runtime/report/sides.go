@@ -191,7 +191,7 @@ func pairOfArms(st *store.Store, old, new *Arm, by Tests) Pair {
 		New: PairSide{new.Variant, new.Variant, new.Session, new.Launches},
 	}
 	if old.Session == new.Session && old.Variant != new.Variant {
-		p.New.Launches, p.Old.Launches = PairedLaunches(new, old)
+		p.New.Launches, p.Old.Launches = pairedLaunches(new, old)
 	}
 	entries := map[string]bool{}
 	for _, l := range slices.Concat(p.Old.Launches, p.New.Launches) {

@@ -151,7 +151,7 @@ func RowsOf(st *store.Store, now time.Time) Rows {
 
 // RowOf is a decision as a row, with the newest waiver of its node, which may be nil.
 func RowOf(d ledger.Decided, w *ledger.Waiver, now time.Time) Row {
-	r := Row{Node: d.Node, Phase: d.Phase, Decided: &d, Overruled: OverruledOf(d.Decision, w, now)}
+	r := Row{Node: d.Node, Phase: d.Phase, Decided: &d, Overruled: overruledOf(d.Decision, w, now)}
 	return r.named()
 }
 
@@ -290,8 +290,8 @@ type Overruled struct {
 	Reasons []verdict.Reason `json:"reasons"`
 }
 
-// OverruledOf is the effect of the newest waiver of its node on a decision.
-func OverruledOf(d *ledger.Decision, w *ledger.Waiver, now time.Time) Overruled {
+// overruledOf is the effect of the newest waiver of its node on a decision.
+func overruledOf(d *ledger.Decision, w *ledger.Waiver, now time.Time) Overruled {
 	o := Overruled{Node: d.Node, Verdict: d.Verdict, Attempt: d.Attempt}
 	bears := w.Effect(d, now)
 	if bears.IsZero() {

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -63,10 +61,8 @@ func claim(p *report.Writer, d *ledger.Decision) {
 		{"Harness", fmt.Sprintf("%s: %s per side, interleaved in session %s", p.Run.Start.Tool,
 			verdict.Launches(len(new)), pair.New.Session)},
 		{"Command", "`" + report.Applied(p.Store, p.Run) + "`"},
-		{"Server before", "`" + strings.ReplaceAll(cmp.Or(old[0].Engine["command"], "not recorded"), "`", "'") +
-			"` " + set(old[0])},
-		{"Server after", "`" + strings.ReplaceAll(cmp.Or(l.Engine["command"], "not recorded"), "`", "'") + "` " +
-			set(l)},
+		{"Server before", started(old[0])},
+		{"Server after", started(l)},
 		{"Hardware and software", cmp.Or(verdict.Pairs(l.Fingerprint, " ", ", "), missing)},
 		{
 			"Commits",
@@ -90,15 +86,9 @@ func claim(p *report.Writer, d *ledger.Decision) {
 // upstream are the rules that no record of mxflow can meet.
 const upstream = `Left to you: vLLM asks for the purpose, the test plan with its command, and the results before and after. llama.cpp asks for llama-bench and llama-perplexity before and after, test-backend-ops if ggml changed, and one change per pull request; it only accepts descriptions written by people.`
 
-// set are the variables set for the engine.
-func set(l *ledger.Launch) string {
-	var list []string
-	for _, key := range slices.Sorted(maps.Keys(l.Engine)) {
-		if name, is := strings.CutPrefix(key, "env."); is {
-			list = append(list, name+"="+l.Engine[key])
-		}
-	}
-	return strings.Join(list, " ")
+// started is how a server was started.
+func started(l *ledger.Launch) string {
+	return "`" + strings.ReplaceAll(cmp.Or(report.StartedAs(l), "not recorded"), "`", "'") + "`"
 }
 
 // accuracy is what was checked of the answers.

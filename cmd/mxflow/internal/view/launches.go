@@ -11,7 +11,6 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -24,7 +23,7 @@ func Launch(on table.Screen, l *ledger.Launch) {
 	if p := l.Place; p != nil {
 		fmt.Fprintf(on, "  on %s\n", strings.Join(append([]string{p.Name}, p.GPUs...), ", "))
 	}
-	if started := startOf(l); started != "" {
+	if started := report.StartedAs(l); started != "" {
 		fmt.Fprintf(on, "  started as: %s\n", started)
 	}
 	for _, w := range launchWords(l) {
@@ -107,20 +106,6 @@ func Ran(on table.Screen, l *ledger.Launch, used source.Used) {
 	if used.Wrote != nil {
 		on.Sentence("it wrote: " + strings.Join(used.Wrote, ", "))
 	}
-}
-
-// startOf is the variables, the command and the image of a launch, as recorded.
-func startOf(l *ledger.Launch) string {
-	if l.Engine["command"] == "" {
-		return ""
-	}
-	var words []string
-	for _, key := range slices.Sorted(maps.Keys(l.Engine)) {
-		if name, is := strings.CutPrefix(key, "env."); is {
-			words = append(words, name+"="+shell.Quote(l.Engine[key]))
-		}
-	}
-	return strings.Join(append(words, l.Engine["command"]), " ") + verdict.Behind(" in ", l.Engine["image"])
 }
 
 var statColumns = []string{"median", "mean", "std", "min", "p90", "p95", "p99", "max"}

@@ -106,7 +106,7 @@ func (g Grid) Table() Table {
 }
 
 // Lacking says which columns no row has a value of; empty without any.
-func (g Grid) Lacking() string {
+func (g Grid) lacking() string {
 	if len(g.Missing) == 0 {
 		return ""
 	}
