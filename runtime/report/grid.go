@@ -105,7 +105,7 @@ func (g Grid) Table() Table {
 	return t
 }
 
-// Lacking says which columns no row has a value of; empty without any.
+// lacking says which columns no row has a value of; empty without any.
 func (g Grid) lacking() string {
 	if len(g.Missing) == 0 {
 		return ""
