@@ -305,15 +305,13 @@ func Distinct(launches []*ledger.Launch, of func(*ledger.Launch) string) string 
 	return strings.Join(seen, ", ")
 }
 
-// PairOf compares a feature's candidate with its parent, as it was decided; nil if one of
-// them has no launches.
-func PairOf(st *store.Store, d *ledger.Decision) *Pair {
-	arms := ArmsOf(st, &ledger.Decision{Kind: d.Kind, Evidence: []gates.Feature{EvidenceOf(d)}})
-	if len(arms) < 2 || arms[0].Variant != EvidenceOf(d).Parent.Name {
+// Pair compares a port with its parent; nil if one of them has no launches.
+func (p *Port) Pair() *Pair {
+	if p == nil || p.Parent == nil {
 		return nil
 	}
-	p := pairOfArms(st, arms[0], arms[1], tests(d))
-	return &p
+	pair := pairOfArms(p.of.Store, p.Parent, p.Arm, p.of.tests)
+	return &pair
 }
 
 // Commits are the revisions that a launch ran from.

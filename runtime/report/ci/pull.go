@@ -41,7 +41,7 @@ func claim(p *report.Writer, d *ledger.Decision) {
 	for _, mark := range d.Marks() {
 		p.Line("%s\n", verdict.Sentence(mark))
 	}
-	pair := report.PairOf(p.Store, d)
+	pair := p.PortOf(d).Pair()
 	if pair == nil {
 		p.Line("No launches of both sides are recorded, so there is nothing to claim (%s).\n",
 			verdict.Semicolons(d.Why()))

@@ -201,7 +201,8 @@ func (b *builder) feature(r report.Row) {
 	if f.Said != nil && f.Said.Level == "smoke" {
 		f.Said.Prompt = b.smoke()
 	}
-	pair := report.PairOf(b.Store, d)
+	port := b.PortOf(d)
+	pair := port.Pair()
 	if pair != nil {
 		f.Moves = tiles(pair.Metrics, t, "")
 	}
@@ -214,7 +215,7 @@ func (b *builder) feature(r report.Row) {
 		f.Rules = append(f.Rules, item)
 	}
 	f.Figures = slices.Concat(b.rounds(d.Session, d.Feature, e.Parent.Name, t), b.kernels(e), b.traces(pair))
-	if port := b.PortOf(d); port != nil {
+	if port != nil {
 		f.Arms = []Table{{"Measurements of " + d.Feature, b.Own(port, true)}}
 	}
 	b.Features = append(b.Features, f)
