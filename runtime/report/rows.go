@@ -116,7 +116,11 @@ func (s *Summary) ResultBlocks() []Block { return blocksOf(s.Results(), gridLege
 // CompareBlocks are the tables of a decision that compares engines or cells of a matrix, and with
 // effects what knob values do to each metric; none if it compares nothing.
 func (s *Summary) CompareBlocks(d *ledger.Decision, effects bool) []Block {
-	blocks := blocksOf(s.Compared(d), append(rowNotes(d.Rows), rowLegend)...)
+	grids := s.Compared(d)
+	if len(grids) == 0 {
+		grids = []Grid{{}} // what became of rows without a number is said all the same
+	}
+	blocks := blocksOf(grids, append(rowNotes(d.Rows), rowLegend)...)
 	if t := effectTable(d.Effects); effects && len(t.Rows) > 0 {
 		blocks = append(blocks, Block{Table: t, Notes: []string{
 			"Best cells: " + strings.Join(Best(d.Rows), "; ") + ". The best of several is optimistic on average: " +
