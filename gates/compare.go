@@ -15,8 +15,8 @@ import (
 // Contender is one row of a comparison, with its launches of one session.
 type Contender struct {
 	Arm
-	// Beside are the reference's launches of the same rounds, none if it dropped out.
-	Beside []Launch
+	// Reference are the reference's launches of the same rounds, none if it dropped out.
+	Reference []Launch
 	// Verdict and Why are set if it does not count. It has no numbers then, except if it is only Marked,
 	// as a level's limit is not held.
 	Verdict verdict.Verdict
@@ -56,7 +56,7 @@ func Compare(contenders []Contender, reference string) []verdict.Row {
 		if i == at {
 			continue
 		}
-		beside := Contender{Arm: Arm{Name: reference, Launches: c.Beside}}
+		beside := Contender{Arm: Arm{Name: reference, Launches: c.Reference}}
 		if rows[i].Verdict == verdict.Pass && beside.stale() != "" {
 			rows[i].Verdict, rows[i].Why = verdict.Inconclusive,
 				verdict.Say("row.of_reference", "the reference").From(verdict.New(code.RowNotFresh))
@@ -85,7 +85,7 @@ func (c Contender) row(served []string) verdict.Row {
 	if on := c.places(); len(distinct(on)) > 1 {
 		row.Places = on
 	}
-	for i, o := range c.Beside[:min(len(c.Beside), len(c.Launches))] {
+	for i, o := range c.Reference[:min(len(c.Reference), len(c.Launches))] {
 		if on := c.Launches[i].Place; on != o.Place {
 			row.Verdict, row.Cells = verdict.Invalid, nil
 			places := verdict.List("places", []string{

@@ -31,7 +31,7 @@ func tableOf(all []Contender, reference string) []verdict.Row {
 	for i := range all {
 		for _, c := range all {
 			if c.Name == reference {
-				all[i].Beside = c.Launches
+				all[i].Reference = c.Launches
 			}
 		}
 	}

@@ -61,8 +61,8 @@ func (c *ruling) exact(f *finding, leaf *plans.Compare) (err error) {
 	if !f.Test.Note.IsZero() {
 		why = append(why, f.Test.Note)
 	}
-	if f.Test.Beside = c.crashed(leaf); f.Test.Beside != nil {
-		crashed, below := f.Test.Beside[0], f.Test.Beside[1]
+	if f.Test.Remarks = c.crashed(leaf); f.Test.Remarks != nil {
+		crashed, below := f.Test.Remarks[0], f.Test.Remarks[1]
 		if pass {
 			why = append(why, below)
 		} else {

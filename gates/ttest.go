@@ -47,9 +47,9 @@ func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (*verdict.Test, 
 	switch places := verdict.List("places", distinct(t.Places)); {
 	case t.Places == nil:
 	case c.Metric.Comparing():
-		t.Beside = append(t.Beside, verdict.New(code.WithinRounds, places))
+		t.Remarks = append(t.Remarks, verdict.New(code.WithinRounds, places))
 	default:
-		t.Beside = append(t.Beside, verdict.Say("beside.on_each",
+		t.Remarks = append(t.Remarks, verdict.Say("beside.on_each",
 			"launches ran on {places:and}: the level must hold on each of them",
 			places))
 	}
@@ -89,7 +89,7 @@ func (d *decider) ttest(c *plans.Compare, r *reading, sh share) (*verdict.Test, 
 					"launches of each arm agree",
 				append(known, verdict.Num("margin", math.Expm1(t.Looks[len(t.Looks)-1].Margin), shareUnit))...)
 		}
-		t.Beside = append(t.Beside, by)
+		t.Remarks = append(t.Remarks, by)
 	}
 	foresee(t, c.Metric.Row, q.scale, design)
 	return t, nil
@@ -171,15 +171,15 @@ func foresee(t *verdict.Test, row *plans.Row, sc scale, d stats.Design) {
 	switch {
 	case n == 0:
 		a.n = stats.MostLaunches
-		t.Beside = append(t.Beside, a.say(code.SettlesNever, apart, spread))
+		t.Remarks = append(t.Remarks, a.say(code.SettlesNever, apart, spread))
 	case n <= most:
-		t.Beside = append(t.Beside, a.say(code.Settles, chance, apart, spread, verdict.Int("more", n-l.N)))
+		t.Remarks = append(t.Remarks, a.say(code.Settles, chance, apart, spread, verdict.Int("more", n-l.N)))
 	default:
 		limit := []verdict.Arg{chance, apart, spread, verdict.Int("most", most)}
 		if row != nil && *row != plans.BaselineRow { // its step says how many launches it makes
 			limit = append(limit, verdict.Text("step", row.Step))
 		}
-		t.Beside = append(t.Beside, a.say(code.Settles, limit...))
+		t.Remarks = append(t.Remarks, a.say(code.Settles, limit...))
 	}
 }
 

@@ -33,12 +33,12 @@ func (w *walk) waiverEffect(d *ledger.Decision) verdict.Reason {
 // lockReason is why a need of n keeps n from ever running, with the root cause and not the last
 // link of the chain; no fact if it does not.
 func (w *walk) lockReason(need Need) verdict.Reason {
-	d := w.outcomes[need.On]
+	d := w.Decisions[need.On]
 	if d == nil {
 		if need.Mode == Settled {
 			return verdict.Reason{}
 		}
-		return w.locked[need.On]
+		return w.Locks[need.On]
 	}
 	if w.validWaiver(d) != nil {
 		return verdict.Reason{}

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,14 +89,31 @@ func (r *Runner) Reconcile() ([]*State, error) {
 		if out = append(out, st); st.Decision != nil || !st.Locked.IsZero() {
 			continue
 		}
-		w.open[n.ID] = true
-		w.outcomes[n.ID] = &ledger.Decision{
+		w.Open[n.ID] = true
+		w.Decisions[n.ID] = &ledger.Decision{
 			Node: n.ID, Kind: string(n.Kind), Phase: n.Phase, Feature: n.Feature, Verdict: verdict.Pass,
 			Variant:  s.variant,
 			Accepted: n.Kind == KindFeature && (n.FeatureBlock == nil || !n.FeatureBlock.Trial),
 		}
 	}
 	return out, nil
+}
+
+// LockedNodes are the nodes that cannot run, and why, where each of the others has its newest outcome on record.
+func (r *Runner) LockedNodes() map[string]verdict.Reason {
+	w := r.walk()
+	for _, n := range r.Graph.Nodes {
+		for _, need := range n.Needs {
+			if why := w.lockReason(need); !why.IsZero() {
+				w.Locks[n.ID] = why
+				break
+			}
+		}
+		if w.Locks[n.ID].IsZero() {
+			w.Decisions[n.ID] = r.Journal.Latest(n.ID)
+		}
+	}
+	return w.Locks
 }
 
 type Result struct {
@@ -144,10 +162,8 @@ type walk struct {
 	// waived are the phases whose gate is waived as last decided.
 	waived map[string]bool
 
-	outcomes map[string]*ledger.Decision
-	locked   map[string]verdict.Reason
-	// open nodes have an outcome that is only assumed.
-	open map[string]bool
+	// Known are the outcomes so far.
+	Known
 	// known is what steps found out in a walk that does nothing, where no node's work can
 	// change what another's sees; nil in an apply.
 	known *sync.Map
@@ -156,7 +172,7 @@ type walk struct {
 func (r *Runner) walk() *walk {
 	w := &walk{
 		Runner: r, at: r.now(), waived: map[string]bool{},
-		outcomes: map[string]*ledger.Decision{}, locked: map[string]verdict.Reason{}, open: map[string]bool{},
+		Known: Known{map[string]*ledger.Decision{}, map[string]verdict.Reason{}, map[string]bool{}},
 	}
 	for _, n := range r.Graph.Nodes {
 		if n.Phase != "" && w.validWaiver(r.Journal.Latest(n.ID)) != nil {
@@ -173,21 +189,21 @@ func (r *Runner) now() time.Time {
 	return time.Now()
 }
 
+// LockedBy is why a node is locked, which may be that a person named others.
+func (w *walk) LockedBy(id string) verdict.Reason {
+	if n := w.Graph.Node(id); w.Locks[id].IsZero() && n != nil && w.Decisions[id] == nil {
+		return w.excludedBy(n)
+	}
+	return w.Locks[id]
+}
+
 // scope is what a step sees. Goroutines of the step may read it: nothing changes while it
 // runs.
 func (w *walk) scope(n *Node) *Scope {
 	s := &Scope{
 		Plan: w.Plan, Node: n, Run: w.Run, Previous: w.Journal.Latest(n.ID), Attempt: 1,
-		Forced:  w.Rerun != nil && w.Rerun(n),
-		Outcome: func(id string) *ledger.Decision { return w.outcomes[id] },
-		LockedBy: func(id string) verdict.Reason {
-			if n := w.Graph.Node(id); w.locked[id].IsZero() && n != nil && w.outcomes[id] == nil {
-				return w.excludedBy(n)
-			}
-			return w.locked[id]
-		},
-		Assumed: func(id string) bool { return w.open[id] },
-		Emit:    w.emit, Context: w.ctx, Memo: w.known, Force: w.Force, w: w,
+		Forced:   w.Rerun != nil && w.Rerun(n),
+		Outcomes: w, Emit: w.emit, Context: w.ctx, Memo: w.known, Force: w.Force, w: w,
 	}
 	if s.Memo == nil {
 		s.Memo = &sync.Map{}
@@ -203,10 +219,10 @@ func (w *walk) derive(n *Node) (*State, Step, *Scope, error) {
 	st, s := &State{Node: n}, w.scope(n)
 	for _, need := range n.Needs {
 		if st.Locked = w.lockReason(need); !st.Locked.IsZero() {
-			w.locked[n.ID] = st.Locked
+			w.Locks[n.ID] = st.Locked
 			return st, nil, s, nil
 		}
-		if w.open[need.On] && need.Mode != Settled {
+		if w.Open[need.On] && need.Mode != Settled {
 			st.condition(need, w.Graph.Node(need.On))
 		}
 	}
@@ -220,7 +236,7 @@ func (w *walk) derive(n *Node) (*State, Step, *Scope, error) {
 		unprepared = pre.Prepare(w.ctx, s)
 	}
 	if DecidesAlone(n.Kind) && w.assumes(n) && !left.IsZero() {
-		st.Locked, w.locked[n.ID] = left, left
+		st.Locked, w.Locks[n.ID] = left, left
 		return st, nil, s, nil
 	}
 	if DecidesAlone(n.Kind) && w.assumes(n) {
@@ -232,7 +248,7 @@ func (w *walk) derive(n *Node) (*State, Step, *Scope, error) {
 				Node: n.ID, Kind: string(n.Kind), Verdict: verdict.Invalid,
 				Variant: w.variant(n),
 			}
-			w.outcomes[n.ID] = st.Decision
+			w.Decisions[n.ID] = st.Decision
 		}
 		s.variant = w.variant(n)
 		return st, step, s, nil
@@ -246,7 +262,7 @@ func (w *walk) derive(n *Node) (*State, Step, *Scope, error) {
 	} else if err != nil { // it may rest on what is left out too
 		d = &Derived{}
 	}
-	s.Key, s.Judged, s.variant = d.Key, d.Judged, d.Variant
+	s.Key, s.RulesKey, s.variant = d.Key, d.RulesKey, d.Variant
 	if unprepared != nil {
 		// It is unknown whether the earlier outcome still holds.
 		st.Decision, st.Why = s.brokenOutcome(unprepared), verdict.Say("not_prepared", "not prepared")
@@ -272,11 +288,11 @@ func (w *walk) derive(n *Node) (*State, Step, *Scope, error) {
 	st.Recorded = st.Decision != nil && st.Decision == p
 	if !left.IsZero() && !st.Recorded {
 		*st = State{Node: n, Locked: left}
-		w.locked[n.ID] = left
+		w.Locks[n.ID] = left
 		return st, nil, s, nil
 	}
 	if st.Decision != nil {
-		w.outcomes[n.ID] = st.Decision
+		w.Decisions[n.ID] = st.Decision
 		st.Waiver, st.Overruled = w.validWaiver(st.Decision), w.waiverEffect(st.Decision)
 	}
 	return st, step, s, nil
@@ -342,7 +358,7 @@ func (w *walk) decide(n *Node) (*State, error) {
 		if err := w.Journal.Append(record); err != nil {
 			return nil, fmt.Errorf("cannot record the outcome of %s: %w", n.ID, err)
 		}
-		w.outcomes[n.ID] = st.Decision
+		w.Decisions[n.ID] = st.Decision
 		st.Waiver, st.Overruled = w.validWaiver(st.Decision), w.waiverEffect(st.Decision)
 	}
 	d := st.Decision
@@ -372,7 +388,7 @@ func (s *Scope) brokenOutcome(err error) *ledger.Decision {
 // name adds to a decision its node and its basis.
 func (s *Scope) name(d *ledger.Decision) {
 	d.Node, d.Kind, d.Phase, d.Feature = s.Node.ID, string(s.Node.Kind), s.Node.Phase, s.Node.Feature
-	d.MeasureKey, d.DecisionKey = s.Key, s.Judged
+	d.MeasureKey, d.DecisionKey = cmp.Or(d.MeasureKey, s.Key), s.RulesKey
 	d.Attempt, d.Supersedes = s.Attempt, s.Previous != nil
 }
 
@@ -390,10 +406,10 @@ func (w *walk) emit(ev Event) {
 func (w *walk) basis(n *Node) string {
 	var parts []any
 	for _, need := range n.Needs {
-		d := w.outcomes[need.On]
+		d := w.Decisions[need.On]
 		switch {
 		case d == nil:
-			parts = append(parts, need.On, w.locked[need.On].Key())
+			parts = append(parts, need.On, w.Locks[need.On].Key())
 		case DecidesAlone(Kind(d.Kind)) || Kind(d.Kind) == KindBenchmark:
 			parts = append(parts, need.On, d.MeasureKey, d.Verdict, d.Accepted, d.Session, d.Launches, d.Statistics)
 			for _, r := range d.Rules {
@@ -412,10 +428,10 @@ func (w *walk) basis(n *Node) string {
 
 // assumes reports whether a decision would rest on an outcome that is only assumed.
 func (w *walk) assumes(n *Node) bool {
-	if slices.ContainsFunc(n.Needs, func(need Need) bool { return w.open[need.On] }) {
+	if slices.ContainsFunc(n.Needs, func(need Need) bool { return w.Open[need.On] }) {
 		return true
 	}
-	return slices.ContainsFunc(reads(n), func(id string) bool { return w.open[id] })
+	return slices.ContainsFunc(reads(n), func(id string) bool { return w.Open[id] })
 }
 
 // reads are the nodes whose outcomes the rules of a gate read.
@@ -441,8 +457,8 @@ func reads(n *Node) (ids []string) {
 // invalid reports whether a decision can only be invalid, whatever open outcomes come to:
 // an outcome that does not count allows none that counts.
 func (w *walk) invalid(n *Node) bool {
-	uncounted := func(id string) bool { d := w.outcomes[id]; return d != nil && d.Verdict == verdict.Invalid }
-	never := func(id string) bool { return uncounted(id) || !w.locked[id].IsZero() }
+	uncounted := func(id string) bool { d := w.Decisions[id]; return d != nil && d.Verdict == verdict.Invalid }
+	never := func(id string) bool { return uncounted(id) || !w.Locks[id].IsZero() }
 	switch n.Kind {
 	case KindFeature, KindCriteria:
 		if n.Kind == KindFeature && len(n.FeatureBlock.Confirm) > 0 {
@@ -470,11 +486,11 @@ func (w *walk) variant(n *Node) (v map[string]string) {
 		return nil
 	}
 	for _, f := range slices.Backward(Candidates(n.FeatureBlock)) {
-		if q := w.outcomes[QualifyID(f.Name)]; q != nil && (v == nil || q.Verdict != verdict.Invalid) {
+		if q := w.Decisions[QualifyID(f.Name)]; q != nil && (v == nil || q.Verdict != verdict.Invalid) {
 			v = q.Variant
 		}
 	}
-	if d := w.outcomes[FirstID(n.Feature)]; n.Kind == KindFeature && d != nil {
+	if d := w.Decisions[FirstID(n.Feature)]; n.Kind == KindFeature && d != nil {
 		v = d.Variant
 	}
 	return v

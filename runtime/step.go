@@ -38,8 +38,8 @@ var ErrUndecided = errors.New("depends on undecided nodes")
 // Derived is what a record says of a node.
 type Derived struct {
 	// Key identifies by content the object of the node's work: a recorded outcome with
-	// another key does not count. Judged identifies the rest of what judges its launches.
-	Key, Judged string
+	// another key does not count. RulesKey covers everything else that the verdict depends on.
+	Key, RulesKey string
 	// Outcome is the node's outcome; nil while work is missing.
 	Outcome *ledger.Decision
 	// Why is why work is missing, Launches those of it that are to be made, and Notes what
@@ -50,6 +50,29 @@ type Derived struct {
 	// Variant is the variant of the outcome that the missing work leads to.
 	Variant map[string]string
 }
+
+// Outcomes are what nodes came to, at some point of an apply or of its record.
+type Outcomes interface {
+	// Outcome is the outcome of a node; nil while undecided or locked.
+	Outcome(id string) *ledger.Decision
+	// LockedBy is why a node is locked; no fact if it is not.
+	LockedBy(id string) verdict.Reason
+	// Assumed reports whether the outcome of a node is one that its missing work may lead to.
+	Assumed(id string) bool
+}
+
+// Known are outcomes, locks and assumed outcomes by node.
+type Known struct {
+	Decisions map[string]*ledger.Decision
+	Locks     map[string]verdict.Reason
+	Open      map[string]bool
+}
+
+func (k *Known) Outcome(id string) *ledger.Decision { return k.Decisions[id] }
+
+func (k *Known) LockedBy(id string) verdict.Reason { return k.Locks[id] }
+
+func (k *Known) Assumed(id string) bool { return k.Open[id] }
 
 // Launch is one launch that is to be made.
 type Launch struct {
@@ -76,21 +99,15 @@ type Scope struct {
 	Plan *plans.Plan
 	Node *Node
 	Run  string
-	// Key and Judged are the results of Derive.
-	Key, Judged string
+	// Key and RulesKey are the results of Derive.
+	Key, RulesKey string
 	// Previous is the node's recorded outcome, nil the first time, Attempt what the next
 	// one counts as, and Forced set if a person wants to measure again.
 	Previous *ledger.Decision
 	Attempt  int
 	Forced   bool
-	// Outcome looks up the outcome of a node before this one; nil while undecided or
-	// locked.
-	Outcome func(id string) *ledger.Decision
-	// LockedBy is why a node is locked; no fact if it is not.
-	LockedBy func(id string) verdict.Reason
-	// Assumed reports whether the outcome of a node is one that its missing work may
-	// lead to; nil where none is.
-	Assumed func(id string) bool
+	// Outcomes are those of the nodes before this one.
+	Outcomes
 	// Emit reports progress; never blocks for long.
 	Emit func(Event)
 	// Context ends when the run is to end gracefully; nil outside of runs.
@@ -109,6 +126,13 @@ type Scope struct {
 // Planning reports whether it is one of a walk that does nothing, so what is found out in it
 // stays true to its end.
 func (s *Scope) Planning() bool { return s != nil && s.Memo != nil && s.Context == nil }
+
+// With is the scope of work with these keys.
+func (s *Scope) With(key, judged string) *Scope {
+	own := *s
+	own.Key, own.RulesKey = key, judged
+	return &own
+}
 
 // At is the scope of another node at this point.
 func (s *Scope) At(n *Node) *Scope { return s.w.scope(n) }

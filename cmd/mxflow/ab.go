@@ -19,6 +19,7 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/questions/ab"
 )
 
@@ -204,6 +205,9 @@ func askOfPlan(c *cobra.Command, a *app, q *ab.Question, path string, of load.Op
 
 func runAB(ctx context.Context, a *app, q *ab.Question, rerun, reuse, dryRun bool) error {
 	at, err := q.Place(a.state)
+	if err == nil {
+		err = q.CheckPlan(steps.Registry(), at.Work)
+	}
 	if err != nil {
 		return err
 	}

@@ -182,11 +182,10 @@ func (q *bisectFlags) run(ctx context.Context, a *app) error {
 
 // candidates are what is searched, by the flags.
 func (q *bisectFlags) candidates(ctx context.Context, p *plans.Plan, folder string) ([]bisect.Candidate, error) {
+	if err := arms.HasBaseline(p); err != nil {
+		return nil, err
+	}
 	switch {
-	case p.Baseline == nil:
-		return nil,
-			fmt.Errorf("%s has no baseline, which is what is measured at each candidate: add a baseline with engine "+
-				"and protocol", q.plan)
 	case q.images != "" && q.source != "":
 		return nil, errors.New("--images is a list of candidates: remove --repo")
 	case q.images != "":

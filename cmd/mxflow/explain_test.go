@@ -62,7 +62,7 @@ func TestExplain(t *testing.T) {
 		},
 		{
 			name: "several", base: steadyBase[:4], gain: clearGain[:4],
-			rule: "chat.tg.gain >= 0.10 and levels.kernels == 'pass' and chat.tg >= 30 and not (chat.ttft.gain < " +
+			rule: "chat.tg.gain >= 0.10 and levels.benchmark == 'pass' and chat.tg >= 30 and not (chat.ttft.gain < " +
 				"-0.05)",
 		},
 		{
@@ -78,7 +78,7 @@ func TestExplain(t *testing.T) {
 			// Read by several rules, launches are printed once.
 			name: "five rules", base: steadyBase[:4], gain: clearGain[:4],
 			rule: tenPercent + more("chat.tg.gain >= 0.15", "chat.tg >= 30 and chat.tg.gain <= 0.50",
-				"chat.ttft.change <= 0.05", "levels.kernels == 'pass'"),
+				"chat.ttft.change <= 0.05", "levels.benchmark == 'pass'"),
 		},
 		{name: "futile", base: steadyBase[:4], gain: nearGain[:4]},
 		{

@@ -165,7 +165,7 @@ const refused = -1
 
 // quickly are the forgeries that are tried by default, one of each kind. MXFLOW_TEST_LONG=1 tries all.
 var quickly = []string{
-	"nothing", "correctness", "an output", "a line of the log", "an answer dropped",
+	"nothing", "a run that was killed", "correctness", "an output", "a line of the log", "an answer dropped",
 	"launches of garbage count", "a launch left out", "a launch made not to count", "a row", "a number of a step",
 	"samples of rows exchanged", "a launch inserted", "a launch duplicated",
 }
@@ -270,6 +270,9 @@ func TestForgedSessions(t *testing.T) {
 	own := func(f *forgery) *ledger.Launch { return f.launches(ledger.ForBenchmark, cached)[1] }
 	replays(t, state, []forgedCase{
 		{"nothing", func(*forgery) {}, 0, "Everything agrees"},
+		{"a run that was killed", func(f *forgery) {
+			f.records = slices.DeleteFunc(f.records, func(r *ledger.Record) bool { return r.End != nil })
+		}, 0, "Everything agrees"},
 		{"launches that count do not", judged(benchmark, verdict.Invalid), 2, "decision verdict invalid pass"},
 		{"launches of garbage count", judged(wrong, verdict.Pass), 2, "decision verdict pass invalid"},
 		{

@@ -72,7 +72,7 @@ counted, 4 the engine failed or could not be started, or mxflow failed,
 				return measured
 			})
 			if err != nil {
-				return fmt.Errorf("%s: %w", path, err)
+				return err
 			}
 			beginStream(a)
 			res, err := applyPlan(c.Context(), a, applying{

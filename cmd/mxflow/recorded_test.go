@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"path/filepath"
 	goruntime "runtime"
@@ -11,12 +12,12 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -44,8 +45,6 @@ workload "chat" {
   requests      = 3
 }
 protocol "standard" {
-  level "smoke" { expect = "Paris" }
-  level "kernels" {}
   level "benchmark" {
     workloads = [workload.chat]
   }
@@ -133,6 +132,7 @@ func (s *recordedState) apply(src string, vars map[string]string) {
 	s.append(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{
 		Plan: res.Plan.Name, PlanFile: "plan.hcl", PlanDigest: res.Plan.Digest(), PlanSource: sum, Tool: "mxflow test",
 		Environment: map[string]string{"arch": cmp.Or(s.arch, goruntime.GOARCH)}, Inputs: inputs,
+		Goals: decide.Goals(res.Plan),
 	}})
 }
 
@@ -209,87 +209,77 @@ func (s *recordedState) broken(session, arm string, round, order int) {
 	}})
 }
 
-// evidence is what a decision on a session rests on.
-func (s *recordedState) evidence(session string) gates.Feature {
-	ev := gates.Feature{
-		Name: "routed", Session: session, Max: 8, Knobs: map[string]string{"moe": "routed"},
-		Candidate: gates.Arm{Name: "routed"}, Parent: gates.Arm{Name: "baseline"}, Root: gates.Arm{Name: "baseline"},
-		Levels: map[string]verdict.Verdict{"smoke": verdict.Pass, "kernels": verdict.Pass, "benchmark": verdict.Pass},
-	}
-	for _, l := range s.st.Launches(store.LaunchFilter{Session: session}) {
-		if !l.OK {
-			continue
-		}
-		if l.Variant == "routed" {
-			ev.Candidate.Launches = append(ev.Candidate.Launches, gates.Launch{ID: l.ID})
-		} else {
-			ev.Parent.Launches = append(ev.Parent.Launches, gates.Launch{ID: l.ID})
-		}
-	}
-	ev.Root.Launches = ev.Parent.Launches
-	if s.forgets {
-		return ev
-	}
-	work := s.st.Launches(store.LaunchFilter{Session: session})
-	for address, n := range decide.Noise(decide.NoiseBefore(s.st.Records(), session, work[0].Work, work[0].VariantKey),
-		[]string{"chat.tg"}, []string{"baseline", "routed"}) {
-		ev.Noise = map[string]verdict.Noise{address: n}
-	}
-	ev.Try = decide.Tries(s.st.Records(), "routed", "routed", "baseline", session, "w")
-	return ev
-}
-
-// decide records the feature's and the gate's decision on a session.
+// decide records what an apply would of a session: that the feature qualified and was measured, and the
+// feature's and the gate's decision on that.
 func (s *recordedState) decide(session string) {
 	s.t.Helper()
-	ev := s.evidence(session)
-	statistics := &gates.Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8, Version: decide.Version}
-	record := func(node, kind string, rules []*plans.Rule, ev gates.Feature, levels []ledger.Level) *ledger.Decision {
-		all, err := decide.Read([]gates.Feature{ev}, s.st.LaunchByID)
-		must.Do(s.t, err)
-		d := &ledger.Decision{
-			Node: node, Kind: kind, Phase: "experts", MeasureKey: "m-" + session, DecisionKey: "d", Levels: levels,
-			Session: session, Statistics: statistics, Evidence: []gates.Feature{ev}, Because: verdict.Say("first",
-				"first"),
-		}
-		var joined []verdict.Verdict
-		for _, l := range levels {
-			joined = append(joined, l.Verdict)
-		}
-		for _, r := range gates.Decide(rules, all, *statistics) {
-			r.Role = map[string]string{"gate": "rule", "feature": "criterion"}[kind]
-			d.Rules = append(d.Rules, r)
-			joined = append(joined, r.Verdict)
-		}
-		d.Verdict = verdict.Join(joined...)
-		if ev.Try > 1 {
-			d.Notes = append(d.Notes, gates.TryNote("routed", ev.Try, statistics.FalsePass))
-		}
-		if kind == "feature" {
-			d.Findings = gates.Findings(rules, d.Rules, all, *statistics)
-		}
+	g, err := runtime.NewGraph(s.plan)
+	must.Do(s.t, err)
+	known, knobs := map[string]*ledger.Decision{}, map[string]string{"moe": "routed"}
+	record := func(node string, d *ledger.Decision) {
+		n := g.Node(node)
+		d.Node, d.Kind, d.Phase, d.Feature = n.ID, string(n.Kind), n.Phase, n.Feature
+		d.MeasureKey, d.DecisionKey, d.Because = "m-"+session, "d", verdict.Say("first", "first")
 		if s.node[node]++; s.node[node] > 1 {
 			d.Because, d.Supersedes = verdict.Say("rerun", "--rerun"), true
 		}
 		d.Attempt = s.node[node]
-		if s.tamper != nil {
+		if known[node] = d; s.tamper != nil && n.Kind != runtime.KindQualify && n.Kind != runtime.KindBenchmark {
 			s.tamper(d)
 		}
-		return d
+		s.append(&ledger.Record{Type: "decision", Decision: d})
 	}
-	levels := []ledger.Level{
-		{Name: "smoke", Verdict: verdict.Pass},
-		{Name: "kernels", Verdict: verdict.Pass},
-		{Name: "benchmark", Verdict: verdict.Pass},
+	record("feature.routed.qualify", &ledger.Decision{Verdict: verdict.Pass, Variant: knobs})
+	measured := &ledger.Decision{
+		Verdict: verdict.Pass, Variant: knobs, Session: session,
+		Levels: []ledger.Level{{Name: "benchmark", Verdict: verdict.Pass}},
 	}
-	f := record("feature.routed", "feature", s.plan.Phases[0].Features[0].Criteria, ev, levels)
-	f.Feature, f.Accepted = "routed", f.Verdict == verdict.Pass
-	s.append(&ledger.Record{Type: "decision", Decision: f})
-	ev.Outcome, ev.Accepted = f.Verdict, f.Accepted
-	s.append(&ledger.Record{
-		Type:     "decision",
-		Decision: record("phase.experts", "gate", s.plan.Phases[0].Gate.Rules, ev, nil),
-	})
+	for _, l := range s.st.Launches(store.LaunchFilter{Session: session, OK: true}) {
+		measured.Launches = append(measured.Launches, l.ID)
+	}
+	record("feature.routed.benchmark", measured)
+	view := &decide.View{
+		Plan: s.plan, Graph: g, Outcomes: &runtime.Known{Decisions: known}, Record: s.st, Identities: armsOf{s},
+		Goals: decide.Goals(s.plan),
+	}
+	if s.forgets {
+		view.Record = forgetful{s.st, session}
+	}
+	for _, node := range []string{"feature.routed", "phase.experts"} {
+		d, err := decide.Node(view, g.Node(node))
+		must.Do(s.t, err)
+		d.Derived = true
+		record(node, d)
+	}
+}
+
+// armsOf are the variants of the fixture's launches.
+type armsOf struct{ s *recordedState }
+
+func (armsOf) Arms(*plans.Feature) (decide.Arms, error) {
+	arm := func(name, moe string) decide.Arm {
+		return decide.Arm{Name: name, Engine: "embedded.tiny", Knobs: map[string]string{"moe": moe}, Key: name}
+	}
+	base := arm("baseline", "all")
+	return decide.Arms{Candidate: arm("routed", "routed"), Parent: base, Root: base}, nil
+}
+
+func (armsOf) Changed(*plans.Feature) verdict.Reason { return verdict.Reason{} }
+
+// forgetful is a record that begins with a session.
+type forgetful struct {
+	*store.Store
+	session string
+}
+
+func (f forgetful) Records() iter.Seq2[int, *ledger.Record] {
+	return func(yield func(int, *ledger.Record) bool) {
+		for i, r := range f.Store.Records() {
+			if (r.Launch == nil || r.Launch.Session == f.session) && !yield(i, r) {
+				return
+			}
+		}
+	}
 }
 
 const tenPercent = "chat.tg.gain >= 0.10"

@@ -49,7 +49,7 @@ MXFLOW_VAR_name), or rules are compiled from the text in their decisions.`,
 				}
 			}
 			r := replay.New(st, steps.Registry(), vars)
-			r.Judge = steps.NewJudge(st) // levels are decided again too
+			r.Evaluator = steps.NewEvaluator(st) // levels are decided again too
 			out := view.Replayed(r, node)
 			if a.json {
 				a.printJSON(out)

@@ -92,10 +92,10 @@ type Test struct {
 	Each string `json:"each,omitempty"`
 	// Note is what else bears on it: a flagged steady check.
 	Note Reason `json:"note,omitzero"`
-	// Beside is what a reader should know about the numbers, and decides nothing: where
+	// Remarks are what a reader should know about the numbers, and decides nothing: where
 	// the spread comes from, how many crashed, and how many launches would settle an open
 	// test.
-	Beside []Reason `json:"beside,omitempty"`
+	Remarks []Reason `json:"remarks,omitempty"`
 }
 
 // ByRecordedNoise reports whether two launches per arm decided, by recorded noise.

@@ -141,8 +141,12 @@ func (ns *Namespace) refuseAmbiguous(path string, sc *Scope) *Error {
 			"No feature is decided before this gate, so its rules have nothing to read. A phase of steps needs no "+
 				"gate: it passes when they do. Remove the gate, or list the earlier phases in after.")
 	}
+	name, rest := readable[0].Name, path
+	if head, tail, _ := strings.Cut(path, "."); ns.Features[head] != nil {
+		name, rest = head, tail
+	}
 	return Wrong("whose-value", "Whose value?", "%q needs a feature, because %s: write feature[%q].%s.", path, why,
-		readable[0].Name, path)
+		name, rest)
 }
 
 // feature resolves feature["name"].….

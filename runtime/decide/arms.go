@@ -70,7 +70,7 @@ func ArmsOf(v *View, f *plans.Feature) (a Arms, err error) {
 		}
 		a.Parent.Set = map[string]string{}
 		for _, e := range below {
-			maps.Copy(a.Parent.Set, StackValues(e.feature, e.decision))
+			maps.Copy(a.Parent.Set, stackValues(e.feature, e.decision))
 		}
 		if len(below) > 0 {
 			base := v.Plan.DefaultKnobs()
@@ -183,19 +183,19 @@ func knobChanges(v *View, f *plans.Feature) (map[string]string, error) {
 	if value == "" {
 		return nil, runtime.ErrUndecided
 	}
-	return With(f.Set, of.Choose.Knob, value), nil
+	return with(f.Set, of.Choose.Knob, value), nil
 }
 
-// StackValues is the knob values that an accepted feature adds to the stack.
-func StackValues(f *plans.Feature, d *ledger.Decision) map[string]string {
+// stackValues is the knob values that an accepted feature adds to the stack.
+func stackValues(f *plans.Feature, d *ledger.Decision) map[string]string {
 	if f.Choose == nil {
 		return f.Set
 	}
-	return With(f.Set, f.Choose.Knob, d.Variant[f.Choose.Knob])
+	return with(f.Set, f.Choose.Knob, d.Variant[f.Choose.Knob])
 }
 
-// With returns a copy of knob values in which one knob has this value.
-func With(set map[string]string, knob, value string) map[string]string {
+// with returns a copy of knob values in which one knob has this value.
+func with(set map[string]string, knob, value string) map[string]string {
 	out := map[string]string{}
 	maps.Copy(out, set)
 	out[knob] = value

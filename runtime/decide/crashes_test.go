@@ -2,7 +2,6 @@ package decide
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -140,7 +139,7 @@ func TestCutOff(t *testing.T) {
 	} {
 		records := append(slices.Clone(x.before), whole...)
 		records = append(records, start("9", "c3"), killed("9"), start("10", "c3"), killed("10")) // after the decision
-		v := &View{Records: func() iter.Seq2[int, *ledger.Record] { return slices.All(records) }}
+		v := &View{Record: ledgerOf(records)}
 		why, often := CutOff(v, Arm{Name: "new", Key: "c"}, Arm{Name: "old", Key: "p"},
 			[]*ledger.Launch{whole[1].Launch, whole[3].Launch})
 		if why.IsZero() == x.said || often != x.often {
@@ -276,12 +275,13 @@ func TestTries(t *testing.T) {
 		},
 		"a parent of others, with it": {session("s1", "root", "f", "c", "w", 4), 0},
 	} {
-		must.Equal(t, name, Tries(join(c.before, own).records(), "f", "c", "p", "s9", "w"), c.want)
+		must.Equal(t, name, triesOf(join(c.before, own).Records(), "f", "c", "p", "s9", "w"), c.want)
 		// What came later, or comes next, changes nothing of a session.
-		if got := Tries(join(c.before, own, came("s9", "f", verdict.Fail, nil), session("s10", "p", "f", "c", "w", 8)).
-			records(), "f", "c", "p", "s9", "w"); got != c.want {
+		if got := triesOf(join(c.before, own, came("s9", "f", verdict.Fail, nil),
+			session("s10", "p", "f", "c", "w", 8)).
+			Records(), "f", "c", "p", "s9", "w"); got != c.want {
 			t.Errorf("%s, seen later: %d, want %d", name, got, c.want)
 		}
 	}
-	must.Equal(t, "before it begins", Tries(failed.records(), "f", "c", "p", "", "w"), 2)
+	must.Equal(t, "before it begins", triesOf(failed.Records(), "f", "c", "p", "", "w"), 2)
 }

@@ -21,52 +21,73 @@ import (
 // which of its facts another version finds otherwise.
 const Version = "12"
 
-// View is what a decision sees besides the plan.
+// View is all that a decision sees: a plan and its record at some point, which is now in an
+// apply, and in an audit the time of the decision.
 type View struct {
 	Plan *plans.Plan
 	// Graph is the order of decisions. It may be nil if nothing builds on the stack.
 	Graph *runtime.Graph
-	// Outcome is the outcome of a node, nil while undecided or locked; LockedBy is why it
-	// is locked, no fact if it is not.
-	Outcome  func(node string) *ledger.Decision
-	LockedBy func(node string) verdict.Reason
-	// Launch is a launch on record; nil if there is no record.
-	Launch func(id string) (*ledger.Launch, bool)
-	// Records yields what was recorded, oldest first; nil if there is no record.
-	Records func() iter.Seq2[int, *ledger.Record]
+	// Outcomes are those of the nodes before.
+	runtime.Outcomes
+	// Record is nil if there is none.
+	Record     Record
+	Identities Identities
+	// Goals are the plan's, see Goals.
+	Goals map[string]ledger.Goal
+	// Before keeps what was known before sessions, for many decisions on them; its zero value keeps nothing.
+	Before Before
+}
+
+// Record is what was measured and decided up to some point.
+type Record interface {
+	LaunchByID(id string) (*ledger.Launch, bool)
+	// Records yields what was recorded, oldest first.
+	Records() iter.Seq2[int, *ledger.Record]
+}
+
+// Identities tell which variants a plan's arms are.
+type Identities interface {
 	// Arms are the variants of a candidate with their keys, see ArmsOf.
-	Arms func(f *plans.Feature) (Arms, error)
-	// Changed is what differs now from what launches of its arms ran; nil if that cannot be told.
-	Changed func(f *plans.Feature) verdict.Reason
-	// Goals are the plan's, if they are computed once for several views.
-	Goals func() map[string]ledger.Goal
+	Arms(f *plans.Feature) (Arms, error)
+	// Changed is what differs now from what launches of its arms ran; no fact if that cannot be told.
+	Changed(f *plans.Feature) verdict.Reason
 }
 
 // records yields what was recorded, nothing if there is no record.
 func (v *View) records() iter.Seq2[int, *ledger.Record] {
-	if v.Records == nil {
+	if v.Record == nil {
 		return func(func(int, *ledger.Record) bool) {}
 	}
-	return v.Records()
+	return v.Record.Records()
 }
 
+// launch is a launch on record.
+func (v *View) launch(id string) (*ledger.Launch, bool) {
+	if v.Record == nil {
+		return nil, false
+	}
+	return v.Record.LaunchByID(id)
+}
+
+// Node decides a node by the evidence on record. It returns runtime.ErrUndecided if that rests on
+// what is not decided yet.
 func Node(v *View, n *runtime.Node) (*ledger.Decision, error) {
 	switch n.Kind {
 	case runtime.KindFeature:
 		if len(n.FeatureBlock.Confirm) > 0 {
 			return confirmed(v, n.FeatureBlock)
 		}
-		return Feature(v, n.FeatureBlock)
+		return decideFeature(v, n.FeatureBlock)
 	case runtime.KindCriteria:
-		out, err := Feature(v, n.FeatureBlock)
+		out, err := decideFeature(v, n.FeatureBlock)
 		if out != nil {
 			out.Accepted = false // which is for all engines together
 		}
 		return out, err
 	case runtime.KindGate:
-		return Gate(v, n.PhaseBlock)
+		return decideGate(v, n.PhaseBlock)
 	case runtime.KindPhase:
-		return Phase(v, n.PhaseBlock)
+		return decidePhase(v, n.PhaseBlock)
 	}
 	return nil, fmt.Errorf("a node of kind %q is not decided only by evidence", n.Kind)
 }

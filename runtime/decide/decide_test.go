@@ -2,7 +2,6 @@ package decide
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -59,11 +58,11 @@ func TestChoices(t *testing.T) {
 		{"an unknown word", "great 9, fail 1", verdict.Error, 1, "no alternative"},
 		{"which way a small one goes", "fail -0.01, fail -5", verdict.Fail, 0, "v0 fail -0.01%"},
 	} {
-		var all []*Alternative
+		var all []*alternative
 		for i, of := range strings.Split(c.of, ", ") {
 			word, gain, _ := strings.Cut(of, " ")
 			value := fmt.Sprint("v", i)
-			x := &Alternative{
+			x := &alternative{
 				Feature: &plans.Feature{
 					Name: "sized[" + value + "]", Of: "sized",
 					Set: map[string]string{"size": value},
@@ -80,7 +79,7 @@ func TestChoices(t *testing.T) {
 			}
 			all = append(all, x)
 		}
-		got, best := VerdictOf(all), Best(all)
+		got, best := verdictOfChoice(all), bestOf(all)
 		if got != c.want || best != all[c.best] {
 			t.Errorf("%s: %s by %s", c.name, got, best.Feature.Name)
 		}
@@ -180,7 +179,7 @@ func TestConfirmed(t *testing.T) {
 		}
 	}
 	v := viewOf(t, src, nil, nil)
-	if !maps.Equal(StackValues(v.Plan.Feature("sized"),
+	if !maps.Equal(stackValues(v.Plan.Feature("sized"),
 		&ledger.Decision{Variant: map[string]string{"size": "small", "b": "x"}}),
 		map[string]string{"a": "on", "size": "small"}) {
 		t.Error("what enters the stack is not what was chosen")
@@ -220,15 +219,14 @@ func TestEvidenceTakesEveryLaunch(t *testing.T) {
 	outcomes := map[string]*ledger.Decision{}
 	v := viewOf(t, planstest.ChoosePlan, outcomes, nil)
 	var known ledgerOf
-	v.Records, v.Launch = func() iter.Seq2[int, *ledger.Record] { return known.records() },
-		func(id string) (*ledger.Launch, bool) { return known.launch(id) }
+	v.Record = &known
 	f := v.Plan.Feature("sized").Alternatives[0]
 	bench := &ledger.Decision{
 		Node: runtime.BenchmarkID(f.Name), Kind: string(runtime.KindBenchmark),
 		Verdict: verdict.Pass, Session: "s-1",
 	}
 	outcomes[runtime.QualifyID(f.Name)], outcomes[bench.Node] = &ledger.Decision{Verdict: verdict.Pass}, bench
-	a, err := v.Arms(f)
+	a, err := v.Identities.Arms(f)
 	must.Do(t, err)
 	for i, arm := range []Arm{a.Parent, a.Candidate, a.Candidate, a.Parent} {
 		id := fmt.Sprintf("s-1.%d", i+1)
@@ -311,17 +309,18 @@ func TestLaunchesOfAnother(t *testing.T) {
 			Verdict: verdict.Pass, Session: "s",
 			Launches: []string{"s.fast.1", "s.baseline.1"},
 		}
-		a, err := v.Arms(f)
+		a, err := v.Identities.Arms(f)
 		must.Do(t, err)
 		key := map[string]string{"s.fast.1": a.Candidate.Key, "s.baseline.1": a.Parent.Key}
-		v.Launch = func(id string) (*ledger.Launch, bool) {
-			l := &ledger.Launch{ID: id, Session: "s", VariantKey: key[id], Purpose: ledger.ForBenchmark, OK: true}
+		var known ledgerOf
+		for id, key := range key {
+			l := &ledger.Launch{ID: id, Session: "s", VariantKey: key, Purpose: ledger.ForBenchmark, OK: true}
 			if changed {
 				l.VariantKey = "of before"
 			}
-			return l, true
+			known = append(known, &ledger.Record{Launch: l})
 		}
-		v.Changed = func(*plans.Feature) verdict.Reason { return fact("later.py") }
+		v.Record, v.Identities = known, identities{v, fact("later.py")}
 		got, err := v.measured(f)
 		must.Do(t, err)
 		ev := got.Evidence[0]

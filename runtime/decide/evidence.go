@@ -8,7 +8,6 @@ import (
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -66,7 +65,7 @@ func (v *View) measured(f *plans.Feature) (*ledger.Decision, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := v.Arms(f)
+	a, err := v.Identities.Arms(f)
 	if err != nil {
 		return nil, err
 	}
@@ -122,9 +121,7 @@ func (v *View) measured(f *plans.Feature) (*ledger.Decision, error) {
 			ev.Broken, ev.Cause = verdict.Invalid, verdict.Say("feature.launches_of_another",
 				"what {subject} runs is not what its {n|launch|launches} ran{causes?: {causes:list}}",
 				verdict.Int("n", len(rests))).On(f.Name)
-			if v.Changed != nil {
-				ev.Cause = ev.Cause.From(v.Changed(f))
-			}
+			ev.Cause = ev.Cause.From(v.Identities.Changed(f))
 		}
 	}
 	out.Evidence = []gates.Feature{ev}
@@ -134,23 +131,16 @@ func (v *View) measured(f *plans.Feature) (*ledger.Decision, error) {
 // evidenceOf is the evidence on a candidate without launches.
 func evidenceOf(f *plans.Feature, a Arms) gates.Feature {
 	return gates.Feature{
-		Name: RuleName(f), Levels: map[string]verdict.Verdict{}, Knobs: a.Candidate.Knobs,
+		Name: ruleName(f), Levels: map[string]verdict.Verdict{}, Knobs: a.Candidate.Knobs,
 		Candidate: gates.Arm{Name: a.Candidate.Name}, Parent: gates.Arm{Name: a.Parent.Name},
 		Root: gates.Arm{Name: a.Root.Name},
 	}
 }
 
-func (v *View) launch(id string) (*ledger.Launch, bool) {
-	if v.Launch == nil {
-		return nil, false
-	}
-	return v.Launch(id)
-}
-
 // addLaunches sorts a session's launches by variant, and adds what else bears on their decision:
 // how many there may be, and the noise known before.
 func (v *View) addLaunches(ev *gates.Feature, a Arms, f *plans.Feature, launches []*ledger.Launch) {
-	_, ev.Max = v.Plan.LaunchesOf(RuleName(f))
+	_, ev.Max = v.Plan.LaunchesOf(ruleName(f))
 	session, work := "", ""
 	for _, launch := range launches {
 		if !Usable(launch) {
@@ -164,7 +154,7 @@ func (v *View) addLaunches(ev *gates.Feature, a Arms, f *plans.Feature, launches
 		}
 	}
 	ev.Noise = noiseOf(v, f, a, session, work)
-	ev.Try = Tries(v.records(), a.Candidate.Name, a.Candidate.Key, a.Parent.Key, session, work)
+	ev.Try = v.tries(a.Candidate, a.Parent, session, work)
 }
 
 // armsOf yields the arms of some evidence by key.
@@ -178,8 +168,7 @@ func armsOf(ev *gates.Feature, a Arms) iter.Seq2[string, *gates.Arm] {
 // numbers: the candidate's own, and those of parent and baseline beside it or in another
 // node.
 func (v *View) qualified(ev *gates.Feature, a Arms, f *plans.Feature) {
-	protocol := v.Plan.Protocol(f.Protocol)
-	if protocol == nil || !slices.ContainsFunc(protocol.Levels, func(b *plans.Block) bool { return len(b.Finds) > 0 }) {
+	if !FindsNumbers(v.Plan, f) {
 		return
 	}
 	nodes := []string{runtime.QualifyID(f.Name), runtime.BaselineID}
@@ -203,6 +192,13 @@ func (v *View) qualified(ev *gates.Feature, a Arms, f *plans.Feature) {
 			}
 		}
 	}
+}
+
+// FindsNumbers reports whether a level that qualifies a feature finds numbers.
+func FindsNumbers(p *plans.Plan, f *plans.Feature) bool {
+	protocol := p.Protocol(f.Protocol)
+	return protocol != nil &&
+		slices.ContainsFunc(protocol.Levels, func(b *plans.Block) bool { return len(b.Finds) > 0 })
 }
 
 // Read completes the evidence of recorded decisions with the launches that it names. A
@@ -240,15 +236,4 @@ func evidence(of ...gates.Feature) gates.Evidence {
 		out[f.Name] = &f
 	}
 	return out
-}
-
-// LevelsRead returns the levels that a feature's evidence names, in no order.
-func LevelsRead(f *gates.Feature) (levels []ledger.Level) {
-	if f == nil {
-		return nil
-	}
-	for name, v := range sorted.All(f.Levels) {
-		levels = append(levels, ledger.Level{Name: name, Verdict: v})
-	}
-	return levels
 }

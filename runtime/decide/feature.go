@@ -14,8 +14,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Alternative is one decided candidate of a feature.
-type Alternative struct {
+// alternative is one decided candidate of a feature.
+type alternative struct {
 	Feature  *plans.Feature
 	Decision *ledger.Decision
 	// Gain is how much better than its parent it is in the preferred metric, nil if that
@@ -23,9 +23,9 @@ type Alternative struct {
 	Gain *float64
 }
 
-// Candidate decides the criteria of one candidate from its launches, and whether it
+// decideCandidate decides the criteria of one candidate from its launches, and whether it
 // enters the stack. of is the feature that it is a candidate of.
-func Candidate(v *View, of, f *plans.Feature) (*Alternative, error) {
+func decideCandidate(v *View, of, f *plans.Feature) (*alternative, error) {
 	out, err := v.measured(f)
 	if err != nil {
 		return nil, err
@@ -38,21 +38,21 @@ func Candidate(v *View, of, f *plans.Feature) (*Alternative, error) {
 	}
 	criteria(v.Plan, f, all, out)
 	out.Verdict = JoinVerdicts(out.Kind, out.Levels, out.Rules)
-	if len(Decisive(f)) == 0 {
+	if len(decisive(f)) == 0 {
 		out.Notes = append(out.Notes, verdict.Say("feature.no_criterion", "no criterion decides this feature"))
 	}
 	v.withholdRelaxed(runtime.FeatureID(f.Name), out, out.Evidence)
 	admit(v, f, out)
 	out.Hypothesis = decideHypothesis(v, f, all, out)
-	return &Alternative{Feature: f, Decision: out, Gain: Preferred(of.Choose, all, Settings(v.Plan, f))}, nil
+	return &alternative{Feature: f, Decision: out, Gain: preferredGain(of.Choose, all, Settings(v.Plan, f))}, nil
 }
 
-// Alternatives decides each candidate of a feature by its criteria. One pass is enough,
+// decideAlternatives decides each candidate of a feature by its criteria. One pass is enough,
 // so a choice is an or: each alternative gets its part of the false pass rate, and a fail
 // requires all to fail, which needs no correction.
-func Alternatives(v *View, f *plans.Feature) (all []*Alternative, err error) {
+func decideAlternatives(v *View, f *plans.Feature) (all []*alternative, err error) {
 	for _, candidate := range runtime.Candidates(f) {
-		a, err := Candidate(v, f, candidate)
+		a, err := decideCandidate(v, f, candidate)
 		if err != nil {
 			return nil, err
 		}
@@ -61,20 +61,20 @@ func Alternatives(v *View, f *plans.Feature) (all []*Alternative, err error) {
 	return all, nil
 }
 
-// Feature decides the criteria of a feature on one engine. If it chooses, it admits the
+// decideFeature decides the criteria of a feature on one engine. If it chooses, it admits the
 // best alternative that passes. It measures nothing, so a changed threshold costs
 // nothing.
-func Feature(v *View, f *plans.Feature) (*ledger.Decision, error) {
-	all, err := Alternatives(v, f)
+func decideFeature(v *View, f *plans.Feature) (*ledger.Decision, error) {
+	all, err := decideAlternatives(v, f)
 	if err != nil {
 		return nil, err
 	}
-	best := Best(all)
+	best := bestOf(all)
 	if f.Choose == nil {
 		return best.Decision, nil
 	}
 	out := *best.Decision
-	out.Verdict = VerdictOf(all)
+	out.Verdict = verdictOfChoice(all)
 	out.Accepted = out.Verdict == verdict.Pass && best.Decision.Accepted
 	out.Reasons = append([]verdict.Reason{chosen(f.Choose, all, best, out.Verdict)}, out.Reasons...)
 	out.Launches, out.Evidence = nil, slices.Clone(out.Evidence)
@@ -159,9 +159,9 @@ func admit(v *View, f *plans.Feature, out *ledger.Decision) {
 	}
 }
 
-// Preferred is the gain in the metric by which a choice picks its winner, from the
+// preferredGain is the gain in the metric by which a choice picks its winner, from the
 // evidence on one alternative; nil if that was not measured.
-func Preferred(c *plans.Choose, ev gates.Evidence, s gates.Settings) *float64 {
+func preferredGain(c *plans.Choose, ev gates.Evidence, s gates.Settings) *float64 {
 	if c == nil || c.Probe == nil {
 		return nil
 	}
@@ -172,10 +172,10 @@ func Preferred(c *plans.Choose, ev gates.Evidence, s gates.Settings) *float64 {
 	return rule.Inputs[0].Value
 }
 
-// VerdictOf is the verdict of a choice: pass if one passes, fail if all that count fail.
+// verdictOfChoice is the verdict of a choice: pass if one passes, fail if all that count fail.
 // An invalid alternative drops out; if all are, nothing was shown. One whose engine or
 // harness broke may still be the best.
-func VerdictOf(all []*Alternative) verdict.Verdict {
+func verdictOfChoice(all []*alternative) verdict.Verdict {
 	of := map[verdict.Verdict]int{}
 	for _, c := range all {
 		of[c.Decision.Verdict]++
@@ -193,34 +193,34 @@ func VerdictOf(all []*Alternative) verdict.Verdict {
 	return verdict.Inconclusive
 }
 
-// Best is the winner: among those that pass, the one with the largest gain in the
+// bestOf is the winner: among those that pass, the one with the largest gain in the
 // preferred metric. If none passes it is the one to show and build on, in the order
 // inconclusive, fail, broken. The plan's order breaks ties.
-func Best(all []*Alternative) *Alternative {
+func bestOf(all []*alternative) *alternative {
 	rising := []verdict.Verdict{verdict.Invalid, verdict.Fail, verdict.Inconclusive, verdict.Pass} // after what broke
-	rank := func(c *Alternative) int { return slices.Index(rising, c.Decision.Verdict) }
-	gain := func(c *Alternative) float64 {
+	rank := func(c *alternative) int { return slices.Index(rising, c.Decision.Verdict) }
+	gain := func(c *alternative) float64 {
 		if c.Gain == nil {
 			return math.Inf(-1)
 		}
 		return *c.Gain
 	}
-	return slices.MaxFunc(all, func(a, b *Alternative) int {
+	return slices.MaxFunc(all, func(a, b *alternative) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(gain(a), gain(b)))
 	})
 }
 
 // chosen is the choice as a fact. Its gains are of all launches, and a criterion on the
 // same metric reads those up to the look that decided it.
-func chosen(choose *plans.Choose, all []*Alternative, best *Alternative, v verdict.Verdict) verdict.Reason {
-	value := func(c *Alternative) string { return c.Feature.Set[choose.Knob] }
-	gain := func(c *Alternative) (args []verdict.Arg) {
+func chosen(choose *plans.Choose, all []*alternative, best *alternative, v verdict.Verdict) verdict.Reason {
+	value := func(c *alternative) string { return c.Feature.Set[choose.Knob] }
+	gain := func(c *alternative) (args []verdict.Arg) {
 		if c.Gain != nil {
 			args = append(args, verdict.Num("gain", *c.Gain, "ratio"))
 		}
 		return args
 	}
-	came := func(c *Alternative) verdict.Reason {
+	came := func(c *alternative) verdict.Reason {
 		return verdict.Say("choice.alternative", "{subject} {verdict}{gain? {gain}}",
 			gain(c)...).On(value(c)).Is(c.Decision.Verdict)
 	}
@@ -315,9 +315,9 @@ func decideHypothesis(v *View, f *plans.Feature, all gates.Evidence, rests *ledg
 		Metric: h.Metric, Expect: h.Expect, Because: h.Because,
 		Measured: gates.Measured(h.Probe, all),
 	}
-	settings := GateSettings(v.Plan)
+	settings := gateSettings(v.Plan)
 	settings.Alternatives = len(f.Alternatives)
-	outcome, rule := gates.DecideHypothesis(h.Probe, Decisive(f), all, settings)
+	outcome, rule := gates.DecideHypothesis(h.Probe, decisive(f), all, settings)
 	out.Outcome, out.Test = outcome, &rule
 	out.PostHoc = postHoc(v, f, rests)
 	return out

@@ -19,24 +19,8 @@ import (
 // of a variant is its engine and its knobs.
 func viewOf(t *testing.T, src string, outcomes map[string]*ledger.Decision, locked map[string]verdict.Reason) *View {
 	t.Helper()
-	v := &View{
-		Outcome:  func(id string) *ledger.Decision { return outcomes[id] },
-		LockedBy: func(id string) verdict.Reason { return locked[id] },
-	}
-	v.Arms = func(f *plans.Feature) (Arms, error) {
-		a, err := ArmsOf(v, f)
-		resolve := func(arm *Arm) {
-			if err == nil {
-				arm.Knobs = v.Plan.DefaultKnobs()
-				maps.Copy(arm.Knobs, arm.Set)
-			}
-			arm.Key = runtime.Digest(arm.Engine, arm.Knobs)
-		}
-		resolve(&a.Parent)
-		resolve(&a.Candidate)
-		resolve(&a.Root)
-		return a, err
-	}
+	v := &View{Outcomes: &runtime.Known{Decisions: outcomes, Locks: locked}}
+	v.Identities = identities{v, verdict.Reason{}}
 	if src == "" {
 		return v
 	}
@@ -46,9 +30,32 @@ func viewOf(t *testing.T, src string, outcomes map[string]*ledger.Decision, lock
 	}
 	g, err := runtime.NewGraph(res.Plan)
 	must.Do(t, err)
-	v.Plan, v.Graph = res.Plan, g
+	v.Plan, v.Graph, v.Goals = res.Plan, g, Goals(res.Plan)
 	return v
 }
+
+// identities are arms whose keys are their engine and knobs, and what changed since.
+type identities struct {
+	*View
+	changed verdict.Reason
+}
+
+func (i identities) Arms(f *plans.Feature) (Arms, error) {
+	a, err := ArmsOf(i.View, f)
+	resolve := func(arm *Arm) {
+		if err == nil {
+			arm.Knobs = i.Plan.DefaultKnobs()
+			maps.Copy(arm.Knobs, arm.Set)
+		}
+		arm.Key = runtime.Digest(arm.Engine, arm.Knobs)
+	}
+	resolve(&a.Parent)
+	resolve(&a.Candidate)
+	resolve(&a.Root)
+	return a, err
+}
+
+func (i identities) Changed(*plans.Feature) verdict.Reason { return i.changed }
 
 // fact is a fact of which only the words are told apart.
 func fact(words string) verdict.Reason {
@@ -58,11 +65,11 @@ func fact(words string) verdict.Reason {
 // ledgerOf are launches and decisions as records, oldest first.
 type ledgerOf []*ledger.Record
 
-func (l ledgerOf) records() iter.Seq2[int, *ledger.Record] {
+func (l ledgerOf) Records() iter.Seq2[int, *ledger.Record] {
 	return slices.All(l)
 }
 
-func (l ledgerOf) launch(id string) (*ledger.Launch, bool) {
+func (l ledgerOf) LaunchByID(id string) (*ledger.Launch, bool) {
 	for _, r := range l {
 		if r.Launch != nil && r.Launch.ID == id {
 			return r.Launch, true

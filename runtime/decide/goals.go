@@ -24,7 +24,7 @@ func Goals(p *plans.Plan) map[string]ledger.Goal {
 		var passes []ledger.Compare
 		for _, f := range ph.Features {
 			for _, candidate := range slices.Concat(runtime.Candidates(f), f.Confirm) {
-				goal := goalOf(Settings(p, candidate), Decisive(candidate))
+				goal := goalOf(Settings(p, candidate), decisive(candidate))
 				if f.Choose != nil {
 					goal.Prefer = f.Choose.Prefer
 				}
@@ -34,7 +34,7 @@ func Goals(p *plans.Plan) map[string]ledger.Goal {
 		}
 		out[runtime.PhaseID(ph.Name)] = ledger.Goal{Compares: passes}
 		if ph.Gate != nil {
-			out[runtime.PhaseID(ph.Name)] = goalOf(SettingsOfGate(p, ph), ph.Gate.Rules)
+			out[runtime.PhaseID(ph.Name)] = goalOf(settingsOfGate(p, ph), ph.Gate.Rules)
 		}
 	}
 	return out
@@ -102,29 +102,20 @@ func textOf(c *plans.Cond) (text string) {
 	return text
 }
 
-func (v *View) goals() map[string]ledger.Goal {
-	if v.Goals != nil {
-		return v.Goals()
-	}
-	return Goals(v.Plan)
-}
-
-// Relaxed reports which requirements on a node are missing or easier than when launches
+// relaxed reports which requirements on a node are missing or easier than when launches
 // that it rests on were seen: for each feature, compared with those of the run that
 // launched them. None if earlier launches passed rules that were as strict: then nothing
 // was fitted to these launches.
-func Relaxed(records iter.Seq2[int, *ledger.Record], goals map[string]ledger.Goal, node string,
-	evidence []gates.Feature,
-) (why []verdict.Reason) {
+func (v *View) relaxed(node string, evidence []gates.Feature) (why []verdict.Reason) {
 	for _, ev := range evidence {
-		then, variant, there := goalsAt(records, ev)
-		if !there {
+		then := v.goalsAt(ev)
+		if !then.recorded {
 			continue
 		}
-		relaxed := relaxedSince(then, goals, node, ev, variant)
+		relaxed := relaxedSince(then.goals, v.Goals, node, ev, then.variant)
 		// That it passed then does not excuse picking it now.
 		picked := verdict.Holds(relaxed, code.AskedAfter.Kind) || verdict.Holds(relaxed, code.PreferMoved.Kind)
-		if len(relaxed) == 0 || !picked && passedEarlier(records, node, ev, variant) {
+		if len(relaxed) == 0 || !picked && passedEarlier(v.records(), node, ev, then.variant) {
 			continue
 		}
 		for _, r := range relaxed {
@@ -237,33 +228,40 @@ func easierCompares(was, is ledger.Goal, compares []ledger.Compare) (why []verdi
 	return why
 }
 
-// goalsAt is what the run required that made the first launch of a candidate in its
-// session, whether it counts or not, and the candidate's name then; absent if no record
-// says so.
-func goalsAt(records iter.Seq2[int, *ledger.Record], ev gates.Feature) (then map[string]ledger.Goal,
-	variant string, there bool,
-) {
+// asked is what a run required that made the first launch of a candidate in its session, whether it
+// counts or not, and the candidate's name then; not recorded if no record says so.
+type asked struct {
+	goals    map[string]ledger.Goal
+	variant  string
+	recorded bool
+}
+
+// goalsAt is what was asked of a candidate when it was first launched.
+func (v *View) goalsAt(ev gates.Feature) asked {
 	if len(ev.Candidate.Launches) == 0 { // numbers that a level or a step found
 		ev.Candidate.Launches = []gates.Launch{ev.Candidate.Qualified}
 	}
-	goals := map[string]map[string]ledger.Goal{}
-	first := map[string]*ledger.Record{} // by variant
-	for _, r := range records {
-		switch l := r.Launch; {
-		case r.RunStart != nil:
-			goals[r.Run] = r.RunStart.Goals
-		case l == nil || l.Session != ev.Session && l.ID != ev.Candidate.Launches[0].ID:
-		default:
-			if _, known := first[l.VariantKey]; !known {
-				first[l.VariantKey] = r
-			}
-			if l.ID == ev.Candidate.Launches[0].ID {
-				of := first[l.VariantKey]
-				return goals[of.Run], of.Launch.Variant, true
+	launch := ev.Candidate.Launches[0].ID
+	return remember(v.Before.asked, [2]string{ev.Session, launch}, func() asked {
+		goals := map[string]map[string]ledger.Goal{}
+		first := map[string]*ledger.Record{} // by variant
+		for _, r := range v.records() {
+			switch l := r.Launch; {
+			case r.RunStart != nil:
+				goals[r.Run] = r.RunStart.Goals
+			case l == nil || l.Session != ev.Session && l.ID != launch:
+			default:
+				if _, known := first[l.VariantKey]; !known {
+					first[l.VariantKey] = r
+				}
+				if l.ID == launch {
+					of := first[l.VariantKey]
+					return asked{goals[of.Run], of.Launch.Variant, true}
+				}
 			}
 		}
-	}
-	return nil, "", false
+		return asked{}
+	})
 }
 
 // featureOf is the feature of a candidate, which may be one of several alternatives.
@@ -310,7 +308,7 @@ func (v *View) withholdRelaxed(node string, out *ledger.Decision, evidence []gat
 	if out.Verdict != verdict.Pass || len(evidence) == 0 {
 		return
 	}
-	if loosened := Relaxed(v.records(), v.goals(), node, evidence); len(loosened) > 0 {
+	if loosened := v.relaxed(node, evidence); len(loosened) > 0 {
 		out.Verdict = verdict.Inconclusive
 		out.Reasons = append([]verdict.Reason{
 			verdict.New(code.Withheld).From(verdict.New(code.Relaxed).From(loosened...)),
@@ -322,7 +320,7 @@ func (v *View) withholdRelaxed(node string, out *ledger.Decision, evidence []gat
 // was relaxed after they were seen, and on them it would pass, or might with more of
 // them. No fact if they may decide.
 func (m *Member) NeedsFreshLaunches(v *View, launches []*ledger.Launch) (verdict.Reason, error) {
-	seen := gates.Feature{Name: RuleName(m.Feature), Candidate: gates.Arm{Name: m.Feature.Name}}
+	seen := gates.Feature{Name: ruleName(m.Feature), Candidate: gates.Arm{Name: m.Feature.Name}}
 	for _, l := range launches {
 		if seen.Session = l.Session; l.VariantKey == m.Arms.Candidate.Key {
 			seen.Candidate.Launches = append(seen.Candidate.Launches, gates.Launch{ID: l.ID})
@@ -332,7 +330,7 @@ func (m *Member) NeedsFreshLaunches(v *View, launches []*ledger.Launch) (verdict
 		return verdict.Reason{}, nil
 	}
 	relaxed := func(node string) verdict.Reason {
-		loosened := Relaxed(v.records(), v.goals(), node, []gates.Feature{seen})
+		loosened := v.relaxed(node, []gates.Feature{seen})
 		// Among what was measured another preference picks without launches.
 		loosened = slices.DeleteFunc(loosened, func(r verdict.Reason) bool { return r.Kind == code.PreferMoved.Kind })
 		if len(loosened) == 0 {
@@ -342,14 +340,14 @@ func (m *Member) NeedsFreshLaunches(v *View, launches []*ledger.Launch) (verdict
 	}
 	now := m.after(launches)
 	all := evidence(now.evidence(v, now.DecidingLaunches(launches)))
-	own := gates.Decide(Decisive(m.Feature), all, Settings(v.Plan, m.Feature))
+	own := gates.Decide(decisive(m.Feature), all, Settings(v.Plan, m.Feature))
 	if why := relaxed(runtime.FeatureID(m.Feature.Name)); !why.IsZero() && m.mayPass(own, launches) {
 		return why, nil
 	}
 	for _, ph := range v.Plan.Phases {
 		features, rules := ph.Features, own
 		if ph.Gate != nil {
-			features = GateFeatures(v.Plan, ph)
+			features = gateFeatures(v.Plan, ph)
 		}
 		if m.Feature.Engine != "" ||
 			!slices.ContainsFunc(features, func(f *plans.Feature) bool { return f.Name == seen.Name }) {
@@ -363,7 +361,7 @@ func (m *Member) NeedsFreshLaunches(v *View, launches []*ledger.Launch) (verdict
 			if err := v.readOtherFeatures(all, ph); err != nil {
 				return verdict.Reason{}, err
 			}
-			rules = gates.Decide(ph.Gate.Rules, all, SettingsOfGate(v.Plan, ph))
+			rules = gates.Decide(ph.Gate.Rules, all, settingsOfGate(v.Plan, ph))
 		}
 		if m.mayPass(rules, launches) {
 			return why, nil

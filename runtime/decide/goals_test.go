@@ -223,7 +223,9 @@ func TestRelaxed(t *testing.T) {
 				{Run: "2", Launch: &ledger.Launch{ID: "s.f.2", Session: "s", Variant: "f", VariantKey: "f"}},
 			}
 			seen := []gates.Feature{{Name: "f", Session: "s", Candidate: gates.ArmOf("f", "s.f.2")}}
-			must.Equal(t, "relaxed", verdict.Semicolons(Relaxed(known.records(), Goals(now), c.node, seen)), c.want)
+			must.Equal(t, "relaxed",
+				verdict.Semicolons((&View{Record: known, Goals: Goals(now)}).relaxed(c.node, seen)),
+				c.want)
 		})
 	}
 }
@@ -300,7 +302,7 @@ func TestWhoseLaunches(t *testing.T) {
 		if c.found {
 			ev.Session, ev.Candidate.Launches, ev.Candidate.Qualified = "", nil, gates.Launch{ID: "x"}
 		}
-		if got := Relaxed(known.records(), c.now, c.node, []gates.Feature{ev}); len(got) > 0 != c.relaxed {
+		if got := (&View{Record: known, Goals: c.now}).relaxed(c.node, []gates.Feature{ev}); len(got) > 0 != c.relaxed {
 			t.Errorf("%s: relaxed %v, want %v", name, got, c.relaxed)
 		}
 	}
@@ -374,7 +376,7 @@ func TestSeenBefore(t *testing.T) {
 		"launched where nothing was recorded": {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Relaxed(c.known.records(), lax, "feature.f",
+			got := (&View{Record: c.known, Goals: lax}).relaxed("feature.f",
 				[]gates.Feature{{Name: "f", Session: "s", Candidate: gates.ArmOf("f", "x")}})
 			if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || got[0].Kind != c.want) {
 				t.Errorf("relaxed: %v, want %q", got, c.want)
@@ -397,7 +399,7 @@ func TestSamePhaseByAnotherName(t *testing.T) {
 		now := goals(rule)
 		now["phase.two"] = now["phase.one"]
 		delete(now, "phase.one")
-		if got := Relaxed(known.records(), now, "phase.two", seen); len(got) != relaxed || relaxed > 0 &&
+		if got := (&View{Record: known, Goals: now}).relaxed("phase.two", seen); len(got) != relaxed || relaxed > 0 &&
 			got[0].Kind != "relaxed.demand" {
 			t.Errorf("with another name and %s: %v", rule, got)
 		}
@@ -423,7 +425,8 @@ func TestPreferMoved(t *testing.T) {
 	}
 	seen := []gates.Feature{{Name: "f", Session: "s", Candidate: gates.ArmOf("f[a]", "l")}}
 	for prefer, want := range map[string]int{"chat.tg": 0, "chat.pp": 1} {
-		if got := Relaxed(known.records(), goals(prefer), runtime.FeatureID("f[a]"), seen); len(got) != want {
+		if got := (&View{Record: known, Goals: goals(prefer)}).relaxed(runtime.FeatureID("f[a]"),
+			seen); len(got) != want {
 			t.Errorf("prefer %s: %+v, want %d", prefer, got, want)
 		}
 	}

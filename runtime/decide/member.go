@@ -40,7 +40,7 @@ type Member struct {
 // NewMember returns what one feature needs of a session.
 func NewMember(p *plans.Plan, f *plans.Feature, a Arms, launched []string) Member {
 	m := Member{Feature: f, Arms: a, Launched: launched, Lost: map[string]verdict.Reason{}, Open: true}
-	m.Least, m.Most = p.LaunchesOf(RuleName(f))
+	m.Least, m.Most = p.LaunchesOf(ruleName(f))
 	if ruleReads(p, f, func(in *plans.Input) bool { return in.Stat == "n" }) {
 		m.Least = m.Most
 	}
@@ -196,27 +196,27 @@ func (m *Member) evidence(v *View, used []*ledger.Launch) gates.Feature {
 // openRules reports whether any set of rules that reads a feature could still be settled by
 // more launches of it, and which rules it tested for that.
 func openRules(v *View, f *plans.Feature, ev gates.Feature) (open bool, asked []verdict.Rule, err error) {
-	name := RuleName(f)
+	name := ruleName(f)
 	all := evidence(ev)
 	ask := func(rules []*plans.Rule, s gates.Settings) bool {
 		decided := gates.Decide(rules, all, s)
 		asked = append(asked, decided...)
 		return slices.Contains(gates.Open(decided), name)
 	}
-	if ask(Decisive(f), Settings(v.Plan, f)) {
+	if ask(decisive(f), Settings(v.Plan, f)) {
 		return true, asked, nil
 	}
 	if f.Engine != "" {
 		return false, asked, nil // gates read the first engine
 	}
 	for _, ph := range v.Plan.Phases {
-		if ph.Gate == nil || !Reads(ph.Gate.Rules, name) {
+		if ph.Gate == nil || !reads(ph.Gate.Rules, name) {
 			continue
 		}
 		if err := v.readOtherFeatures(all, ph); err != nil {
 			return false, asked, err
 		}
-		if ask(ph.Gate.Rules, SettingsOfGate(v.Plan, ph)) {
+		if ask(ph.Gate.Rules, settingsOfGate(v.Plan, ph)) {
 			return true, asked, nil
 		}
 	}
@@ -225,7 +225,7 @@ func openRules(v *View, f *plans.Feature, ev gates.Feature) (open bool, asked []
 
 // readOtherFeatures adds what a gate reads of other features, as far as they are decided.
 func (v *View) readOtherFeatures(all gates.Evidence, ph *plans.Phase) error {
-	for _, other := range GateFeatures(v.Plan, ph) {
+	for _, other := range gateFeatures(v.Plan, ph) {
 		if all[other.Name] != nil || v.Outcome(runtime.FeatureID(other.Name)) == nil {
 			continue
 		}
@@ -235,7 +235,7 @@ func (v *View) readOtherFeatures(all gates.Evidence, ph *plans.Phase) error {
 		}
 		all[other.Name] = &theirs
 	}
-	for _, row := range RowsRead(ph) {
+	for _, row := range rowsRead(ph) {
 		if v.Outcome(stepOf(row)) == nil {
 			continue
 		}
@@ -291,8 +291,8 @@ func (m Member) first(v *View, session, work string) (first, least int) {
 func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reason) {
 	d := v.Plan.Decision
 	falsePass, left := d.FalsePass, true
-	if try := Tries(v.records(), m.Feature.Name, m.Arms.Candidate.Key, m.Arms.Parent.Key, session, work); try > 1 {
-		notes = append(notes, gates.TryNote(RuleName(m.Feature), try, d.FalsePass))
+	if try := triesOf(v.records(), m.Feature.Name, m.Arms.Candidate.Key, m.Arms.Parent.Key, session, work); try > 1 {
+		notes = append(notes, gates.TryNote(ruleName(m.Feature), try, d.FalsePass))
 		falsePass, left = stats.AlphaForTry(d.FalsePass, try)
 	}
 	if !left || m.Most < 3 {
@@ -307,7 +307,7 @@ func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reas
 	said := map[string]bool{}
 	for _, r := range Reading(v.Plan, m.Feature) {
 		for _, c := range r.Compares() {
-			if c.Form != verdict.Ratio || c.Metric.Feature != RuleName(m.Feature) {
+			if c.Form != verdict.Ratio || c.Metric.Feature != ruleName(m.Feature) {
 				continue
 			}
 			address := gates.NoiseKey(c.Metric)

@@ -65,7 +65,7 @@ func TestCrashesCount(t *testing.T) {
 			known = append(known, &ledger.Record{Launch: l})
 		}
 		var ids []string
-		for _, l := range Crashes(known.records(), "c") {
+		for _, l := range Crashes(known.Records(), "c") {
 			ids = append(ids, l.ID)
 		}
 		must.Equal(t, c.name, strings.Join(ids, " "), c.want)
@@ -165,7 +165,7 @@ func TestFirstLook(t *testing.T) {
 			ph.Gate = nil
 		}
 		f := v.Plan.Feature("x")
-		a, err := v.Arms(f)
+		a, err := v.Identities.Arms(f)
 		must.Do(t, err)
 		var known ledgerOf
 		for i := range 5 {
@@ -180,7 +180,7 @@ func TestFirstLook(t *testing.T) {
 			}
 		}
 		if c.recorded {
-			v.Records = known.records
+			v.Record = known
 		}
 		m := NewMember(v.Plan, f, a, []string{a.Parent.Key, a.Candidate.Key})
 		next := m.NextLook(v, "", "k")
@@ -195,7 +195,7 @@ func TestFirstLook(t *testing.T) {
 func TestQuestionsChangeNothing(t *testing.T) {
 	v := viewOf(t, strings.Replace(planstest.SharedPlan, "w.tg.gain", "w.tg.root.gain", 1), nil, nil)
 	f := v.Plan.Feature("x")
-	a, err := v.Arms(f)
+	a, err := v.Identities.Arms(f)
 	must.Do(t, err)
 	a.Parent.Key, a.Candidate.Key, a.Root.Key = "parent", "candidate", "root"
 	keys := []string{"parent", "candidate", "root"}

@@ -46,7 +46,7 @@ func nextOf(r verdict.Rule) (next []verdict.Reason) {
 			continue
 		}
 		n := len(next)
-		for _, b := range t.Beside {
+		for _, b := range t.Remarks {
 			switch b.Kind {
 			case code.Settles.Kind:
 				b = b.As(code.Of("next.launches",

@@ -19,7 +19,7 @@ func TestNext(t *testing.T) {
 		}}}
 	}
 	beside := func(c code.Kind) *ledger.Decision {
-		return rule(&verdict.Test{Values: []float64{1, 2, 3, 4}, First: 4, Beside: []verdict.Reason{
+		return rule(&verdict.Test{Values: []float64{1, 2, 3, 4}, First: 4, Remarks: []verdict.Reason{
 			verdict.Say("beside.floored", ""),
 			verdict.Say(c, "", verdict.Int("launches", 12), verdict.Num("spread", 0.02, "share")),
 		}})
@@ -97,7 +97,7 @@ func TestNextOfStep(t *testing.T) {
 			Name: "faster", Verdict: verdict.Inconclusive,
 			Comparisons: []verdict.Comparison{{
 				Verdict: verdict.Inconclusive,
-				Test:    &verdict.Test{Beside: []verdict.Reason{verdict.New(code.Settles, args...)}},
+				Test:    &verdict.Test{Remarks: []verdict.Reason{verdict.New(code.Settles, args...)}},
 			}},
 		}}}
 		if next := Next(d); len(next) != 1 || !strings.Contains(next[0].String(), want) {

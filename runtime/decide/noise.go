@@ -20,12 +20,12 @@ import (
 // machine was busy, nor the previous driver.
 const enoughFreedom = 2 * gates.LeastFreedom
 
-// Noise is how much launches of one variant differed, by gates.NoiseKey: the standard
+// noiseAmong is how much launches of one variant differed, by gates.NoiseKey: the standard
 // deviation of the logs of their values, pooled over the variants of the newest sessions.
-// before are the launches of NoiseBefore: from before the session under decision, so
+// before are the launches of launchesBefore: from before the session under decision, so
 // repeating a decision later uses the same number. variants are those of the comparison,
 // whose own starts show how far apart they lie.
-func Noise(before []*ledger.Launch, keys, variants []string) map[string]verdict.Noise {
+func noiseAmong(before []*ledger.Launch, keys, variants []string) map[string]verdict.Noise {
 	out := map[string]verdict.Noise{}
 	for _, key := range keys {
 		values, arms := valuesOf(before, key)
@@ -116,10 +116,10 @@ func newest(values map[armKey][]float64, arms []armKey) []armKey {
 	return slices.DeleteFunc(arms, func(a armKey) bool { return !counts[a.session] })
 }
 
-// NoiseBefore returns the launches that determine the noise of a session: benchmark
+// launchesBefore returns the launches that determine the noise of a session: benchmark
 // launches that count, of the same work and engine, recorded before its first launch.
 // variants are the arms in question, which identify the engine.
-func NoiseBefore(records iter.Seq2[int, *ledger.Record], session, work string, variants ...string) []*ledger.Launch {
+func launchesBefore(records iter.Seq2[int, *ledger.Record], session, work string, variants ...string) []*ledger.Launch {
 	if work == "" {
 		return nil
 	}
@@ -220,15 +220,15 @@ func OnRecord(p *plans.Plan, records iter.Seq2[int, *ledger.Record], address str
 	if last == nil || err != nil || most < stats.Unrecorded {
 		return verdict.Reason{}
 	}
-	n := Noise(NoiseBefore(records, "", last.Work, last.VariantKey), []string{address}, nil)[address]
+	n := noiseAmong(launchesBefore(records, "", last.Work, last.VariantKey), []string{address}, nil)[address]
 	if n.DF < gates.LeastFreedom {
 		return verdict.Reason{}
 	}
 	return resolution(n, design, stats.Unrecorded, most).On(address)
 }
 
-// NoiseKeys lists the keys of the metrics that rules read from launches.
-func NoiseKeys(rules []*plans.Rule) (list []string) {
+// noiseKeys lists the keys of the metrics that rules read from launches.
+func noiseKeys(rules []*plans.Rule) (list []string) {
 	for _, in := range inputs(rules) {
 		if in.Kind != plans.InputMetric {
 			continue
@@ -243,9 +243,47 @@ func NoiseKeys(rules []*plans.Rule) (list []string) {
 // noiseOf is the launch noise of the arms' engine known before a session, for what rules
 // read of a feature.
 func noiseOf(v *View, f *plans.Feature, a Arms, session, work string) map[string]verdict.Noise {
-	if v.Records == nil {
+	if v.Record == nil {
 		return nil
 	}
-	arms := []string{a.Candidate.Key, a.Parent.Key}
-	return Noise(NoiseBefore(v.Records(), session, work, arms...), NoiseKeys(Reading(v.Plan, f)), arms)
+	arms, keys := []string{a.Candidate.Key, a.Parent.Key}, noiseKeys(Reading(v.Plan, f))
+	find := func() map[string]verdict.Noise {
+		return noiseAmong(launchesBefore(v.records(), session, work, arms...), keys, arms)
+	}
+	if session == "" {
+		return find()
+	}
+	return remember(v.Before.noise, strings.Join(slices.Concat([]string{session, work}, arms, keys), " "), find)
+}
+
+// tries counts the tries of a candidate against its parent, see triesOf.
+func (v *View) tries(candidate, parent Arm, session, work string) int {
+	find := func() int { return triesOf(v.records(), candidate.Name, candidate.Key, parent.Key, session, work) }
+	if session == "" {
+		return find()
+	}
+	return remember(v.Before.tries, [...]string{candidate.Name, candidate.Key, parent.Key, session, work}, find)
+}
+
+// Before is what the record held before sessions on record: it stays as it is, whatever comes later.
+type Before struct {
+	noise map[string]map[string]verdict.Noise
+	tries map[[5]string]int
+	asked map[[2]string]asked
+}
+
+func NewBefore() Before {
+	return Before{map[string]map[string]verdict.Noise{}, map[[5]string]int{}, map[[2]string]asked{}}
+}
+
+// remember is what find found for a key, which it is asked once; each time where nothing is kept.
+func remember[K comparable, V any](found map[K]V, key K, find func() V) V {
+	v, ok := found[key]
+	if found == nil {
+		return find()
+	} else if !ok {
+		v = find()
+		found[key] = v
+	}
+	return v
 }

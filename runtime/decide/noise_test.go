@@ -2,7 +2,6 @@ package decide
 
 import (
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -43,11 +42,11 @@ func TestNoise(t *testing.T) {
 	for _, l := range all {
 		known = append(known, &ledger.Record{Launch: l})
 	}
-	before := NoiseBefore(known.records(), "s2", "k", "a")
+	before := launchesBefore(known.Records(), "s2", "k", "a")
 	if len(before) != 4 {
 		t.Fatalf("%d launches before", len(before))
 	}
-	got := Noise(before, []string{"w.tg", "w.tg.p90", "w.ttft"}, []string{"a"})
+	got := noiseAmong(before, []string{"w.tg", "w.tg.p90", "w.ttft"}, []string{"a"})
 	if n := got["w.tg"]; math.Abs(n.SD-math.Sqrt(0.0005)) > 1e-12 || n.DF != 2 || n.Gap != 0 {
 		t.Errorf("w.tg: %+v", n)
 	}
@@ -57,8 +56,8 @@ func TestNoise(t *testing.T) {
 	if _, known := got["w.ttft"]; known {
 		t.Error("noise of what was never measured")
 	}
-	must.Equal(t, "launches before a session that has not begun", len(NoiseBefore(known.records(), "", "k", "a")), 6)
-	if n := len(NoiseBefore(known.records(), "s2", "", "a")); n != 0 {
+	must.Equal(t, "launches before a session that has not begun", len(launchesBefore(known.Records(), "", "k", "a")), 6)
+	if n := len(launchesBefore(known.Records(), "s2", "", "a")); n != 0 {
 		t.Errorf("%d launches of no work", n)
 	}
 }
@@ -91,7 +90,7 @@ func TestNoiseBeforeOfOneEngine(t *testing.T) {
 		{"", "", ""},
 	} {
 		var got []string
-		for _, l := range NoiseBefore(slices.All(records), c.session, "k", strings.Fields(c.variants)...) {
+		for _, l := range launchesBefore(slices.All(records), c.session, "k", strings.Fields(c.variants)...) {
 			got = append(got, l.ID)
 		}
 		if fmt.Sprint(got) != fmt.Sprint(strings.Fields(c.want)) {
@@ -113,12 +112,12 @@ func TestNoiseForgets(t *testing.T) {
 	session("noisy", 0.5, 8)
 	for i, name := range []string{"one", "two", "three"} {
 		session(name, 0.01, 7)
-		n := Noise(before, []string{"w.tg"}, nil)["w.tg"]
+		n := noiseAmong(before, []string{"w.tg"}, nil)["w.tg"]
 		if want := float64(7 + 6*min(i+1, 2)); i < 2 && (n.DF != want || n.SD < 0.1) {
 			t.Errorf("after %s: %+v, want %v degrees of freedom and the noisy one among them", name, n, want)
 		}
 	}
-	if n := Noise(before, []string{"w.tg"}, nil)["w.tg"]; n.DF != 18 || n.SD > 0.01 ||
+	if n := noiseAmong(before, []string{"w.tg"}, nil)["w.tg"]; n.DF != 18 || n.SD > 0.01 ||
 		fmt.Sprint(n.Sessions) != "[one two three]" {
 		t.Errorf("%+v, want the newest three", n)
 	}
@@ -148,7 +147,7 @@ func TestNoiseOfOwnStarts(t *testing.T) {
 			{[]string{"new", "parent"}, 0},
 			{nil, 0},
 		} {
-			if got := Noise(before, []string{"w.tg"}, c.variants)["w.tg"].Gap; math.Abs(got-c.want) > 1e-12 {
+			if got := noiseAmong(before, []string{"w.tg"}, c.variants)["w.tg"].Gap; math.Abs(got-c.want) > 1e-12 {
 				t.Errorf("%v of %d launches lie within %v, want %v", c.variants, len(before), got, c.want)
 			}
 		}
@@ -202,7 +201,7 @@ func TestAAOf(t *testing.T) {
 		for _, l := range slices.Concat(c.before, c.session) {
 			known = append(known, &ledger.Record{Launch: l})
 		}
-		got := AAOf(&plans.Plan{Decision: &decision}, known.records(), c.session)
+		got := AAOf(&plans.Plan{Decision: &decision}, known.Records(), c.session)
 		if len(c.session) == 0 {
 			if len(got.Metrics)+got.Arms+got.Boots > 0 {
 				t.Errorf("%s: %+v", c.name, got)
@@ -275,7 +274,7 @@ func TestParentSlower(t *testing.T) {
 		for _, speed := range c.after {
 			used = append(used, add("p", "b", speed))
 		}
-		v := &View{Records: func() iter.Seq2[int, *ledger.Record] { return slices.All(records) }}
+		v := &View{Record: ledgerOf(records)}
 		why := ParentSlower(v, Arm{Name: "new", Key: "c"}, Arm{Name: "old", Key: "p"}, used)
 		if got := why.Values["metric"].Text; got != c.want {
 			t.Errorf("%s: %v, want %q", c.name, why, c.want)

@@ -10,12 +10,12 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-func Gate(v *View, ph *plans.Phase) (*ledger.Decision, error) {
+func decideGate(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 	if d := brokenStep(v, ph); d != nil {
 		return d, nil
 	}
 	out := &ledger.Decision{}
-	for _, f := range GateFeatures(v.Plan, ph) {
+	for _, f := range gateFeatures(v.Plan, ph) {
 		read, rests, err := outcomeOf(v, f)
 		if err != nil {
 			return nil, err
@@ -26,7 +26,7 @@ func Gate(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 			out.LogTail, out.Exit = rests.LogTail, rests.Exit
 		}
 	}
-	for _, row := range RowsRead(ph) {
+	for _, row := range rowsRead(ph) {
 		read, launches, err := v.row(ph, row)
 		if err != nil {
 			return nil, err
@@ -38,7 +38,7 @@ func Gate(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 			}
 		}
 	}
-	all, settings := evidence(out.Evidence...), SettingsOfGate(v.Plan, ph)
+	all, settings := evidence(out.Evidence...), settingsOfGate(v.Plan, ph)
 	out.Statistics = &settings
 	for _, result := range gates.Decide(ph.Gate.Rules, all, settings) {
 		result.Role, result.Decides = verdict.RoleRule, true
@@ -69,8 +69,8 @@ func outcomeOf(v *View, f *plans.Feature) (gates.Feature, *ledger.Decision, erro
 	return read, rests, nil
 }
 
-// Phase decides a phase without a gate: it passes when its steps and features pass.
-func Phase(v *View, ph *plans.Phase) (*ledger.Decision, error) {
+// decidePhase decides a phase without a gate: it passes when its steps and features pass.
+func decidePhase(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 	if d := brokenStep(v, ph); d != nil {
 		return d, nil
 	}

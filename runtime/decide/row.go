@@ -13,8 +13,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// RowsRead are the rows of comparisons that the gate of a phase reads, each once.
-func RowsRead(ph *plans.Phase) (rows []*plans.Row) {
+// rowsRead are the rows of comparisons that the gate of a phase reads, each once.
+func rowsRead(ph *plans.Phase) (rows []*plans.Row) {
 	for _, in := range inputs(ph.Gate.Rules) {
 		if in.Row != nil && !slices.ContainsFunc(rows, func(r *plans.Row) bool { return *r == *in.Row }) {
 			rows = append(rows, in.Row)

@@ -77,6 +77,7 @@ func TestGateReadsRows(t *testing.T) {
 		"no such rows":     {&ledger.Decision{Verdict: verdict.Pass}, nil, verdict.Invalid},
 		"step was not run": {nil, nil, verdict.Invalid},
 	} {
+		step := runtime.StepID("p", plans.CompareStep, "both")
 		on := ledgerOf{{Run: "r", RunStart: &ledger.RunStart{Goals: Goals(res.Plan)}}}
 		add := func(engine string, values []float64) {
 			for i, tg := range values {
@@ -95,27 +96,24 @@ func TestGateReadsRows(t *testing.T) {
 		add("openai.fast", c.fast)
 		add("openai.slow", []float64{100, 101, 99, 100}[:len(c.fast)])
 		v := &View{
-			Plan: res.Plan, Launch: on.launch, Records: on.records,
-			LockedBy: func(string) verdict.Reason { return fact("locked") },
-			Outcome: func(id string) *ledger.Decision {
-				if id == runtime.StepID("p", plans.CompareStep, "both") {
-					return c.step
-				}
-				return nil
+			Plan: res.Plan, Goals: Goals(res.Plan), Record: on,
+			Outcomes: &runtime.Known{
+				Decisions: map[string]*ledger.Decision{step: c.step},
+				Locks:     map[string]verdict.Reason{step: fact("locked")},
 			},
 		}
-		d, err := Gate(v, res.Plan.Phase("after"))
+		d, err := decideGate(v, res.Plan.Phase("after"))
 		if err != nil || d.Verdict != c.want {
 			t.Errorf("%s: %v (%v), want %s", name, d, err, c.want)
 			continue
 		}
 		// What is kept of it decides the same again.
-		ev, err := Read(d.Evidence, on.launch)
+		ev, err := Read(d.Evidence, on.LaunchByID)
 		if err != nil || len(ev) != 1 {
 			t.Fatalf("%s: %v, %v", name, ev, err)
 		}
 		if again := JoinVerdicts(string(runtime.KindGate), nil,
-			gates.Decide(res.Plan.Phase("after").Gate.Rules, ev, GateSettings(res.Plan))); again != c.want {
+			gates.Decide(res.Plan.Phase("after").Gate.Rules, ev, gateSettings(res.Plan))); again != c.want {
 			t.Errorf("%s: %s when decided again, want %s", name, again, c.want)
 		}
 	}

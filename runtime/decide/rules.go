@@ -9,7 +9,7 @@ import (
 
 // Settings are the plan's settings for rules on a feature.
 func Settings(p *plans.Plan, f *plans.Feature) gates.Settings {
-	s := GateSettings(p)
+	s := gateSettings(p)
 	if f.Of != "" && f.Engine == "" {
 		if of := p.Feature(f.Of); of != nil {
 			s.Alternatives = len(of.Alternatives)
@@ -18,19 +18,19 @@ func Settings(p *plans.Plan, f *plans.Feature) gates.Settings {
 	return s
 }
 
-func GateSettings(p *plans.Plan) gates.Settings {
+func gateSettings(p *plans.Plan) gates.Settings {
 	d := p.Decision
 	return gates.Settings{FalsePass: d.FalsePass, FalseFail: d.FalseFail, Min: d.Min, Max: d.Max, Version: Version}
 }
 
-// SettingsOfGate are the settings for a gate's rules. A rule that reads a feature that
+// settingsOfGate are the settings for a gate's rules. A rule that reads a feature that
 // chooses reads the best of several, which is as likely to be luck there as in the choice
 // itself.
-func SettingsOfGate(p *plans.Plan, ph *plans.Phase) gates.Settings {
-	s := GateSettings(p)
+func settingsOfGate(p *plans.Plan, ph *plans.Phase) gates.Settings {
+	s := gateSettings(p)
 	for _, other := range p.Phases {
 		for _, f := range other.Features {
-			if ph.Gate != nil && Reads(ph.Gate.Rules, f.Name) {
+			if ph.Gate != nil && reads(ph.Gate.Rules, f.Name) {
 				s.Alternatives = max(s.Alternatives, len(f.Alternatives))
 			}
 		}
@@ -38,17 +38,17 @@ func SettingsOfGate(p *plans.Plan, ph *plans.Phase) gates.Settings {
 	return s
 }
 
-// RuleName is the name by which rules read a candidate: an alternative and a confirmation
+// ruleName is the name by which rules read a candidate: an alternative and a confirmation
 // represent their feature.
-func RuleName(f *plans.Feature) string {
+func ruleName(f *plans.Feature) string {
 	if f.Of != "" {
 		return f.Of
 	}
 	return f.Name
 }
 
-// Decisive are the criteria that admit a feature.
-func Decisive(f *plans.Feature) (rules []*plans.Rule) {
+// decisive are the criteria that admit a feature.
+func decisive(f *plans.Feature) (rules []*plans.Rule) {
 	for _, r := range f.Criteria {
 		if slices.Contains(f.Accept, r.Name) {
 			rules = append(rules, r)
@@ -65,12 +65,12 @@ func inputs(rules []*plans.Rule) (all []*plans.Input) {
 	return all
 }
 
-func Reads(rules []*plans.Rule, feature string) bool {
+func reads(rules []*plans.Rule, feature string) bool {
 	return slices.ContainsFunc(inputs(rules), func(in *plans.Input) bool { return in.Feature == feature })
 }
 
-// FeaturesReadBy returns the features that a phase's gate reads.
-func FeaturesReadBy(ph *plans.Phase) (names []string) {
+// featuresReadBy returns the features that a phase's gate reads.
+func featuresReadBy(ph *plans.Phase) (names []string) {
 	for _, in := range inputs(ph.Gate.Rules) {
 		if in.Feature != "" && !slices.Contains(names, in.Feature) {
 			names = append(names, in.Feature)
@@ -79,8 +79,8 @@ func FeaturesReadBy(ph *plans.Phase) (names []string) {
 	return names
 }
 
-// GateFeatures returns the features of a phase, and the others that its gate reads.
-func GateFeatures(p *plans.Plan, ph *plans.Phase) (out []*plans.Feature) {
+// gateFeatures returns the features of a phase, and the others that its gate reads.
+func gateFeatures(p *plans.Plan, ph *plans.Phase) (out []*plans.Feature) {
 	add := func(f *plans.Feature) {
 		if f != nil && !slices.ContainsFunc(out, func(o *plans.Feature) bool { return o.Name == f.Name }) {
 			out = append(out, f)
@@ -89,7 +89,7 @@ func GateFeatures(p *plans.Plan, ph *plans.Phase) (out []*plans.Feature) {
 	for _, f := range ph.Features {
 		add(f)
 	}
-	for _, name := range FeaturesReadBy(ph) {
+	for _, name := range featuresReadBy(ph) {
 		add(p.Feature(name))
 	}
 	return out
@@ -102,13 +102,13 @@ func Reading(p *plans.Plan, f *plans.Feature) []*plans.Rule {
 	if f.Hypothesis != nil {
 		rules = append(rules, f.Hypothesis.Probe)
 	}
-	return append(rules, p.GateRules(RuleName(f))...)
+	return append(rules, p.GateRules(ruleName(f))...)
 }
 
 // ruleReads reports whether a rule reads something of a feature.
 func ruleReads(p *plans.Plan, f *plans.Feature, which func(*plans.Input) bool) bool {
 	return slices.ContainsFunc(inputs(Reading(p, f)), func(in *plans.Input) bool {
-		return in.Feature == RuleName(f) && which(in)
+		return in.Feature == ruleName(f) && which(in)
 	})
 }
 

@@ -57,7 +57,7 @@ func AAOf(p *plans.Plan, records iter.Seq2[int, *ledger.Record], session []*ledg
 	var before []*ledger.Launch
 	for _, l := range session {
 		if l.Variant == ledger.Baseline && before == nil {
-			before = NoiseBefore(records, "", l.Work, l.VariantKey)
+			before = launchesBefore(records, "", l.Work, l.VariantKey)
 			for _, own := range before {
 				if boot := own.BootID; own.VariantKey == l.VariantKey {
 					if own.Place != nil {
@@ -124,7 +124,7 @@ func (s *Spread) measure(d *plans.Decision, session, before []*ledger.Launch, bo
 	_, between, _ = stats.Nested(byBoot)
 	s.Boots = share(math.Expm1(between))
 
-	n := Noise(before, []string{s.Metric}, nil)[s.Metric]
+	n := noiseAmong(before, []string{s.Metric}, nil)[s.Metric]
 	design, err := stats.DesignFor(d.FalsePass, d.FalseFail, stats.TwoLaunches, max(d.Max, slices.Max(ResolvedAt)),
 		stats.TwoLaunches)
 	for _, launches := range ResolvedAt {

@@ -11,7 +11,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Tries counts how often a question was asked, including the present session: whether a
+// triesOf counts how often a question was asked, including the present session: whether a
 // candidate of this name, or this variant, beats its parent at some work. Rules are not
 // part of it, so changing one after seeing its numbers asks again, and neither is what
 // the feature sets: turning a knob after a fail asks again, too.
@@ -21,7 +21,7 @@ import (
 // after a pass there are no more tries. A session broken off after a look counts.
 // Records from the candidate's first launch in its session
 // on are ignored, so a replay counts the same. A first try counts 0.
-func Tries(records iter.Seq2[int, *ledger.Record], name, candidate, parent, session, work string) int {
+func triesOf(records iter.Seq2[int, *ledger.Record], name, candidate, parent, session, work string) int {
 	if candidate == parent || work == "" {
 		return 0
 	}

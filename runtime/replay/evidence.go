@@ -1,22 +1,16 @@
 package replay
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	goruntime "runtime"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/runtime"
-	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -33,22 +27,6 @@ type replayedLaunch struct {
 	// within is set if its numbers agree, but only within ElsewhereTolerance.
 	within bool
 	measure.Agreement
-}
-
-// evidence is what the rules of a decision read, with metrics derived from raw data
-// again. Launches whose raw data disagree with the record are among the differences;
-// missing raw data are an error.
-func (r *Replay) evidence(out *Replayed, kept []gates.Feature) (gates.Evidence, error) {
-	var gone error
-	ev, err := decide.Read(kept, func(id string) (*ledger.Launch, bool) {
-		l, err := r.recomputeLaunch(out, id)
-		gone = cmp.Or(gone, err)
-		return l, l != nil
-	})
-	if err == nil {
-		err = gone
-	}
-	return ev, err
 }
 
 // recomputeLaunch returns a launch with the result of recomputing its raw data, which each decision
@@ -179,109 +157,4 @@ func fromSamples(l *ledger.Launch) bool {
 		}
 	}
 	return false
-}
-
-// checkNoise recomputes the launch noise before each session, from the launches that the
-// ledger holds before it, and compares it with the decision's floor: also if the decision
-// records none although earlier launches show how its rules' metrics vary. Without its
-// floor a test decides too soon.
-func (r *Replay) checkNoise(out *Replayed, d ledger.Decided, rules replayRules) {
-	for _, ev := range d.Evidence {
-		addresses := slices.Collect(maps.Keys(ev.Noise))
-		if ev.Broken == "" {
-			addresses = append(addresses, decide.NoiseKeys(rules.reading(d, ev.Name))...)
-		}
-		slices.Sort(addresses)
-		addresses = slices.Compact(addresses)
-		work, variants := r.armsOf(ev)
-		now := r.noiseBefore(ev.Session, work, variants, addresses)
-		for _, address := range addresses {
-			was, recorded := ev.Noise[address]
-			now, there := now[address]
-			if !recorded && !there {
-				continue
-			}
-			out.Numbers += 3
-			if was.SD != now.SD || was.DF != now.DF || was.Gap != now.Gap {
-				out.differ("noise", fmt.Sprintf("%s before session %s", address, ev.Session),
-					noiseText(was), noiseText(now))
-			}
-		}
-	}
-}
-
-// checkTries recounts the earlier tries at a measurement from the ledger: a try that
-// counts as the first has a higher false pass rate.
-func (r *Replay) checkTries(out *Replayed, d ledger.Decided) {
-	if d.Statistics.Version != decide.Version {
-		return // others launchOf differently, or not at all
-	}
-	for _, ev := range d.Evidence {
-		if len(ev.Candidate.Launches) == 0 || len(ev.Parent.Launches) == 0 {
-			continue
-		}
-		candidate, ok := r.store.LaunchByID(ev.Candidate.Launches[0].ID)
-		parent, there := r.store.LaunchByID(ev.Parent.Launches[0].ID)
-		if !ok || !there {
-			continue // reported with the evidence
-		}
-		out.Numbers++
-		if replayed := r.triesBefore(ev.Candidate.Name, candidate.VariantKey, parent.VariantKey, ev.Session,
-			candidate.Work); replayed != ev.Try {
-			out.differ("decision", "try of "+ev.Name, fmt.Sprint(max(1, ev.Try)), fmt.Sprint(max(1, replayed)))
-		}
-	}
-}
-
-// triesBefore caches the count: decisions of a session ask for the same.
-func (r *Replay) triesBefore(name, candidate, parent, session, work string) int {
-	key := [...]string{name, candidate, parent, session, work}
-	n, ok := r.tries[key]
-	if !ok {
-		n = decide.Tries(r.store.Records(), name, candidate, parent, session, work)
-		r.tries[key] = n
-	}
-	return n
-}
-
-// reading returns the compiled rules that determined the noise of a piece of evidence:
-// those of a gate that read its feature, and all of a feature's own.
-func (rules replayRules) reading(d ledger.Decided, feature string) (out []*plans.Rule) {
-	for _, part := range rules.parts {
-		for _, r := range part.rules {
-			if runtime.Kind(d.Kind) != runtime.KindGate || decide.Reads([]*plans.Rule{r}, feature) {
-				out = append(out, r)
-			}
-		}
-	}
-	return out
-}
-
-// armsOf is what the launches of a piece of evidence were sent, and their variants.
-func (r *Replay) armsOf(ev gates.Feature) (work string, variants []string) {
-	for _, id := range slices.Concat(ev.Candidate.IDs(), ev.Parent.IDs()) {
-		if l, ok := r.store.LaunchByID(id); ok {
-			work, variants = l.Work, append(variants, l.VariantKey)
-		}
-	}
-	slices.Sort(variants)
-	return work, slices.Compact(variants)
-}
-
-// noiseBefore caches the pooled noise: most decisions of a session ask for the same.
-func (r *Replay) noiseBefore(session, work string, variants, addresses []string) map[string]verdict.Noise {
-	key := strings.Join(slices.Concat([]string{session, work}, variants, addresses), " ")
-	n, ok := r.noise[key]
-	if !ok {
-		n = decide.Noise(decide.NoiseBefore(r.store.Records(), session, work, variants...), addresses, variants)
-		r.noise[key] = n
-	}
-	return n
-}
-
-func noiseText(n verdict.Noise) string {
-	if n.DF == 0 {
-		return "none"
-	}
-	return fmt.Sprintf("%v with %v degrees of freedom, and starts within %v", n.SD, n.DF, n.Gap)
 }

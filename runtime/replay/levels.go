@@ -15,9 +15,9 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Judge decides levels again from what their launches keep: a levels.Judge, as this
+// Evaluator decides levels again from what their launches keep: a levels.Evaluator, as this
 // package knows no engines.
-type Judge interface {
+type Evaluator interface {
 	// Blocks are a protocol's levels for a launch.
 	Blocks(p *plans.Plan, protocol *plans.Protocol, l *ledger.Launch) []*plans.Block
 	// Level is the verdict on a level, with the numbers that it finds, by address. A
@@ -39,7 +39,7 @@ func (r *Replay) decideLevels(out *Replayed, d ledger.Decided) {
 	case len(d.Levels) == 0:
 		out.Outcome, out.Why = Unruled, verdict.New(code.NoRule).From(first(d.Why())...)
 		return
-	case protocol == nil || r.Judge == nil:
+	case protocol == nil || r.Evaluator == nil:
 		out.withoutPlan(plan)
 		for _, l := range d.Levels {
 			out.Unreplayed = append(out.Unreplayed, l.Name)
@@ -116,7 +116,7 @@ func (r *Replay) level(out *Replayed, p *plans.Plan, protocol *plans.Protocol, l
 		return "", &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(l.Launch)}
 	}
 	_, name := rowOf(l)
-	block := plans.Find(r.Judge.Blocks(p, protocol, launch), func(b *plans.Block) bool { return b.Level() == name })
+	block := plans.Find(r.Evaluator.Blocks(p, protocol, launch), func(b *plans.Block) bool { return b.Level() == name })
 	var replayed verdict.Verdict
 	var numbers map[string]measure.Summary
 	switch {
@@ -134,7 +134,7 @@ func (r *Replay) level(out *Replayed, p *plans.Plan, protocol *plans.Protocol, l
 			against = append(against, other)
 		}
 		var err error
-		replayed, numbers, err = r.Judge.Level(p, block, launch, against)
+		replayed, numbers, err = r.Evaluator.Level(p, block, launch, against)
 		fault := (*verdict.Fault)(nil)
 		switch {
 		case errors.As(err, &fault) && fault.Reason.Kind == code.LevelUnreplayed.Kind,
@@ -201,7 +201,7 @@ func (r *Replay) compareLevelSets(out *Replayed, p *plans.Plan, protocol *plans.
 		if !ok || slices.ContainsFunc(levels, func(l ledger.Level) bool { return l.Verdict != verdict.Pass }) {
 			continue
 		}
-		for _, b := range r.Judge.Blocks(p, protocol, launch) {
+		for _, b := range r.Evaluator.Blocks(p, protocol, launch) {
 			if !slices.ContainsFunc(levels, func(l ledger.Level) bool {
 				_, name := rowOf(l)
 				return name == b.Level() && l.Launch == launch.ID
@@ -213,28 +213,5 @@ func (r *Replay) compareLevelSets(out *Replayed, p *plans.Plan, protocol *plans.
 		if row == "" && d.Kind == ledger.KindQualify && !maps.Equal(launch.Knobs, d.Variant) {
 			out.differ("decision", "variant", jsonText(d.Variant), jsonText(launch.Knobs))
 		}
-	}
-}
-
-// levelsRead compares the levels of each candidate that a decision by rules read with the
-// earlier decision on them.
-func (r *Replay) levelsRead(out *Replayed, d ledger.Decided) {
-	for _, ev := range d.Evidence {
-		decided := map[string]verdict.Verdict{}
-		for _, id := range []string{runtime.QualifyID(ev.Candidate.Name), runtime.BenchmarkID(ev.Candidate.Name)} {
-			for _, of := range slices.Backward(r.store.History(id)) {
-				if of.Record > d.Record {
-					continue
-				}
-				for _, l := range of.Levels {
-					decided[l.Name] = l.Verdict
-				}
-				break
-			}
-		}
-		if len(decided) == 0 {
-			continue // a row of a comparison, which has a decision of its own
-		}
-		compareJSON(out, "levels of "+ev.Candidate.Name, "", ev.Levels, decided, 0)
 	}
 }

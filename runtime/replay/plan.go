@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/redact"
@@ -17,6 +16,7 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -32,6 +32,9 @@ type recordedPlan struct {
 	// ones that have another value now.
 	inputs  plans.Inputs
 	changed []string
+	// graph is the order of its decisions, and goals what it requires; of a plan that compiles.
+	graph *runtime.Graph
+	goals map[string]ledger.Goal
 	// rules are compiled from recorded text, by feature and text.
 	rules map[[2]string]*plans.Rule
 }
@@ -123,7 +126,11 @@ func (r *Replay) compile(run string, start *ledger.RunStart) *recordedPlan {
 			continue
 		}
 		if exact := res.Plan.Digest() == start.PlanDigest; p.res == nil || exact {
-			p.res, p.exact, p.why = res, exact, verdict.Reason{}
+			if p.graph, err = runtime.NewGraph(res.Plan); err != nil {
+				p.why = verdict.OfError(err)
+				return p
+			}
+			p.res, p.exact, p.why, p.goals = res, exact, verdict.Reason{}, decide.Goals(res.Plan)
 			p.changed = r.ChangedInputs(run, res)
 			if exact {
 				return p
@@ -269,73 +276,61 @@ const (
 	RulesOfLevels RulesFrom = "levels of the recorded plan"
 )
 
-// replayRules are the rules of a decision, recorded and compiled in parallel.
-type replayRules struct {
-	from   RulesFrom
-	why    verdict.Reason
-	parts  []rulePart
-	notes  []verdict.Reason
-	differ []Difference
-}
-
-// rulePart is a set of rules decided together: all rules of a gate or a feature, or of
-// one alternative that a feature could choose.
-type rulePart struct {
-	// alternative is nil if the decision chose nothing.
-	alternative *ledger.Alternative
-	evidence    gates.Evidence
-	recorded    []verdict.Rule
-	rules       []*plans.Rule
-}
-
-func (r *Replay) rulesOf(d ledger.Decided, ev gates.Evidence) replayRules {
-	plan := r.planOf(d.Run)
-	if plan.res == nil {
-		return replayRules{why: plan.why}
+// asRecorded is a plan with the rules of a decision compiled from their recorded text, its error rates, and
+// the node that is decided by them: for a plan with inputs that its run does not record.
+func (p *recordedPlan) asRecorded(d *ledger.Decision) (*plans.Plan, *runtime.Node, verdict.Reason) {
+	plan, n := *p.res.Plan, p.graph.Node(d.Node)
+	if n == nil {
+		return nil, nil, verdict.New(code.PlanInexact, p.lacking()...)
 	}
-	out := replayRules{from: RulesOfPlan}
-	if !plan.exact {
-		out.from = RulesAsRecorded
-		out.notes = append(out.notes, verdict.New(code.PlanInexact, plan.lacking()...))
-	}
-	out.parts = []rulePart{{evidence: ev, recorded: d.Rules}}
-	if len(d.Alternatives) > 0 {
-		out.parts = nil
-		for i := range d.Alternatives {
-			alt := &d.Alternatives[i]
-			// Its rules read it by the name of the feature that it may become.
-			own := gates.Evidence{d.Feature: ev[alt.Name]}
-			out.parts = append(out.parts, rulePart{alternative: alt, evidence: own, recorded: alt.Rules})
-		}
-	}
-	for i := range out.parts {
-		part := &out.parts[i]
-		candidate := runtime.CandidateOf(d.Node)
-		if part.alternative != nil {
-			candidate = part.alternative.Name
-		}
-		for _, rec := range part.recorded {
-			rule, why := plan.rule(d.Decision, rec, candidate)
+	node := *n
+	settings := *plan.Decision
+	settings.FalsePass, settings.FalseFail = d.Statistics.FalsePass, d.Statistics.FalseFail
+	settings.Min, settings.Max = d.Statistics.Min, d.Statistics.Max
+	plan.Decision = &settings
+	var failed verdict.Reason
+	compiled := func(recorded []verdict.Rule) (rules []*plans.Rule) {
+		for _, rec := range recorded {
+			rule, why := p.rule(d, rec)
 			if rule == nil {
-				return replayRules{why: why}
+				failed = why
+				return nil
 			}
-			if rule.Expr != rec.Expr {
-				out.differ = append(out.differ, Difference{rec.Name, "rule", rec.Expr, rule.Expr})
-			}
-			part.rules = append(part.rules, rule)
+			rules = append(rules, rule)
 		}
+		return rules
 	}
-	return out
+	decides := func(f *plans.Feature, recorded []verdict.Rule) *plans.Feature {
+		own := *f
+		own.Criteria, own.Accept, own.Hypothesis = compiled(recorded), nil, nil
+		for _, rec := range recorded {
+			if rec.Decides {
+				own.Accept = append(own.Accept, rec.Name)
+			}
+		}
+		return &own
+	}
+	switch node.Kind {
+	case runtime.KindGate:
+		ph, gate := *node.PhaseBlock, *node.PhaseBlock.Gate
+		gate.Rules = compiled(d.Rules)
+		ph.Gate = &gate
+		node.PhaseBlock = &ph
+	default:
+		f := decides(node.FeatureBlock, d.Rules)
+		f.Alternatives = slices.Clone(f.Alternatives)
+		for i, alt := range f.Alternatives {
+			if i < len(d.Alternatives) {
+				f.Alternatives[i] = decides(alt, d.Alternatives[i].Rules)
+			}
+		}
+		node.FeatureBlock = f
+	}
+	return &plan, &node, failed
 }
 
-// rule is a rule of the plan: the plan's own if that is the recorded one, else compiled
-// from the recorded text.
-func (p *recordedPlan) rule(d *ledger.Decision, rec verdict.Rule, candidate string) (*plans.Rule, verdict.Reason) {
-	if p.exact {
-		if rule := ruleNamed(p.res.Plan, d, rec.Name, candidate); rule != nil {
-			return rule, verdict.Reason{}
-		}
-	}
+// rule is a rule compiled from the recorded text.
+func (p *recordedPlan) rule(d *ledger.Decision, rec verdict.Rule) (*plans.Rule, verdict.Reason) {
 	feature := d.Feature
 	if runtime.Kind(d.Kind) == runtime.KindGate {
 		if ph := p.res.Plan.Phase(d.Phase); ph != nil && len(ph.Features) == 1 {
@@ -358,21 +353,6 @@ func (p *recordedPlan) rule(d *ledger.Decision, rec verdict.Rule, candidate stri
 	named := *rule
 	named.Name = rec.Name
 	return &named, verdict.Reason{}
-}
-
-// ruleNamed is a rule of the plan by its name; nil if the plan has none.
-func ruleNamed(p *plans.Plan, d *ledger.Decision, name, candidate string) *plans.Rule {
-	var rules []*plans.Rule
-	if ph := p.Phase(d.Phase); runtime.Kind(d.Kind) == runtime.KindGate {
-		if ph != nil && ph.Gate != nil {
-			rules = ph.Gate.Rules
-		}
-		candidate = ""
-	}
-	if f := candidateNamed(p, candidate); f != nil {
-		rules = f.Criteria
-	}
-	return plans.Find(rules, func(r *plans.Rule) bool { return r.Name == name })
 }
 
 // candidateNamed is a feature, an alternative or a confirmation by its name; nil if the

@@ -15,19 +15,17 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Sessions lets a Judge decide the outcome of launches beside each other again.
+// Sessions lets an Evaluator decide the outcome of launches beside each other again.
 type Sessions interface {
 	// Counts returns a launch with what its samples show about whether it counts, and the
 	// reasons not to that only the ledger shows; false if too little is kept of it.
 	Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) (replayed *ledger.Launch,
 		alone []verdict.Reason, known bool)
 	// Benchmark is the outcome of a session's launches for a feature.
-	Benchmark(p *plans.Plan, f *plans.Feature, session string, all []*ledger.Launch,
-		scope *runtime.Scope) (*ledger.Decision, error)
+	Benchmark(v *decide.View, f *plans.Feature, session string, all []*ledger.Launch) (*ledger.Decision, error)
 	// Rows is the outcome of a session's launches for the rows of a step; nothing was launched for unknown ones.
-	Rows(
-		p *plans.Plan, b *plans.Block, d *ledger.Decision, all []*ledger.Launch, scope *runtime.Scope,
-	) (replayed *ledger.Decision, unknown []string, err error)
+	Rows(v *decide.View, b *plans.Block, d *ledger.Decision, all []*ledger.Launch) (replayed *ledger.Decision,
+		unknown []string, err error)
 	// Printed are the numbers that a step's program printed; false for a step that reads
 	// none.
 	ProgramNumbers(b *plans.Block, l *ledger.Launch) (found map[string]measure.Summary, reads bool, err error)
@@ -71,22 +69,6 @@ func (out *Replayed) fail(err error) {
 	if fault, ok := errors.AsType[*verdict.Fault](err); errors.Is(err, fs.ErrNotExist) ||
 		ok && fault.Reason.Kind == code.NoRawData.Kind {
 		out.Outcome = Broken
-	}
-}
-
-// scopeAt is what was decided at the time of a decision.
-func (r *Replay) scopeAt(d ledger.Decided) *runtime.Scope {
-	return &runtime.Scope{
-		Run: d.Run,
-		Outcome: func(id string) *ledger.Decision {
-			for _, of := range slices.Backward(r.store.History(id)) {
-				if of.Record < d.Record {
-					return of.Decision
-				}
-			}
-			return nil
-		},
-		LockedBy: func(id string) verdict.Reason { return r.locked[d.Run][id] },
 	}
 }
 
@@ -149,22 +131,23 @@ func (r *Replay) decideSession(
 // whether they are comparable: whether arms did the same work, whether their answers are
 // text, and whether they prove their knobs and differ in nothing else.
 func (r *Replay) decideBenchmark(out *Replayed, d ledger.Decided) {
-	plan, scope := r.planOf(d.Run), r.scopeAt(d)
+	plan := r.planOf(d.Run)
 	var f *plans.Feature
 	if plan.exact {
 		f = candidateNamed(plan.res.Plan, runtime.CandidateOf(d.Node))
 	}
-	if f == nil || r.Judge == nil {
+	if f == nil || r.Evaluator == nil {
 		out.withoutPlan(plan)
 		return
 	}
 	out.Rules = RulesOfPlan
+	at := r.viewAt(out, d, plan.res.Plan, plan.graph)
 	if d.Derived {
-		r.decideUnlaunched(out, d, scope.Outcome(runtime.QualifyID(f.Name)))
+		r.decideUnlaunched(out, d, at.Outcome(runtime.QualifyID(f.Name)))
 		return
 	}
 	if r.decideSession(out, plan.res.Plan, d, func(all []*ledger.Launch) (*ledger.Decision, []string, error) {
-		replayed, err := r.Judge.Benchmark(plan.res.Plan, f, d.Session, all, scope)
+		replayed, err := r.Evaluator.Benchmark(at.view, f, d.Session, all)
 		return replayed, nil, err
 	}) {
 		out.conclude()
@@ -178,8 +161,6 @@ func why(d *ledger.Decision) verdict.Reason {
 	}
 	return d.Reasons[0]
 }
-
-func sorted(ids []string) []string { return slices.Sorted(slices.Values(ids)) }
 
 // withoutPlan is the outcome if there is no plan to decide by.
 func (out *Replayed) withoutPlan(plan *recordedPlan) {
@@ -219,7 +200,7 @@ func (r *Replay) launchOf(out *Replayed, p *plans.Plan, id string) (*ledger.Laun
 	if err != nil {
 		return nil, err
 	}
-	replayed, alone, known := r.Judge.Counts(p, l, kept)
+	replayed, alone, known := r.Evaluator.Counts(p, l, kept)
 	if !known {
 		out.ledgerOnly(onlyCounts)
 		return l, nil
@@ -268,13 +249,13 @@ func (r *Replay) decideStep(out *Replayed, d ledger.Decided) {
 	if plan.exact {
 		b = stepOf(plan.res.Plan, d.Node)
 	}
-	if b == nil || r.Judge == nil {
+	if b == nil || r.Evaluator == nil {
 		out.withoutPlan(plan)
 		return
 	}
 	out.Rules = RulesOfPlan
 	judge := func(all []*ledger.Launch) (*ledger.Decision, []string, error) {
-		return r.Judge.Rows(plan.res.Plan, b, d.Decision, all, r.scopeAt(d))
+		return r.Evaluator.Rows(r.viewAt(out, d, plan.res.Plan, plan.graph).view, b, d.Decision, all)
 	}
 	if len(d.Rows) > 0 && !r.decideSession(out, plan.res.Plan, d, judge) {
 		return
@@ -284,7 +265,7 @@ func (r *Replay) decideStep(out *Replayed, d ledger.Decided) {
 		if !ok || l.Purpose != ledger.ForStep {
 			continue
 		}
-		found, reads, err := r.Judge.ProgramNumbers(b, l)
+		found, reads, err := r.Evaluator.ProgramNumbers(b, l)
 		if err != nil {
 			out.fail(err)
 			return

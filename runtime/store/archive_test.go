@@ -355,6 +355,37 @@ func TestRawDataOfAnother(t *testing.T) {
 	}
 }
 
+// TestReadArtifact: JSON that a launch left is read as that launch's alone.
+func TestReadArtifact(t *testing.T) {
+	s := open(t, t.TempDir())
+	left := func(text string) string { return must.Get(s.Put([]byte(text)))(t) }
+	rec := launch("r1", "l1", "k1", 1, true)
+	rec.Launch.Left = map[string]string{
+		"own":   left(`{"of":{"run":"r1","launch":"l1","arm":"k1"},"said":"Paris"}`),
+		"other": left(`{"of":{"run":"r1","launch":"l2","arm":"k1"},"said":"Paris"}`),
+		"bare":  left(`{"said":"Paris"}`),
+		"cut":   left(`{"of":`),
+	}
+	add(t, s, runStart("r1"), rec)
+	l, _ := s.LaunchByID("l1")
+	for path, says := range map[string]string{
+		"own": "", "other": "raw_of_another", "bare": "raw_of_another", "cut": "cut of launch l1",
+		"none": "launch l1 left no none",
+	} {
+		var a struct {
+			Header
+			Said string `json:"said"`
+		}
+		switch err := s.ReadArtifact(l, path, &a); {
+		case says == "":
+			must.Do(t, err)
+			must.Equal(t, path, a.Said, "Paris")
+		case err == nil || !strings.Contains(err.Error(), says):
+			t.Errorf("%s: %v, want %q", path, err, says)
+		}
+	}
+}
+
 func TestSeriesRoundTrip(t *testing.T) {
 	st := open(t, t.TempDir())
 	for seed := range uint64(10) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -77,6 +78,33 @@ func (s *Store) Has(sum string) bool {
 	}
 	_, err := os.Stat(s.artifact(sum))
 	return err == nil
+}
+
+// Header opens an artifact that a launch leaves as JSON, and names that launch.
+type Header struct {
+	Of Origin `json:"of"`
+}
+
+// Origin is the launch that left the artifact.
+func (h *Header) Origin() *Origin { return &h.Of }
+
+// Artifact is what a launch leaves as JSON, with a Header.
+type Artifact interface{ Origin() *Origin }
+
+// ReadArtifact reads what a launch of the ledger left at a path. One of another launch is an
+// error, as is a missing one, which wraps fs.ErrNotExist.
+func (s *Store) ReadArtifact(l *ledger.Launch, path string, into Artifact) error {
+	if l.Left[path] == "" {
+		return fmt.Errorf("launch %s left no %s: %w", l.ID, path, fs.ErrNotExist)
+	}
+	data, err := s.Get(l.Left[path])
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err == nil {
+		return s.Origin(l).Check(path, *into.Origin())
+	}
+	return fmt.Errorf("%s of launch %s: %w", path, l.ID, err)
 }
 
 // Get returns an artifact whose bytes match its digest. A missing one is an error that

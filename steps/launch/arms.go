@@ -63,33 +63,34 @@ func (a Arms) ArmKeys() decide.Arms {
 
 // View is what a decision may see in an apply.
 func (l *Lab) View(s *runtime.Scope) *decide.View {
+	l.asking.Do(func() { l.asked = decide.Goals(l.Variants.Plan) })
 	v := &decide.View{
-		Plan: l.Variants.Plan, Graph: l.Graph, Outcome: s.Outcome, LockedBy: s.LockedBy, Goals: l.goals,
-		Arms: func(f *plans.Feature) (decide.Arms, error) {
-			a, err := l.Arms(s, f)
-			if err != nil {
-				return decide.Arms{}, err
-			}
-			return a.ArmKeys(), nil
-		},
-	}
-	if l.Launcher != nil {
-		v.Changed = func(f *plans.Feature) verdict.Reason {
-			a, err := l.Arms(s, f)
-			if err != nil {
-				return verdict.Reason{}
-			}
-			return l.WhatChanged(s, a.Candidate, a.Parent)
-		}
+		Plan: l.Variants.Plan, Graph: l.Graph, Outcomes: s.Outcomes, Identities: resolved{l, s}, Goals: l.asked,
 	}
 	if l.Store != nil {
-		v.Launch, v.Records = l.Store.LaunchByID, l.Store.Records
+		v.Record = l.Store
 	}
 	return v
 }
 
-// goals are the plan's goals, computed once.
-func (l *Lab) goals() map[string]ledger.Goal {
-	l.asking.Do(func() { l.asked = decide.Goals(l.Variants.Plan) })
-	return l.asked
+// resolved are arms as they resolve now.
+type resolved struct {
+	lab   *Lab
+	scope *runtime.Scope
+}
+
+func (r resolved) Arms(f *plans.Feature) (decide.Arms, error) {
+	a, err := r.lab.Arms(r.scope, f)
+	if err != nil {
+		return decide.Arms{}, err
+	}
+	return a.ArmKeys(), nil
+}
+
+func (r resolved) Changed(f *plans.Feature) verdict.Reason {
+	a, err := r.lab.Arms(r.scope, f)
+	if err != nil || r.lab.Launcher == nil {
+		return verdict.Reason{}
+	}
+	return r.lab.WhatChanged(r.scope, a.Candidate, a.Parent)
 }

@@ -3,6 +3,7 @@ package launch
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -347,6 +348,20 @@ func (st *Started) Origin() store.Origin {
 func (st *Started) Leave(path string, content []byte) error {
 	sum, err := st.Lab.Store.Put(content)
 	return st.saveArtifactFile(path, sum, err)
+}
+
+// LeaveArtifact is Leave for an artifact that names its launch. A check of an engine, which is not
+// recorded, keeps none.
+func (st *Started) LeaveArtifact(path string, artifact store.Artifact) error {
+	if st.Lab.Store == nil {
+		return nil
+	}
+	*artifact.Origin() = st.Origin()
+	data, err := json.Marshal(artifact)
+	if err != nil {
+		return fmt.Errorf("cannot keep %s: %w", path, err)
+	}
+	return st.Leave(path, data)
 }
 
 // LeaveFile is Leave for the content of a file.

@@ -2,10 +2,12 @@ package levels
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/mxflow/mxflow/engine/limit"
 	"github.com/mxflow/mxflow/engine/logscan"
@@ -30,7 +32,7 @@ const artifactFile = "artifact.json"
 // artifact is the evidence of a level: the answers of an engine or a program, unless the
 // launch keeps them elsewhere.
 type artifact struct {
-	Of store.Origin `json:"of"`
+	store.Header
 	// Ended and Why are how a program ended, or why the level could not do its work.
 	Ended  verdict.Verdict  `json:"ended,omitempty"`
 	Why    []verdict.Reason `json:"why,omitempty"`
@@ -100,15 +102,34 @@ func (e *evidence) readFile(path string) ([]byte, error) {
 	return e.store.Get(sum)
 }
 
+// restore writes the artifacts that a launch left below a path into a folder, except some, and
+// reports how many there are.
+func restore(from *store.Store, l *ledger.Launch, below, folder string, except ...string) (n int, err error) {
+	for path, sum := range sorted.All(l.Left) {
+		name, own := strings.CutPrefix(path, below)
+		if !own || slices.Contains(except, name) || !filepath.IsLocal(name) {
+			continue
+		}
+		content, err := from.Get(sum)
+		to := filepath.Join(folder, name)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(to), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(to, content, 0o644)
+		}
+		if err != nil {
+			return n, fmt.Errorf("what launch %s left at %s: %w", l.ID, path, err)
+		}
+		n++
+	}
+	return n, nil
+}
+
 // judge keeps the artifact of a level, and judges the level by it.
 func (q *qualification) judge(ctx context.Context, lv level, a *artifact) (verdict.Verdict, []verdict.Reason, error) {
-	a.Of = q.Origin()
-	text, err := json.Marshal(a)
-	if err == nil {
-		err = q.keep(artifactFile, text)
-	}
-	if err != nil {
-		return "", nil, fmt.Errorf("cannot keep the evidence of level %s: %w", q.level.Level(), err)
+	if err := q.LeaveArtifact(q.level.Level()+"/"+artifactFile, a); err != nil {
+		return "", nil, err
 	}
 	e := newEvidence(q.Lab.Store, q.Lab.Variants.Plan, q.level, q.Record, q.against)
 	e.artifact, e.redact = a, q.Lab.Redact
@@ -140,11 +161,11 @@ func merged[V any](to, some map[string]V) map[string]V {
 	return to
 }
 
-// Judge judges levels of recorded launches, for runtime/replay.
-type Judge struct{ Store *store.Store }
+// Evaluator evaluates levels of recorded launches, for runtime/replay.
+type Evaluator struct{ Store *store.Store }
 
 // Blocks are a protocol's levels for a launch.
-func (j Judge) Blocks(p *plans.Plan, protocol *plans.Protocol, l *ledger.Launch) []*plans.Block {
+func (j Evaluator) Blocks(p *plans.Plan, protocol *plans.Protocol, l *ledger.Launch) []*plans.Block {
 	v := &variant.Variant{Arm: decide.Arm{Knobs: l.Knobs}}
 	if e := p.Engine(l.Block); e != nil && e.IsCommand() {
 		v.Command = &variant.Command{}
@@ -155,7 +176,7 @@ func (j Judge) Blocks(p *plans.Plan, protocol *plans.Protocol, l *ledger.Launch)
 // Level is the verdict on a level by the artifacts that its launch keeps, with the numbers
 // that it finds, by address. If too little is kept, the error is a *verdict.Fault of
 // code.LevelUnreplayed.
-func (j Judge) Level(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []*ledger.Launch) (verdict.Verdict,
+func (j Evaluator) Level(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []*ledger.Launch) (verdict.Verdict,
 	map[string]measure.Summary, error,
 ) {
 	v := &variant.Variant{}
@@ -172,14 +193,7 @@ func (j Judge) Level(p *plans.Plan, b *plans.Block, l *ledger.Launch, against []
 	}
 	e := newEvidence(j.Store, p, b, l, against)
 	e.redact = redact.New(p.Secrets())
-	text, err := e.readFile(artifactFile)
-	if err == nil {
-		err = json.Unmarshal(text, e.artifact)
-	}
-	if err == nil {
-		err = j.Store.Origin(l).Check(b.Level()+"/"+artifactFile, e.Of)
-	}
-	if err != nil {
+	if err := j.Store.ReadArtifact(l, b.Level()+"/"+artifactFile, e.artifact); err != nil {
 		return "", nil, err
 	}
 	is, _, err := lv.judge(context.Background(), e)

@@ -175,7 +175,7 @@ func (c *correctness) record(ctx context.Context, st *launch.Started, protocol *
 	if err != nil {
 		return nil, err
 	}
-	return own, own.Keep(st)
+	return own, st.LeaveArtifact(quality.Answers, own)
 }
 
 // correctnessOf is the protocol's level that compares answers when variants are
@@ -280,21 +280,14 @@ func (c *correctness) recordedReferences(lab *launch.Lab, protocol *plans.Protoc
 				continue
 			}
 		}
-		if c == nil {
-			if known = append(known, l); len(known) == many {
-				break
+		if c != nil {
+			// One that cannot be read is not a reference; another launch replaces it.
+			kept, err := quality.Recordings(lab.Store, []*ledger.Launch{l})
+			if err != nil || runtime.Digest(kept[0].Ask) != ask || newest != nil && !newest.Same(kept[0]) {
+				continue
 			}
-			continue
+			newest = kept[0]
 		}
-		if l.Left[quality.Answers] == "" {
-			continue
-		}
-		// One that cannot be read is not a reference; another launch replaces it.
-		kept, err := quality.Recordings(lab.Store, []*ledger.Launch{l})
-		if err != nil || runtime.Digest(kept[0].Ask) != ask || newest != nil && !newest.Same(kept[0]) {
-			continue
-		}
-		newest = kept[0]
 		if known = append(known, l); len(known) == many {
 			break
 		}

@@ -59,8 +59,8 @@ func recordEval(ctx context.Context, st *launch.Started, b *plans.Block) (*quali
 	if err != nil {
 		return nil, err
 	}
-	return quality.AskEval(ctx, st, asked(b), openai.API(cmp.Or(e.API, string(st.API))), all,
-		e.MaxTokens, e.Concurrency)
+	own := &quality.Eval{Asked: asked(b), Questions: all}
+	return own, own.Ask(ctx, st, openai.API(cmp.Or(e.API, string(st.API))), e.MaxTokens, e.Concurrency)
 }
 
 // asked identifies what a level asks.

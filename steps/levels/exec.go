@@ -96,9 +96,16 @@ func (e *exec) run(ctx context.Context, q *qualification) (*artifact, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, fmt.Errorf("no folder for the program's files: %w", err)
 	}
-	left, err := e.fromParent(q, parent)
-	if err != nil {
-		return nil, err
+	var err error
+	left := "" // the folder of what the program left for the parent
+	if q.parent.Qualified != nil {
+		n, err := restore(q.Lab.Store, q.parent.Qualified, name+"/"+filesFolder, parent)
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			left = parent
+		}
 	}
 	knobs := []byte("{}")
 	if q.variant.Knobs != nil {
@@ -289,34 +296,6 @@ func (e *exec) compareSamples(of *evidence) (verdict.Verdict, []verdict.Reason, 
 
 // stopGrace is how long a program may take to stop.
 const stopGrace = 10 * time.Second
-
-// fromParent puts the program's files for the parent into a folder, and returns it; empty
-// if there are none.
-func (e *exec) fromParent(q *qualification, folder string) (string, error) {
-	if q.parent.Qualified == nil {
-		return "", nil
-	}
-	found := ""
-	for path, sum := range sorted.All(q.parent.Qualified.Left) {
-		rest, ok := strings.CutPrefix(path, q.level.Level()+"/"+filesFolder)
-		if !ok || !filepath.IsLocal(rest) {
-			continue
-		}
-		content, err := q.Lab.Store.Get(sum)
-		if err != nil {
-			return "", fmt.Errorf("the parent's files are not in the state directory: %w", err)
-		}
-		to := filepath.Join(folder, rest)
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			return "", err
-		}
-		if err := os.WriteFile(to, content, 0o644); err != nil {
-			return "", err
-		}
-		found = folder
-	}
-	return found, nil
-}
 
 const (
 	// filesFolder is the path of the program's files among the level's artifacts.

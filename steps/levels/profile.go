@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/mxflow/mxflow/engine/limit"
 	"github.com/mxflow/mxflow/engine/trace"
@@ -57,13 +56,9 @@ func AnalysisOf(st *store.Store, l *ledger.Launch) (*trace.Analysis, error) {
 // BasisOfLaunch is what a launch's profiles were compared with: without a model or a
 // machine if these were unknown.
 func BasisOfLaunch(st *store.Store, l *ledger.Launch) (on trace.Basis, err error) {
-	text, err := st.Get(l.Left[Profile+"/"+artifactFile])
-	if err != nil {
-		return on, fmt.Errorf("the data of launch %s for its profile: %w", l.ID, err)
-	}
 	var h artifact
-	if err := json.Unmarshal(text, &h); err != nil {
-		return on, fmt.Errorf("the data of launch %s for its profile: %w", l.ID, err)
+	if err := st.ReadArtifact(l, Profile+"/"+artifactFile, &h); err != nil {
+		return on, err
 	}
 	on = basisOf(h.Limit)
 	for _, w := range h.Windows {
@@ -110,10 +105,13 @@ func (p *profiled) judge(ctx context.Context, e *evidence) (verdict.Verdict, []v
 	}
 	if e.folder == "" {
 		var err error
-		if e.folder, err = e.profiles(); err != nil {
+		if e.folder, err = os.MkdirTemp("", "mxflow-profiles-"); err != nil {
 			return "", nil, err
 		}
 		defer os.RemoveAll(e.folder)
+		if _, err := restore(e.store, e.launch, e.block.Level()+"/", e.folder, analysisFile, artifactFile); err != nil {
+			return "", nil, err
+		}
 	}
 	files, err := profiling.FilesBelow(e.folder)
 	if err != nil {
@@ -137,29 +135,6 @@ func (p *profiled) judge(ctx context.Context, e *evidence) (verdict.Verdict, []v
 		return v, append(said, proofs...), nil
 	}
 	return v, append(proofs, said...), nil
-}
-
-// profiles puts the profiles of a recorded launch into a folder.
-func (e *evidence) profiles() (folder string, err error) {
-	if folder, err = os.MkdirTemp("", "mxflow-profiles-"); err != nil {
-		return "", err
-	}
-	for _, path := range slices.Sorted(maps.Keys(e.launch.Left)) {
-		name, own := strings.CutPrefix(path, e.block.Level()+"/")
-		if !own || path == Analysis || name == artifactFile || !filepath.IsLocal(name) {
-			continue
-		}
-		text, err := e.readFile(name)
-		file := filepath.Join(folder, name)
-		if err == nil {
-			err = errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, text, 0o600))
-		}
-		if err != nil {
-			_ = os.RemoveAll(folder)
-			return "", err
-		}
-	}
-	return folder, nil
 }
 
 // mapFiles returns windows with their file paths mapped, relative to a folder.

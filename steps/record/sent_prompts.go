@@ -12,7 +12,7 @@ import (
 
 // SentPrompts are prompts of a launch that its parent may be asked again. It is an artifact.
 type SentPrompts struct {
-	Of    store.Origin            `json:"of"`
+	store.Header
 	Cells map[string][]SentPrompt `json:"cells"`
 }
 
@@ -31,7 +31,7 @@ const mostSent = 64
 // keepSent stores some of the prompts that were answered, chosen when all were: nobody
 // could know which.
 func keepSent(st *launch.Started, sent []sentCell) error {
-	kept := SentPrompts{Of: st.Origin(), Cells: map[string][]SentPrompt{}}
+	kept := &SentPrompts{Cells: map[string][]SentPrompt{}}
 	for _, c := range sent {
 		random := rand.New(rand.NewChaCha8(sha256.Sum256([]byte(st.Record.Draw.Seed + c.cell.Address))))
 		for _, i := range random.Perm(len(c.prompts.Measured)) {
@@ -46,9 +46,5 @@ func keepSent(st *launch.Started, sent []sentCell) error {
 			}
 		}
 	}
-	data, err := json.Marshal(kept)
-	if err != nil {
-		return err
-	}
-	return st.Leave(SentFile, data)
+	return st.LeaveArtifact(SentFile, kept)
 }

@@ -38,8 +38,8 @@ func Agreement(session string) string { return session + "." + ledger.ForAgreeme
 func (s *session) latestProbes() (*agreement.Probes, *ledger.Launch, error) {
 	for _, l := range slices.Backward(s.proofs) {
 		if l.OK && l.Left[agreement.File] != "" {
-			asked, err := agreement.Read(s.lab.Launches.Store, l)
-			return asked, l, err
+			asked := &agreement.Probes{}
+			return asked, l, s.lab.Launches.Store.ReadArtifact(l, agreement.File, asked)
 		}
 	}
 	return nil, nil, nil
@@ -146,7 +146,7 @@ func probeHere(ctx context.Context, lab *Lab, s *runtime.Scope, v *variant.Varia
 		if err != nil {
 			return err
 		}
-		return asked.Keep(st)
+		return st.LeaveArtifact(agreement.File, asked)
 	})
 }
 

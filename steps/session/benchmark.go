@@ -154,10 +154,10 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 	if q == nil {
 		return nil, runtime.ErrUndecided
 	}
-	s.Key = b.lab.Variants.BenchmarkKey(ws, vs)
-	s.Judged = runtime.Digest(slices.Concat(answersKey(ws), []any{b.protocol().Answers()},
-		b.lab.Validity.FreeObservations(), b.lab.Validity.AcceptedParts(), b.evidenceKeys(vs))...)
-	out := &runtime.Derived{Key: s.Key, Judged: s.Judged, Variant: a.Candidate.Knobs}
+	judged := slices.Concat(answersKey(ws), []any{b.protocol().Answers()},
+		b.lab.Validity.FreeObservations(), b.lab.Validity.AcceptedParts(), b.evidenceKeys(vs))
+	s = s.With(b.lab.Variants.BenchmarkKey(ws, vs), runtime.Digest(judged...))
+	out := &runtime.Derived{Key: s.Key, RulesKey: s.RulesKey, Variant: a.Candidate.Knobs}
 	unmeasured := func(v verdict.Verdict, why verdict.Reason) (*runtime.Derived, error) {
 		level := ledger.Level{Name: plans.BenchmarkLevel, Verdict: v, Reasons: []verdict.Reason{why}}
 		out.Outcome = &ledger.Decision{
@@ -194,18 +194,18 @@ func (b *benchmark) recorded(s *runtime.Scope) (*runtime.Derived, error) {
 		return out, nil
 	}
 	run := &session{
-		lab: b.lab, scope: s, id: p.Session, work: b.lab.Variants.WorkKey(ws), ws: ws,
+		lab: b.lab, view: b.lab.Launches.View(s), scope: s, id: p.Session, work: b.lab.Variants.WorkKey(ws), ws: ws,
 		members: []*member{own},
 	}
 	run.all, run.proofs = b.lab.session(run.id), b.lab.probedLaunches(run.id)
-	if relaxed, err := own.NeedsFreshLaunches(b.lab.Launches.View(s), run.all); err != nil || !relaxed.IsZero() {
+	if relaxed, err := own.NeedsFreshLaunches(run.view, run.all); err != nil || !relaxed.IsZero() {
 		out.Outcome, out.Why = nil, relaxed
 		return out, err
 	}
 	if err := run.lookAtMembers(); err != nil {
 		return out, err
 	}
-	if own.Open || p.DecisionKey != s.Judged {
+	if own.Open || p.DecisionKey != s.RulesKey {
 		out.Outcome, out.Why = nil, verdict.Say("rules_changed", "rules changed")
 	}
 	return out, nil
@@ -256,7 +256,7 @@ func answersKey(workloads []*plans.Workload) (parts []any) {
 func (b *benchmark) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 	out, err := b.recorded(s)
 	if err == nil && out.Outcome == nil {
-		err = b.addMissingLaunches(s, out)
+		err = b.addMissingLaunches(s.With(out.Key, out.RulesKey), out)
 	}
 	if err != nil && out != nil { // what its launches left cannot be read
 		out.Outcome = &ledger.Decision{
@@ -278,12 +278,12 @@ func (b *benchmark) addMissingLaunches(s *runtime.Scope, out *runtime.Derived) e
 	if err := run.lookAtMembers(); err != nil {
 		return err
 	}
-	view, parent := b.lab.Launches.View(s), own.variants[0]
+	parent := own.variants[0]
 	switch q, err := run.question(); {
 	case err != nil:
 		return err
 	case own.Open:
-		next, before := own.NextLook(view, run.id, run.work), b.parentLaunchedEarlier(s)
+		next, before := own.NextLook(run.view, run.id, run.work), b.parentLaunchedEarlier(s)
 		have := slices.DeleteFunc(slices.Clone(run.all), func(l *ledger.Launch) bool {
 			return !own.Has(l.VariantKey) || !decide.Usable(l)
 		})
@@ -313,7 +313,7 @@ func (b *benchmark) addMissingLaunches(s *runtime.Scope, out *runtime.Derived) e
 		}
 		joinLevel(out.Outcome, level)
 	}
-	out.Notes = append(out.Notes, own.Resolvable(view, run.id, run.work)...)
+	out.Notes = append(out.Notes, own.Resolvable(run.view, run.id, run.work)...)
 	out.Launches = b.lab.markExclusive(out.Launches, own.launchedVariants())
 	return nil
 }
@@ -402,7 +402,7 @@ func (b *benchmark) session(s *runtime.Scope) (run *session, own *member, fresh 
 		return nil, nil, false, err
 	}
 	ws := b.workloads()
-	run = &session{lab: b.lab, scope: s, work: b.lab.Variants.WorkKey(ws), ws: ws}
+	run = &session{lab: b.lab, view: b.lab.Launches.View(s), scope: s, work: b.lab.Variants.WorkKey(ws), ws: ws}
 	if run.id, err = b.lab.sessionToResume(s, own, run.work); err == nil && run.id == "" {
 		fresh = true
 		run.id, err = b.lab.newSession(s, run.work, members)

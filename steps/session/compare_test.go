@@ -138,12 +138,13 @@ func TestCompareWantsOneEngine(t *testing.T) {
 func tableOf(all []*ledger.Launch, places int, spoil func(l *ledger.Launch), vs ...*variant.Variant) *table {
 	scope := &runtime.Scope{
 		Node: &runtime.Node{ID: "compare"}, Emit: func(runtime.Event) {},
-		Outcome: func(string) *ledger.Decision { return nil },
+		Outcomes: &runtime.Known{},
 	}
 	it := &table{
 		ComparisonContent: plans.ComparisonContent{Launches: 4, Reference: "reference"},
 		session: &session{
-			lab: NewLab(&plans.Plan{}, nil), scope: scope, id: "s-1", atOnce: places,
+			lab: NewLab(&plans.Plan{}, nil), view: &decide.View{Outcomes: scope}, scope: scope,
+			id: "s-1", atOnce: places,
 			all: slices.Clone(all),
 		},
 		measured: func(int, verdict.Verdict) []verdict.Reason { return nil },
@@ -237,7 +238,7 @@ func TestTableGoesOn(t *testing.T) {
 				t.Errorf("cut after %d minutes: %d launches on record, %d count", minutes, len(it.all), n)
 			}
 			for _, r := range it.rows {
-				if e := r.entry; e.Verdict != "" || len(e.Launches) != 4 || len(e.Beside) != 4 {
+				if e := r.entry; e.Verdict != "" || len(e.Launches) != 4 || len(e.Reference) != 4 {
 					t.Errorf("%s: %s with %d launches", e.Name, e.Verdict, len(e.Launches))
 				}
 			}
@@ -300,9 +301,9 @@ func TestTableReplaces(t *testing.T) {
 					if c.of == "reference" && e.Name != c.of {
 						beside = 0
 					}
-					if e.Verdict != broken || len(e.Launches) != counted || len(e.Beside) != beside {
+					if e.Verdict != broken || len(e.Launches) != counted || len(e.Reference) != beside {
 						t.Errorf("%s: row %s is %q with %d beside %d", c.name, e.Name, e.Verdict,
-							len(e.Launches), len(e.Beside))
+							len(e.Launches), len(e.Reference))
 					}
 				}
 			})
@@ -385,7 +386,7 @@ func TestTablePlaceLost(t *testing.T) {
 							len(e.Launches))
 					}
 					for i, l := range e.Launches {
-						if o := e.Beside[i]; l.Place != o.Place || l.Round != o.Round {
+						if o := e.Reference[i]; l.Place != o.Place || l.Round != o.Round {
 							t.Errorf("%s, cut after %d minutes: %s stood on %s, the reference on %s", c.name, cut, l.ID,
 								l.Place, o.Place)
 						}

@@ -24,7 +24,7 @@ import (
 type Lab struct {
 	Variants *variant.Resolver
 	Launches *launch.Lab
-	Validity *validity.Judge
+	Validity *validity.Checker
 	Sender   *record.Sender
 
 	// begun are the sessions that this apply started.
@@ -37,7 +37,7 @@ type Lab struct {
 func NewLab(p *plans.Plan, g *runtime.Graph) *Lab {
 	launches := &launch.Lab{Variants: &variant.Resolver{Plan: p}, Graph: g}
 	return &Lab{
-		Variants: launches.Variants, Launches: launches, Validity: &validity.Judge{Launches: launches},
+		Variants: launches.Variants, Launches: launches, Validity: &validity.Checker{Launches: launches},
 		Sender: &record.Sender{},
 	}
 }

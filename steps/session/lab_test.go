@@ -180,10 +180,7 @@ func TestStack(t *testing.T) {
 
 // scopeOf is a scope over some outcomes and locks.
 func scopeOf(outcomes map[string]*ledger.Decision, locked map[string]verdict.Reason) *runtime.Scope {
-	return &runtime.Scope{
-		Outcome:  func(id string) *ledger.Decision { return outcomes[id] },
-		LockedBy: func(id string) verdict.Reason { return locked[id] },
-	}
+	return &runtime.Scope{Outcomes: &runtime.Known{Decisions: outcomes, Locks: locked}}
 }
 
 // because is a fact of which only the words are told apart.

@@ -19,15 +19,15 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// Judge decides the outcomes of sessions and the levels of qualifications again, for
+// Evaluator decides the outcomes of sessions and the levels of qualifications again, for
 // runtime/replay. What was live then (processes, source trees on disk) is not checked.
-type Judge struct {
-	levels.Judge
+type Evaluator struct {
+	levels.Evaluator
 	labs map[*plans.Plan]*Lab
 }
 
 // lab is a lab of a recorded plan that can start nothing.
-func (j *Judge) lab(p *plans.Plan) (*Lab, error) {
+func (j *Evaluator) lab(p *plans.Plan) (*Lab, error) {
 	if l := j.labs[p]; l != nil {
 		return l, nil
 	}
@@ -47,7 +47,7 @@ func (j *Judge) lab(p *plans.Plan) (*Lab, error) {
 // Counts returns a launch with what its samples show about whether it counts, and the
 // reasons not to that no sample shows, which stay as recorded. It reports false if too
 // little is kept of it.
-func (j *Judge) Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) (again *ledger.Launch,
+func (j *Evaluator) Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) (again *ledger.Launch,
 	alone []verdict.Reason, known bool,
 ) {
 	lab, err := j.lab(p)
@@ -86,31 +86,12 @@ func (j *Judge) Counts(p *plans.Plan, l *ledger.Launch, kept measure.Recording) 
 	return &own, alone, known
 }
 
-// armOf is the variant of recorded launches that is an arm: the one with its engine and
-// knobs, as names change, or else with its name. One that was never launched is an error.
-func (l *Lab) armOf(arm decide.Arm, all []*ledger.Launch) (*variant.Variant, error) {
-	knobs := l.Variants.Plan.DefaultKnobs()
-	maps.Copy(knobs, arm.Set)
-	named := func(launch *ledger.Launch) bool { return launch.Variant == arm.Name }
-	i := slices.IndexFunc(all, func(launch *ledger.Launch) bool {
-		return launch.Block == arm.Engine && maps.Equal(launch.Knobs, knobs)
-	})
-	if i < 0 {
-		i = slices.IndexFunc(all, named)
-	}
-	if i < 0 {
-		return nil, &verdict.Fault{Reason: verdict.Say("replay.arm_unrecorded",
-			"no launch of the session is of {subject}").On(arm.Name)}
-	}
-	return l.Variants.Recorded(arm.Name, all[i].Block, all[i].VariantKey, all[i].Knobs)
-}
-
 // Benchmark is the outcome of a session's launches for a feature: its level, and the
 // launches that it rests on. An error means that it cannot be known.
-func (j *Judge) Benchmark(p *plans.Plan, f *plans.Feature, id string, all []*ledger.Launch,
-	scope *runtime.Scope,
-) (*ledger.Decision, error) {
-	lab, err := j.lab(p)
+func (j *Evaluator) Benchmark(v *decide.View, f *plans.Feature, id string, all []*ledger.Launch) (*ledger.Decision,
+	error,
+) {
+	lab, err := j.lab(v.Plan)
 	if err != nil {
 		return nil, err
 	}
@@ -121,12 +102,12 @@ func (j *Judge) Benchmark(p *plans.Plan, f *plans.Feature, id string, all []*led
 		}
 	}
 	all = slices.DeleteFunc(slices.Clone(all), func(l *ledger.Launch) bool { return l.Purpose == ledger.ForAgreement })
-	m, err := lab.memberOf(f, all, scope)
+	m, err := lab.memberOf(v, f)
 	if err != nil {
 		return nil, err
 	}
 	b := &benchmark{lab: lab, feature: f}
-	s := &session{lab: lab, scope: scope, id: id, all: all, ws: b.workloads(), members: []*member{m}, proofs: proofs}
+	s := &session{lab: lab, view: v, id: id, all: all, ws: b.workloads(), members: []*member{m}, proofs: proofs}
 	if err := s.ended(); err != nil {
 		return nil, err
 	}
@@ -138,21 +119,29 @@ func (j *Judge) Benchmark(p *plans.Plan, f *plans.Feature, id string, all []*led
 	return out, nil
 }
 
-// memberOf is a feature with the variants of its recorded launches.
-func (l *Lab) memberOf(f *plans.Feature, all []*ledger.Launch, scope *runtime.Scope) (*member, error) {
-	planned, err := decide.ArmsOf(l.Launches.View(scope), f)
+// memberOf is a feature with the variants of its recorded launches. A candidate or parent that was
+// never launched is an error; the baseline without a launch dropped out before.
+func (l *Lab) memberOf(v *decide.View, f *plans.Feature) (*member, error) {
+	on, err := v.Identities.Arms(f)
 	if err != nil {
 		return nil, err
 	}
+	recorded := func(arm decide.Arm) (*variant.Variant, error) {
+		if arm.Key == "" {
+			return nil, &verdict.Fault{Reason: verdict.Say("replay.arm_unrecorded",
+				"no launch of the session is of {subject}").On(arm.Name)}
+		}
+		return l.Variants.Recorded(arm.Name, arm.Engine, arm.Key, arm.Knobs)
+	}
 	var arms launch.Arms
-	if arms.Candidate, err = l.armOf(planned.Candidate, all); err != nil {
+	if arms.Candidate, err = recorded(on.Candidate); err != nil {
 		return nil, err
 	}
-	if arms.Parent, err = l.armOf(planned.Parent, all); err != nil {
+	if arms.Parent, err = recorded(on.Parent); err != nil {
 		return nil, err
 	}
-	if root, err := l.armOf(planned.Root, all); err == nil {
-		arms.Root = root // without a launch it dropped out before
+	if root, err := recorded(on.Root); err == nil {
+		arms.Root = root
 	}
 	return newMember(l.Variants.Plan, f, arms, arms.Distinct(decide.ReadsRoot(l.Variants.Plan, f))), nil
 }
@@ -197,25 +186,24 @@ func (s *session) ended() error {
 
 // Rows is the outcome of a step that measured rows, by the launches of its session and the levels that its
 // decision names. Nothing was launched for unknown rows, whose verdicts stay as recorded.
-func (j *Judge) Rows(
-	p *plans.Plan, b *plans.Block, d *ledger.Decision, all []*ledger.Launch, scope *runtime.Scope,
+func (j *Evaluator) Rows(
+	v *decide.View, b *plans.Block, d *ledger.Decision, all []*ledger.Launch,
 ) (out *ledger.Decision, unknown []string, err error) {
-	lab, err := j.lab(p)
+	lab, err := j.lab(v.Plan)
 	if err != nil {
 		return nil, nil, err
 	}
-	step := &rows{lab: lab, block: b, recorded: func(a arm) (*variant.Variant, error) {
+	step, s := &rows{lab: lab, block: b}, &session{lab: lab, view: v, id: d.Session, all: all}
+	t, err := step.tableOf(s, func(a arm) (*variant.Variant, error) {
 		key := "never launched: " + a.name
 		if i := slices.IndexFunc(all, func(l *ledger.Launch) bool { return l.Variant == a.name }); i >= 0 {
 			key = all[i].VariantKey
 		}
 		return lab.Variants.Recorded(a.name, a.engine, key, a.knobs)
-	}}
-	t, err := step.table(scope)
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	t.id, t.all = d.Session, all
 	for _, r := range t.rows {
 		own := levelsOf(d, r.entry.Name)
 		for _, l := range own {

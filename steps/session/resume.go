@@ -80,7 +80,7 @@ func (l *Lab) sessionToResume(s *runtime.Scope, m *member, work string) (string,
 				func(launch *ledger.Launch) bool {
 					return launch.Purpose == ledger.ForQualification
 				})
-		e.invalid = p != nil && p.MeasureKey == s.Key && p.DecisionKey == s.Judged && p.Verdict == verdict.Invalid &&
+		e.invalid = p != nil && p.MeasureKey == s.Key && p.DecisionKey == s.RulesKey && p.Verdict == verdict.Invalid &&
 			!p.Derived && p.Session == e.id && !mended
 	}
 	if resume, _ := e.resumeReason(); !resume {

@@ -41,9 +41,9 @@ func TestResumeReason(t *testing.T) {
 	}
 }
 
-// TestEnding: why a session makes no more launches for a member. The first case that holds
+// TestStopReason: why a session makes no more launches for a member. The first case that holds
 // decides.
-func TestEnding(t *testing.T) {
+func TestStopReason(t *testing.T) {
 	broke := &ledger.Launch{Error: verdict.New(code.EngineDied)}
 	disturbed := &ledger.Launch{OK: true, Disturbed: true}
 	invalid := verdict.New(code.MachineDisturbed)

@@ -24,7 +24,9 @@ import (
 // after the other, or side by side if the plan's executor has places for them: arms are
 // compared within rounds.
 type session struct {
-	lab   *Lab
+	lab *Lab
+	// view is what decisions on it see; scope is nil in a replay.
+	view  *decide.View
 	scope *runtime.Scope
 	id    string
 	// work identifies what is sent, ws.
@@ -329,12 +331,12 @@ func (s *session) launches(open func(*member) int) (n int) {
 
 // missing are the launches that members lack at most, each once. Those up to a member's next look are sure.
 func (s *session) missing() (out []runtime.Launch) {
-	view, planned := s.lab.Launches.View(s.scope), map[string]bool{}
+	planned := map[string]bool{}
 	for _, m := range s.members {
 		if !m.Open {
 			continue
 		}
-		next := m.NextLook(view, s.id, s.work)
+		next := m.NextLook(s.view, s.id, s.work)
 		for round := m.Rounds + 1; round <= m.Most; round++ {
 			for _, v := range m.launchedVariants() {
 				id := launchID(v.Key, slot{variant: v, ordinal: round}, 0)
@@ -355,14 +357,13 @@ func (s *session) missing() (out []runtime.Launch) {
 // make makes one launch: start, warm up, send every cell of every workload, stop.
 func (s *session) make(ctx context.Context, sl slot, tries []*ledger.Launch) (*ledger.Launch, error) {
 	s.mu.Lock()
-	view := s.lab.Launches.View(s.scope)
 	id := launchID(s.id, sl, len(tries))
 	for n := len(tries) + 1; slices.ContainsFunc(s.all, func(l *ledger.Launch) bool { return l.ID == id }); n++ {
 		id = launchID(s.id, sl, n) // another variant had this name before
 	}
 	ev := runtime.Event{
 		Level: plans.BenchmarkLevel, Variant: sl.variant.Name, LaunchID: id, Launch: sl.number, Again: len(tries),
-		Launches: s.total(), LaunchesLeast: s.launches(func(m *member) int { return m.NextLook(view, s.id, s.work) }),
+		Launches: s.total(), LaunchesLeast: s.launches(func(m *member) int { return m.NextLook(s.view, s.id, s.work) }),
 	}
 	record := &ledger.Launch{
 		ID: ev.LaunchID, Session: s.id, Purpose: ledger.ForBenchmark, Ordinal: sl.ordinal, Order: sl.order, OK: true,

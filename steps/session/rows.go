@@ -26,8 +26,6 @@ import (
 type rows struct {
 	lab   *Lab
 	block *plans.Block
-	// recorded makes the variant of a row from what is on record; nil resolves it.
-	recorded func(a arm) (*variant.Variant, error)
 }
 
 // table is the work of such a step, all names resolved: a session with a member for each row, which is the
@@ -62,7 +60,19 @@ type arm struct {
 
 // table resolves what the step measures. This is where the two kinds of step differ.
 func (r *rows) table(s *runtime.Scope) (*table, error) {
-	t := &table{session: &session{lab: r.lab, scope: s}}
+	return r.tableOf(&session{lab: r.lab, view: r.lab.Launches.View(s), scope: s},
+		func(a arm) (*variant.Variant, error) {
+			v, err := r.lab.Variants.Resolve(s, a.name, a.engine, a.knobs)
+			if err == nil {
+				v = v.AsRow()
+				r.lab.Variants.UpdateKey(v)
+			}
+			return v, err
+		})
+}
+
+func (r *rows) tableOf(s *session, resolve func(a arm) (*variant.Variant, error)) (*table, error) {
+	t := &table{session: s}
 	armsOf := t.compared
 	if r.block.Kind == plans.MatrixStep {
 		armsOf = t.cells
@@ -80,13 +90,7 @@ func (r *rows) table(s *runtime.Scope) (*table, error) {
 	t.work = r.lab.Variants.WorkKey(t.ws)
 	at := slices.IndexFunc(arms, func(a arm) bool { return a.name == t.Reference })
 	for _, a := range slices.Concat(arms[at:at+1], arms[:at], arms[at+1:]) { // the reference first
-		var v *variant.Variant
-		if r.recorded != nil {
-			v, err = r.recorded(a)
-		} else if v, err = r.lab.Variants.Resolve(s, a.name, a.engine, a.knobs); err == nil {
-			v = v.AsRow()
-			r.lab.Variants.UpdateKey(v)
-		}
+		v, err := resolve(a)
 		if err != nil {
 			return nil, fmt.Errorf("engine.%s: %w", a.engine, err)
 		}
@@ -163,19 +167,21 @@ func (r *rows) Derive(s *runtime.Scope) (*runtime.Derived, error) {
 		by = append(by, t.Optional)
 	}
 	vs := t.variants()
-	s.Key = runtime.Digest("compare", r.lab.Variants.BenchmarkKey(t.ws, vs), r.lab.qualifyKey(t.protocol, vs...))
-	out := &runtime.Derived{Key: s.Key, Judged: runtime.Digest(by...)}
+	out := &runtime.Derived{
+		Key:      runtime.Digest("compare", r.lab.Variants.BenchmarkKey(t.ws, vs), r.lab.qualifyKey(t.protocol, vs...)),
+		RulesKey: runtime.Digest(by...),
+	}
 	p, why := s.Recorded(out.Key, verdict.Reason{})
 	switch {
 	case p == nil:
 		out.Why = why
-	case p.DecisionKey == out.Judged:
+	case p.DecisionKey == out.RulesKey:
 		out.Outcome = p
 		return out, nil
 	default:
 		out.Why = verdict.Say("rules_changed", "rules changed")
 	}
-	if t, err = r.resume(s); err != nil {
+	if t, err = r.resume(s.With(out.Key, out.RulesKey)); err != nil {
 		return nil, err
 	}
 	for _, v := range vs {
@@ -384,7 +390,7 @@ func (t *table) judge(ctx context.Context, r *row, out *ledger.Decision) error {
 			e.Launches = append(e.Launches, decide.Measured(l))
 		}
 		if l.VariantKey == r.variants[0].Key {
-			e.Beside = append(e.Beside, decide.Measured(l))
+			e.Reference = append(e.Reference, decide.Measured(l))
 		}
 	}
 	r.crashed = r.crashed || r.broken != nil && r.broken.Crashed()
@@ -399,7 +405,7 @@ func (t *table) judge(ctx context.Context, r *row, out *ledger.Decision) error {
 		e.Notes = slices.DeleteFunc(level.Reasons, func(n verdict.Reason) bool {
 			return n.Kind == code.LaunchesPerArm.Kind
 		})
-		e.Notes = append(e.Notes, otherTokens(e.Launches, e.Beside)...)
+		e.Notes = append(e.Notes, otherTokens(e.Launches, e.Reference)...)
 	}
 	return nil
 }

@@ -112,14 +112,13 @@ func (b *benchmark) needsMeasuring(s *runtime.Scope) (bool, error) {
 
 // reportLooks reports the state of members' tests, if it changed.
 func (s *session) reportLooks() {
-	view := s.lab.Launches.View(s.scope)
 	for _, m := range s.members {
 		if len(decide.Reading(s.lab.Variants.Plan, m.Feature)) == 0 {
 			continue // there is no test
 		}
 		now := &runtime.Look{Launches: m.Rounds, Most: m.Most, Rules: m.Asked}
 		if m.Open {
-			now.Next = m.NextLook(view, s.id, s.work)
+			now.Next = m.NextLook(s.view, s.id, s.work)
 		}
 		if m.reported != nil && m.reported.Launches == now.Launches && m.reported.Next == now.Next {
 			continue
@@ -205,7 +204,7 @@ func (s *session) lookAtMembers() error {
 			continue
 		}
 		before := m.Rounds
-		if err := m.Look(s.lab.Launches.View(s.scope), s.all); err != nil {
+		if err := m.Look(s.view, s.all); err != nil {
 			return err
 		}
 		if m.Rounds > 0 && s.stopReason(m) != stopCrashed {
@@ -277,7 +276,7 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 		level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{m.invalid}
 		return nil
 	}
-	qualified := s.scope.Outcome(runtime.QualifyID(m.Feature.Name))
+	qualified := s.view.Outcome(runtime.QualifyID(m.Feature.Name))
 	if why := s.lab.Launches.Moved(ctx, launchesOf(used, m.own()), m.own(), qualified); !why.IsZero() {
 		level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{why}
 		return nil
@@ -289,14 +288,14 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 	if err == nil && level.Verdict == verdict.Pass {
 		level.Reasons = slices.Insert(level.Reasons, 1, validity.NotesOf(launchesOf(used, m.own()))...)
 	}
-	cut, often := decide.CutOff(s.lab.Launches.View(s.scope), m.Arms.Candidate, m.Arms.Parent, s.all)
+	cut, often := decide.CutOff(s.view, m.Arms.Candidate, m.Arms.Parent, s.all)
 	if err == nil && level.Verdict == verdict.Pass && often {
 		level.Verdict, level.Reasons = verdict.Inconclusive, []verdict.Reason{cut}
 	}
 	if err == nil && level.Verdict == verdict.Pass {
 		for _, note := range []verdict.Reason{
 			cut,
-			decide.ParentSlower(s.lab.Launches.View(s.scope), m.Arms.Candidate, m.Arms.Parent, used),
+			decide.ParentSlower(s.view, m.Arms.Candidate, m.Arms.Parent, used),
 		} {
 			if !note.IsZero() {
 				level.Reasons = append(level.Reasons, note)

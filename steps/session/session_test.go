@@ -59,11 +59,12 @@ func newRig(t *testing.T, speed speeds) *rig {
 			&plans.Block{Kind: plans.CorrectnessLevel, Attrs: map[string]any{"answers": "unchecked"}})
 	}
 	r := &rig{}
-	scope := &runtime.Scope{Node: &runtime.Node{ID: "feature.x.benchmark"}, Outcome: func(string) *ledger.Decision {
-		return nil
-	}, Emit: func(ev runtime.Event) { r.told = append(r.told, ev) }}
+	scope := &runtime.Scope{
+		Node: &runtime.Node{ID: "feature.x.benchmark"}, Outcomes: &runtime.Known{},
+		Emit: func(ev runtime.Event) { r.told = append(r.told, ev) },
+	}
 	parent := &variant.Variant{Arm: decide.Arm{Name: "baseline", Key: "base"}}
-	r.session = &session{lab: lab, scope: scope, id: "s-1", ws: p.Workloads}
+	r.session = &session{lab: lab, view: lab.Launches.View(scope), scope: scope, id: "s-1", ws: p.Workloads}
 	for _, f := range p.Phases[0].Features {
 		candidate := &variant.Variant{Arm: decide.Arm{Name: f.Name, Key: f.Name}}
 		r.members = append(r.members, newMember(p, f, launch.Arms{Candidate: candidate, Parent: parent, Root: parent},
@@ -415,7 +416,10 @@ func TestRootDropsOut(t *testing.T) {
 		t.Errorf("launched %s", got)
 	}
 	again := *r
-	again.session = &session{lab: r.lab, scope: r.scope, id: r.id, all: r.all, ws: r.ws, members: []*member{made()}}
+	again.session = &session{
+		lab: r.lab, view: r.view, scope: r.scope, id: r.id, all: r.all, ws: r.ws,
+		members: []*member{made()},
+	}
 	if err := again.lookAtMembers(); err != nil || again.open() {
 		t.Errorf("%v, wants more: %v", err, again.open())
 	}

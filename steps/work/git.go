@@ -126,7 +126,7 @@ func (g *gitStep) Do(ctx context.Context, s *runtime.Scope) (*ledger.Decision, e
 		}
 	default:
 		// The reached state is known only now; later runs check it.
-		s.Key = g.key() + gitGoal + goal
+		out.MeasureKey = g.key() + gitGoal + goal
 		if slices.ContainsFunc(reasons, func(r verdict.Reason) bool { return r.Verdict == verdict.Fail }) {
 			out.Verdict = verdict.Fail
 		}

@@ -6,7 +6,6 @@
 package agreement
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,16 +71,9 @@ func Of(from *store.Store, p *plans.Plan, l *ledger.Launch) (all []Answer, err e
 	if l.Left[record.SentFile] == "" {
 		return nil, nil // it was sent nothing that may be asked about
 	}
-	data, err := from.Get(l.Left[record.SentFile])
 	var sent record.SentPrompts
-	if err == nil {
-		err = json.Unmarshal(data, &sent)
-	}
-	if err == nil {
-		err = from.Origin(l).Check(record.SentFile, sent.Of)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the prompts of launch %s: %w", l.ID, err)
+	if err := from.ReadArtifact(l, record.SentFile, &sent); err != nil {
+		return nil, err
 	}
 	samples, err := from.ReadSamples(l)
 	if err != nil {
@@ -301,7 +293,7 @@ type Recount struct {
 // Probes is what a parent was asked about the launches of a session. It is an artifact of
 // the launch that answered.
 type Probes struct {
-	Of store.Origin `json:"of"`
+	store.Header
 	// Launches lists the launches that it was asked about.
 	Launches []string `json:"launches"`
 	// All is how many positions there were to ask, by launch, cell and part.
@@ -330,22 +322,6 @@ func (a *Probes) RecountsOf(launches []string) (some []Recount) {
 
 // File is where a launch keeps it, among its levels' artifacts.
 const File = "agreement/asked.json"
-
-// Read returns what a launch was asked.
-func Read(from *store.Store, l *ledger.Launch) (*Probes, error) {
-	data, err := from.Get(l.Left[File])
-	a := &Probes{}
-	if err == nil {
-		err = json.Unmarshal(data, a)
-	}
-	if err == nil {
-		err = from.Origin(l).Check(File, a.Of)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the probes of launch %s: %w", l.ID, err)
-	}
-	return a, nil
-}
 
 // valid is the start of a text, cut where no character is.
 func valid(text string, most int) string {

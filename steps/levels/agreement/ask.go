@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -62,7 +61,7 @@ type Question struct {
 // everything was asked that is worth it. The seed draws the positions: it must not have
 // been known before the last answer was given.
 func (q *Question) Ask(ctx context.Context, st *launch.Started, seed string) (*Probes, error) {
-	a := &Probes{Of: st.Origin(), All: map[string]map[string]map[Part]int{}}
+	a := &Probes{All: map[string]map[string]map[Part]int{}}
 	arms := []*drawnPositions{q.draw(a, "", q.Own, seed)}
 	for _, name := range slices.Sorted(maps.Keys(q.Others)) {
 		arms = append(arms, q.draw(a, name, q.Others[name], seed))
@@ -532,13 +531,4 @@ func count(ctx context.Context, st *launch.Started, text string, billed int) led
 		return ledger.Recount{}
 	}
 	return ledger.Recount{Billed: billed, Counted: n}
-}
-
-// Keep stores what was asked as an artifact of the launch that answered.
-func (a *Probes) Keep(st *launch.Started) error {
-	data, err := json.Marshal(a)
-	if err != nil {
-		return err
-	}
-	return st.Leave(File, data)
 }

@@ -6,7 +6,6 @@ package quality
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -121,8 +120,7 @@ func orOwn(given []int, own int) []int {
 
 // Recording is the answers of one launch. It is an artifact.
 type Recording struct {
-	// Of is the launch that answered.
-	Of store.Origin `json:"of"`
+	store.Header
 	// Model is the model name used in requests.
 	Model string `json:"model"`
 	Ask   Ask    `json:"ask"`
@@ -142,32 +140,15 @@ func (r *Recording) Same(o *Recording) bool {
 // Answers is where a launch keeps its recording, among its levels' artifacts.
 const Answers = "correctness/answers.json"
 
-// Keep stores a recording and names it in the record of its launch.
-func (r *Recording) Keep(st *launch.Started) error {
-	if st.Lab.Store == nil {
-		return nil // a check of an engine, which is not recorded
-	}
-	r.Of = st.Origin()
-	data, err := json.Marshal(r)
-	if err != nil {
-		return fmt.Errorf("cannot keep the answers: %w", err)
-	}
-	return st.Leave(Answers, data)
-}
-
 // Recordings returns the recordings of launches, in order. A missing one is an error: without
 // it something else would be decided.
 func Recordings(from *store.Store, launches []*ledger.Launch) (all []*Recording, err error) {
 	for _, l := range launches {
-		data, err := from.Get(l.Left[Answers])
-		if err != nil {
-			return nil, fmt.Errorf("the answers of launch %s: %w", l.ID, err)
+		r := &Recording{}
+		if err = from.ReadArtifact(l, Answers, r); err == nil {
+			err = r.whole()
 		}
-		r, err := parse(data)
 		if err != nil {
-			return nil, fmt.Errorf("the answers of launch %s: %w", l.ID, err)
-		}
-		if err := from.Origin(l).Check(Answers, r.Of); err != nil {
 			return nil, err
 		}
 		all = append(all, r)
@@ -175,21 +156,19 @@ func Recordings(from *store.Store, launches []*ledger.Launch) (all []*Recording,
 	return all, nil
 }
 
-func parse(data []byte) (*Recording, error) {
-	r := &Recording{}
-	if err := json.Unmarshal(data, r); err != nil {
-		return nil, err
-	}
+// whole returns an error if a prompt has no answer.
+func (r *Recording) whole() error {
 	if len(r.Ask.Cells) == 0 || len(r.Prompts) != len(r.Ask.Cells) || len(r.Answers) != len(r.Prompts) {
-		return nil, fmt.Errorf("it has prompts of %d cells and answers of %d, but %d are needed", len(r.Prompts),
-			len(r.Answers), len(r.Ask.Cells))
+		return fmt.Errorf("launch %s has prompts of %d cells and answers of %d, but %d are needed", r.Of.Launch,
+			len(r.Prompts), len(r.Answers), len(r.Ask.Cells))
 	}
 	for i := range r.Prompts {
 		if len(r.Prompts[i]) == 0 || len(r.Prompts[i]) != len(r.Answers[i]) {
-			return nil, fmt.Errorf("cell %d has %d prompts and %d answers", i+1, len(r.Prompts[i]), len(r.Answers[i]))
+			return fmt.Errorf("launch %s has %d prompts of cell %d, and %d answers", r.Of.Launch, len(r.Prompts[i]),
+				i+1, len(r.Answers[i]))
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // Record asks an engine, with the prompts of before if there are some: only answers to
@@ -214,18 +193,19 @@ func (a Ask) Record(ctx context.Context, st *launch.Started, draw string, before
 			if from == to || from > 0 && time.Since(began) > within {
 				continue
 			}
-			// At once, and waiting for all: what is computed in one batch is the same in every
-			// launch, as far as an engine allows.
-			answers, errs := make([]answers.Answer, to-from), make([]error, to-from)
-			var all sync.WaitGroup
-			for j, p := range out.Prompts[i][from:to] {
-				all.Go(func() { answers[j], errs[j] = a.answer(ctx, st, c.API, p) })
-			}
-			all.Wait()
-			if err := errors.Join(errs...); err != nil {
+			got := make([]answers.Answer, to-from)
+			if err := batch(len(got), func(j int) (err error) {
+				r := openai.Request{
+					API: c.API, MaxTokens: a.OutputTokens, LogProbs: min(a.Top, st.Kind.Ask.LogProbs.Top),
+					Timeouts: openai.Timeouts{Total: answerLimit},
+				}
+				out.Prompts[i][from+j].Fill(&r)
+				got[j], err = st.Client.Answer(ctx, r)
+				return err
+			}); err != nil {
 				return nil, err
 			}
-			out.Answers[i], asked = append(out.Answers[i], answers...), true
+			out.Answers[i], asked = append(out.Answers[i], got...), true
 		}
 	}
 	for i := range out.Prompts {
@@ -263,11 +243,14 @@ func (r *Recording) ReadText(ctx context.Context, st *launch.Started) error {
 	return err
 }
 
-func (a Ask) answer(ctx context.Context, st *launch.Started, api openai.API, p prompt.Prompt) (answers.Answer, error) {
-	r := openai.Request{
-		API: api, MaxTokens: a.OutputTokens, LogProbs: min(a.Top, st.Kind.Ask.LogProbs.Top),
-		Timeouts: openai.Timeouts{Total: answerLimit},
+// batch asks an engine n things at once, and waits for all: what is computed in one batch is the
+// same in every launch, as far as an engine allows.
+func batch(n int, ask func(i int) error) error {
+	errs := make([]error, n)
+	var all sync.WaitGroup
+	for i := range errs {
+		all.Go(func() { errs[i] = ask(i) })
 	}
-	p.Fill(&r)
-	return st.Client.Answer(ctx, r)
+	all.Wait()
+	return errors.Join(errs...)
 }

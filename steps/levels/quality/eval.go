@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -143,7 +142,7 @@ func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // Eval is the answers of one launch to an eval's questions. It is an artifact.
 type Eval struct {
-	Of store.Origin `json:"of"`
+	store.Header
 	// Asked is the digest of the level's settings.
 	Asked     string         `json:"asked"`
 	Questions []EvalQuestion `json:"questions"`
@@ -161,50 +160,33 @@ const (
 // EvalAnswers is where a launch keeps them, among its levels' artifacts.
 const EvalAnswers = plans.EvalLevel + "/answers.json"
 
-// AskEval asks an engine the questions, greedily, as many at a time.
-func AskEval(ctx context.Context, st *launch.Started, asked string, api openai.API, all []EvalQuestion,
-	tokens, atOnce int,
-) (*Eval, error) {
-	e := &Eval{Of: st.Origin(), Asked: asked, Questions: all, Texts: make([]string, len(all))}
-	for from := 0; from < len(all); from += atOnce {
-		// Batches are the same in every launch, as far as an engine allows.
-		errs := make([]error, len(all))
-		var batch sync.WaitGroup
-		for i := from; i < min(from+atOnce, len(all)); i++ {
-			batch.Go(func() {
-				answer, err := st.Client.Stream(ctx, openai.Request{
-					API: api, Prompt: all[i].Question, MaxTokens: cmp.Or(all[i].MaxTokens, tokens),
-					Timeouts: openai.Timeouts{Total: answerLimit, First: answerLimit, Stall: answerLimit},
-				})
-				e.Texts[i], errs[i] = st.Lab.Redact.Text(answer.Text), err
+// Ask asks an engine the questions, greedily, as many at a time, and keeps its answers.
+func (e *Eval) Ask(ctx context.Context, st *launch.Started, api openai.API, tokens, atOnce int) error {
+	e.Texts = make([]string, len(e.Questions))
+	for from := 0; from < len(e.Questions); from += atOnce {
+		if err := batch(min(atOnce, len(e.Questions)-from), func(i int) error {
+			q := e.Questions[from+i]
+			answer, err := st.Client.Stream(ctx, openai.Request{
+				API: api, Prompt: q.Question, MaxTokens: cmp.Or(q.MaxTokens, tokens),
+				Timeouts: openai.Timeouts{Total: answerLimit, First: answerLimit, Stall: answerLimit},
 			})
-		}
-		batch.Wait()
-		if err := errors.Join(errs...); err != nil {
-			return nil, err
+			e.Texts[from+i] = st.Lab.Redact.Text(answer.Text)
+			return err
+		}); err != nil {
+			return err
 		}
 	}
-	text, err := json.Marshal(e)
-	if err != nil {
-		return nil, err
-	}
-	return e, st.Leave(EvalAnswers, text)
+	return st.LeaveArtifact(EvalAnswers, e)
 }
 
 // Graded returns the answers that a launch keeps. Too few are an error.
 func Graded(from *store.Store, l *ledger.Launch) (*Eval, error) {
 	e := &Eval{}
-	data, err := from.Get(l.Left[EvalAnswers])
-	if err == nil {
-		err = json.Unmarshal(data, e)
-	}
+	err := from.ReadArtifact(l, EvalAnswers, e)
 	if err == nil && (len(e.Questions) == 0 || len(e.Texts) != len(e.Questions)) {
-		err = fmt.Errorf("%d answers to %d questions", len(e.Texts), len(e.Questions))
+		err = fmt.Errorf("launch %s has %d answers to %d questions", l.ID, len(e.Texts), len(e.Questions))
 	}
-	if err != nil {
-		return nil, fmt.Errorf("the graded answers of launch %s: %w", l.ID, err)
-	}
-	return e, from.Origin(l).Check(EvalAnswers, e.Of)
+	return e, err
 }
 
 // Right grades all answers.

@@ -288,19 +288,16 @@ func (s *Settings) Judge(own *Recording, parent []*Recording, name string) (verd
 		switch {
 		case l.least && value >= l.limit || !l.least && value <= l.limit:
 			notes = append(notes, verdict.Say("quality.within",
-				"{name}{part? of {part}} {value} (allowed {least?≥}{least!≤} {limit}{noise?; {parent} "+
-					"against itself {noise}})",
+				distance,
 				args...).On(l.name))
 		case has && !l.beyond(value, least, f.apart[l.name], noise.apart[l.name]):
 			notes = append(notes, verdict.Say("quality.noise",
-				"{name}{part? of {part}} {value} (allowed {least?≥}{least!≤} {limit}{noise?; {parent} "+
-					"against itself {noise}}): over the limit, but within that noise",
+				distance+": over the limit, but within that noise",
 				args...).On(l.name))
 		default:
 			v = verdict.Fail
 			over = append(over, verdict.Say("quality.over",
-				"{name}{part? of {part}} {value} (allowed {least?≥}{least!≤} {limit}{noise?; {parent} "+
-					"against itself {noise}})",
+				distance,
 				args...).On(l.name))
 		}
 	}
@@ -417,6 +414,10 @@ func (s *Settings) limits() (all []limit) {
 func (s *Settings) needsLists() bool {
 	return s.MaxKL != nil || s.MaxKLP99 != nil || s.MinArgmaxMatch != nil
 }
+
+// distance is a finding beside its limit.
+const distance = "{name}{part? of {part}} {value} (allowed {least?≥}{least!≤} {limit}{noise?; {parent} against " +
+	"itself {noise}})"
 
 // beyond reports whether a value exceeds the difference among the parent's launches: by
 // the prompts whose answers are farther apart than the parent's own (sign test), or by

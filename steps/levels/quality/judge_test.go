@@ -1,6 +1,7 @@
 package quality
 
 import (
+	"encoding/json"
 	"math"
 	"testing"
 
@@ -220,13 +221,15 @@ func TestNearTie(t *testing.T) {
 	}
 }
 
-// TestParse: a stored reference without prompts is an error, not an empty comparison.
-func TestParse(t *testing.T) {
+// TestWhole: a stored reference without prompts is an error, not an empty comparison.
+func TestWhole(t *testing.T) {
 	for _, text := range []string{
 		`{}`, `{"ask":{"cells":[{}]},"prompts":[[]],"answers":[[]]}`,
 		`{"ask":{"cells":[{}]},"prompts":[],"answers":[]}`,
 	} {
-		if r, err := parse([]byte(text)); err == nil {
+		r := &Recording{}
+		must.Do(t, json.Unmarshal([]byte(text), r))
+		if r.whole() == nil {
 			t.Errorf("%s: %+v", text, r)
 		}
 	}

@@ -143,10 +143,10 @@ func TestABLeavesOutWhatDoesNotCount(t *testing.T) {
 		code.AgreementOpen: "on purpose declares --answers 0.8",
 	} {
 		why := verdict.New(fact, verdict.Text("remedy", "a level"), verdict.Text("other", "baseline")).On("B")
-		if said := (&Question{}).Reworded(why, nil).String(); !strings.Contains(said, want) {
+		if said := (&Question{Answers: "checked"}).Reworded(why).String(); !strings.Contains(said, want) {
 			t.Errorf("%q, want %q", said, want)
 		}
-		if said := (&Question{Of: &plans.Plan{}}).Reworded(why, nil).String(); !strings.Contains(said, "a level") {
+		if said := (&Question{Of: &plans.Plan{}}).Reworded(why).String(); !strings.Contains(said, "a level") {
 			t.Error(said)
 		}
 	}
@@ -233,53 +233,63 @@ func TestABMetrics(t *testing.T) {
 	}
 }
 
-// A launch has one number, in the progress and in all that is said of it: that of its
-// turn, also where it is made again, and its ID stays what it can be looked up by.
-func TestABNumbers(t *testing.T) {
-	st, at := recorded(t), time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	for i, l := range []ledger.Launch{
-		{ID: "s-1.baseline.1", Variant: "baseline", Ordinal: 1, OK: true},
+// A reason is said with the names and flags of who asked, and stays as it was on record.
+func TestReworded(t *testing.T) {
+	for _, c := range []struct {
+		of   verdict.Reason
+		want string
+	}{
 		{
-			ID: "s-1.B.1", Variant: "B", Ordinal: 1, OK: true, Invalid: []verdict.Reason{fact("woken late")},
-			Disturbed: true,
+			verdict.New(code.EnvironmentApart, verdict.Text("other", "B")).On("baseline").From(fact("cpu")),
+			"A and B ran in different environments: cpu.",
 		},
-		{ID: "s-1.B.1r1", Variant: "B", Ordinal: 1, OK: true, Replaces: "s-1.B.1"},
-		{ID: "s-1.B.2", Variant: "B", Ordinal: 2, Error: fact("it ended")},
+		{
+			verdict.Say("launches.metric_lacking", "launch {subject} has no {metric}",
+				verdict.Text("metric", "bench.tg")).On("s-1.baseline.1"),
+			"launch s-1.baseline.1 has no tg",
+		},
 	} {
-		l.Session, l.Purpose, l.Node, l.VariantKey, l.Work, l.Order, l.Started = "s-1", "benchmark",
-			"feature.B.benchmark", l.Variant, "w", i+1, at
-		put(t, st, &l)
-	}
-	r := &Result{}
-	r.gather(st, map[string]*ledger.Decision{runtime.BenchmarkID("B"): {Session: "s-1"}})
-	replaced := verdict.New(code.LaunchReplaced).On("s-1.B.1").From(fact("woken late"))
-	cpu := verdict.Say("environment.entry",
-		"{subject} is {value}{value!unknown} in launch {one} and {other_value}{other_value!unknown} in launch "+
-			"{other}",
-		verdict.Text("one", "s-1.baseline.1"), verdict.Text("value", "a"), verdict.Text("other", "s-1.B.1r1"),
-		verdict.Text("other_value", "b")).On("cpu")
-	for i, of := range []verdict.Reason{
-		replaced,
-		verdict.New(code.EnvironmentApart, verdict.Text("other", "B")).On("baseline").From(cpu),
-		verdict.Say("session.launch_lost", "launch {number} ({variant})",
-			verdict.Int("number", 1), verdict.Text("variant", "baseline")).On("s-1.baseline.1").
-			From(fact("it ended; launch s-1.B.12 is none")),
-		verdict.Say("launches.metric_lacking",
-			"launch {subject} has no {metric}{others?, although others have it}{causes?: {causes}}{recorded? "+
-				"(mxflow show {recorded})}",
-			verdict.Text("metric", "bench.tg"), verdict.Text("recorded", "s-1.baseline.1")).On("s-1.baseline.1"),
-	} {
-		want := []string{
-			"launch 2 (B) was replaced: woken late",
-			"A and B ran in different environments: cpu is a in launch 1 (A) and b in launch 2 again (B).",
-			"launch 1 (A): it ended; launch s-1.B.12 is none",
-			"launch 1 (A) has no tg (mxflow show s-1.baseline.1)",
-		}[i]
-		if got := (&Question{}).Reworded(of, r.named).String(); got != want {
-			t.Errorf("%q, want %q", got, want)
+		was := c.of.String()
+		if got := (&Question{}).Reworded(c.of).String(); got != c.want || c.of.String() != was {
+			t.Errorf("%q, want %q; it has become %q", got, c.want, c.of)
 		}
 	}
-	must.Equal(t, "the decision's own reason has become", replaced.String(), "launch s-1.B.1 was replaced: woken late")
+}
+
+// Flags that no plan takes are named with what the plan says of them.
+func TestCheckPlan(t *testing.T) {
+	t.Chdir(t.TempDir())
+	must.Do(t, os.WriteFile("few.jsonl", []byte(`{"question": "1 + 1", "answer": "2"}`), 0o644))
+	for want, change := range map[string]func(q *Question){
+		"":                                     func(*Question) {},
+		"--pp: prompt_tokens must be":          func(q *Question) { q.PP = 0 },
+		"--tg: output_tokens must be":          func(q *Question) { q.TG, q.Metric = -1, "pp" },
+		"--depth: depth must be":               func(q *Question) { q.Depth = -1 },
+		"--concurrency: concurrency must be":   func(q *Question) { q.Concurrency = 0 },
+		"--requests: requests must be":         func(q *Question) { q.Requests = -1 },
+		"--warmup: warmup must be":             func(q *Question) { q.Warmup = -1 },
+		"--api: api must be one of":            func(q *Question) { q.API = "x" },
+		"--timeout: timeout takes a positive":  func(q *Question) { q.Timeout = -1 },
+		"--max-lag: max_lag takes a positive":  func(q *Question) { q.MaxLag = -1 },
+		`--must-see-a, --must-see-b: "*" is`:   func(q *Question) { q.MustSeeB = []string{"*"} },
+		"--changes: No engine of the plan has": func(q *Question) { q.Changes = []string{"attention"} },
+		"--accept: There is no fingerprint":    func(q *Question) { q.Accept = []string{"x"} },
+		"--eval: questions has 1 question":     func(q *Question) { q.Eval = "few.jsonl" },
+	} {
+		q := &Question{
+			A: "./serve.sh", B: "K=1 ./serve.sh", PP: 64, TG: 16, Concurrency: 1, Metric: "tg", API: "completions",
+			Caches: "own", Asked: "openai",
+		}
+		change(q)
+		must.Do(t, q.Check())
+		work, _ := os.Getwd()
+		err := q.CheckPlan(steps.Registry(), work)
+		if want == "" {
+			must.Do(t, err)
+		} else if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
 }
 
 // A plan that is written loads without a complaint, and says the same wherever
@@ -420,14 +430,26 @@ func TestArmsThatCannotBe(t *testing.T) {
 
 // A command that does not pass what comes before measuring is not shown to be slower.
 func TestBeforeMeasuring(t *testing.T) {
-	for node, want := range map[string]string{
-		runtime.BaselineID: "A", runtime.QualifyID("B"): "B",
-		runtime.BenchmarkID("B"): "",
+	feature := runtime.FeatureID("B")
+	for _, c := range []struct {
+		node, level string
+		why         verdict.Reason
+		unfit       string
+	}{
+		{runtime.BaselineID, "smoke", fact("garbage"), "A"},
+		{feature, "smoke", fact("garbage"), "B"},
+		{feature, "smoke", verdict.New(code.CrashedAgain), ""},
+		{feature, plans.BenchmarkLevel, fact("slower"), ""},
+		{feature, plans.EvalLevel, verdict.New(code.AccuracyLost), ""},
 	} {
-		r := &Result{Verdict: verdict.Fail, Exit: 2}
-		r.causes(map[string]*ledger.Decision{node: {Verdict: verdict.Fail}})
-		if r.Unfit != want || (r.Verdict == verdict.Invalid) != (want != "") {
-			t.Errorf("%s: %q, %s", node, r.Unfit, r.Verdict)
+		r := &Result{Verdict: verdict.Fail, Exit: 2, q: &Question{}}
+		r.causes(map[string]*ledger.Decision{c.node: {Verdict: verdict.Fail, Levels: []ledger.Level{
+			{Name: c.level, Verdict: verdict.Fail, Reasons: []verdict.Reason{c.why}},
+			{Name: plans.BenchmarkLevel, Verdict: verdict.Fail, Reasons: []verdict.Reason{fact("not measured")}},
+		}}})
+		if r.Unfit != c.unfit || (r.Verdict == verdict.Invalid) != (c.unfit != "") || len(r.Reasons) != 1 ||
+			c.level != plans.EvalLevel && !verdict.Holds(r.Reasons, c.why.Kind) {
+			t.Errorf("%s, %s: %q, %s, %v", c.node, c.level, r.Unfit, r.Verdict, r.Reasons)
 		}
 	}
 }

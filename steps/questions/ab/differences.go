@@ -2,13 +2,12 @@ package ab
 
 import (
 	"cmp"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 type Diff struct {
@@ -50,8 +49,72 @@ func (r *Result) differences(q *Question) {
 			B: cmp.Or(join(own[1].Args), unset), Intended: is,
 		})
 	}
-	r.observations(q)
-	r.environments(q)
+	if len(r.A.All) == 0 || len(r.B.All) == 0 {
+		return
+	}
+	came := !slices.ContainsFunc([]Side{r.A, r.B}, func(s Side) bool {
+		return !slices.ContainsFunc(s.All, func(l *ledger.Launch) bool { return l.OK })
+	})
+	follows := ""
+	if r.Verdict.Decided() {
+		follows = "follows from what is compared"
+	}
+	differ := func(d Diff, none string, of func(*ledger.Launch) string) {
+		d.A, d.B = cmp.Or(report.Distinct(r.A.All, of), none), cmp.Or(report.Distinct(r.B.All, of), none)
+		switch {
+		case d.A != d.B && (came || d.A != none && d.B != none): // else one broke before it could be asked
+			r.Differs = append(r.Differs, d)
+		case d.A == d.B && d.A != none:
+			r.Same++
+		}
+	}
+	all := slices.Concat(r.A.All, r.B.All)
+	// What the servers report about themselves.
+	var reported []string
+	for _, p := range q.Kind.Observe {
+		if !p.Consequence {
+			reported = append(reported, p.Name)
+		}
+	}
+	slices.Sort(reported)
+	for _, name := range slices.Compact(reported) {
+		d := Diff{What: name + " (observed)", Name: name, Observed: true}
+		switch {
+		case q.Versions():
+			d.Intended = is
+		case slices.Contains(q.Changes, name):
+			d.Intended = "yes: --changes"
+		case q.shows(all, name):
+			d.Intended = "yes: --must-see"
+		case q.Of != nil:
+			d.Intended = follows
+		}
+		differ(d, "not reported", func(l *ledger.Launch) string {
+			if o, has := l.Observed[name]; has {
+				return o.String()
+			}
+			return ""
+		})
+	}
+	// Their environments.
+	var found []map[string]string
+	for _, l := range all {
+		found = append(found, l.Fingerprint)
+	}
+	for _, name := range names(found...) {
+		d := Diff{What: name, Name: name, Intended: follows}
+		if variant.IsFree(name, q.Accept) {
+			d.Intended = "yes: --accept"
+		}
+		differ(d, unknown, func(l *ledger.Launch) string {
+			return cmp.Or(report.Entries([]*ledger.Launch{l}, name), unknown)
+		})
+	}
+	caches := func(l *ledger.Launch) string { return l.Engine["caches"] }
+	a, b := report.Distinct(r.A.All, caches), report.Distinct(r.B.All, caches)
+	if a != b && r.A.All[0].Purpose == r.B.All[0].Purpose {
+		r.Differs = append(r.Differs, Diff{What: "compilers' caches", A: a, B: b})
+	}
 }
 
 // is marks what the comparison is about.
@@ -60,69 +123,8 @@ const is = "yes: compared"
 // Versions reports whether A and B are versions of the engine, so all that they are is compared.
 func (q *Question) Versions() bool { return len(q.Refs)+len(q.Images)+len(q.Pins) > 0 }
 
-// unset stands for a variable that a command does not set.
-const unset = "–"
-
-// observations compares what the servers reported about themselves.
-func (r *Result) observations(q *Question) {
-	steady, all, spoke := map[string]bool{}, map[string]bool{}, [2]bool{}
-	for _, p := range q.Kind.Observe {
-		steady[p.Name] = !p.Consequence
-	}
-	for i, launches := range [][]*ledger.Launch{r.A.All, r.B.All} {
-		for _, l := range launches {
-			spoke[i] = spoke[i] || l.OK && len(l.Observed) > 0
-			for name := range l.Observed {
-				all[name] = all[name] || steady[name]
-			}
-		}
-	}
-	if !spoke[0] || !spoke[1] {
-		return // one of them did not get that far
-	}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		a, inA := Reported(r.A.All, name)
-		b, inB := Reported(r.B.All, name)
-		switch {
-		case !all[name]:
-			continue
-		case inA == inB && a == b:
-			r.Same++
-			continue
-		}
-		const none = "not reported"
-		if !inA {
-			a = none
-		}
-		if !inB {
-			b = none
-		}
-		d := Diff{What: name + " (observed)", Name: name, A: a, B: b, Observed: true}
-		switch {
-		case q.Versions():
-			d.Intended = is
-		case slices.Contains(q.Changes, name):
-			d.Intended = "yes: --changes"
-		case q.shows(slices.Concat(r.A.All, r.B.All), name):
-			d.Intended = "yes: --must-see"
-		case q.Of != nil && r.Verdict.Decided():
-			d.Intended = "follows from what is compared"
-		}
-		r.Differs = append(r.Differs, d)
-	}
-}
-
-// Reported is what launches reported of themselves under a name; false if none did.
-func Reported(launches []*ledger.Launch, name string) (string, bool) {
-	having := slices.DeleteFunc(slices.Clone(launches), func(l *ledger.Launch) bool {
-		_, has := l.Observed[name]
-		return !has
-	})
-	if len(having) == 0 {
-		return "", false
-	}
-	return ledger.ObservedValues(having, name), true
-}
+// unset stands for a variable that a command does not set, unknown for what could not be determined.
+const unset, unknown = "–", "unknown"
 
 // shows reports whether required evidence is about an observation: then it is what the
 // comparison is about.
@@ -136,57 +138,6 @@ func (q *Question) shows(launches []*ledger.Launch, name string) bool {
 		}
 	}
 	return false
-}
-
-// environments compares fingerprints, trees and caches.
-func (r *Result) environments(q *Question) {
-	if len(r.A.All) == 0 || len(r.B.All) == 0 {
-		return
-	}
-	var found []map[string]string
-	for _, l := range slices.Concat(r.A.All, r.B.All) {
-		found = append(found, l.Fingerprint)
-	}
-	came := func(l *ledger.Launch) bool { return l.OK }
-	for _, name := range names(found...) {
-		a, b := Entries(r.A.All, name), Entries(r.B.All, name)
-		if a == b {
-			r.Same++
-			continue
-		}
-		if a == UnknownEntry && !slices.ContainsFunc(r.A.All, came) ||
-			b == UnknownEntry && !slices.ContainsFunc(r.B.All, came) {
-			continue // it broke before it could be queried
-		}
-		d := Diff{What: name, Name: name, A: a, B: b}
-		if slices.Contains(q.Accept, name) || slices.Contains(q.Accept, "all") || strings.HasPrefix(name, "repo.") &&
-			slices.Contains(q.Accept, "repo.*") {
-			d.Intended = "yes: --accept"
-		} else if r.Verdict.Decided() {
-			d.Intended = "follows from what is compared"
-		}
-		r.Differs = append(r.Differs, d)
-	}
-	if a, b := Caches(r.A.All), Caches(r.B.All); a != b && r.A.All[0].Purpose == r.B.All[0].Purpose {
-		r.Differs = append(r.Differs, Diff{What: "compilers' caches", A: a, B: b})
-	}
-}
-
-// UnknownEntry stands for a value that could not be determined.
-const UnknownEntry = "unknown"
-
-// Entries are the values of an entry over launches.
-func Entries(launches []*ledger.Launch, name string) string {
-	text := report.Entries(launches, name)
-	if slices.ContainsFunc(launches, func(l *ledger.Launch) bool { return l.Fingerprint[name] == "" }) {
-		return strings.TrimPrefix(text+", "+UnknownEntry, ", ")
-	}
-	return text
-}
-
-// Caches are the states of the compilers' caches over launches, as far as known.
-func Caches(launches []*ledger.Launch) string {
-	return report.Distinct(launches, func(l *ledger.Launch) string { return l.Engine["caches"] })
 }
 
 func names(maps ...map[string]string) (keys []string) {

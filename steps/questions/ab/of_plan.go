@@ -19,9 +19,8 @@ import (
 // two images, or two of its variants, on its workloads and levels.
 func (q *Question) CheckOf(ctx context.Context, p *plans.Plan) (err error) {
 	q.Of = p
-	if p.Baseline == nil {
-		return fmt.Errorf("%s has no baseline, which is what is compared: add a baseline with engine and protocol",
-			p.File)
+	if err := arms.HasBaseline(p); err != nil {
+		return err
 	}
 	q.Kind, _ = kinds.Lookup(p.Engine(p.Baseline.Engine).Kind)
 	metric := q.Metric
@@ -95,8 +94,6 @@ func (q *Question) CheckOf(ctx context.Context, p *plans.Plan) (err error) {
 	case given == 0:
 		return errors.New(
 			"say what to compare: --ref X --ref Y, --image X --image Y, --pins X --pins Y, or --a baseline --b FEATURE")
-	case q.Arms[0].Text == q.Arms[1].Text:
-		return fmt.Errorf("both A and B are %s: there is nothing to compare", q.Arms[0].Text)
 	case is[0] == is[1]:
 		return fmt.Errorf("%s and %s are the same: there is nothing to compare", q.Arms[0].Text, q.Arms[1].Text)
 	}
@@ -109,9 +106,7 @@ func (q *Question) CheckOf(ctx context.Context, p *plans.Plan) (err error) {
 		set[knob] = p.DefaultKnobs()[knob]
 	}
 	maps.Copy(set, of.Arms[1].Set)
-	w.Line("phase \"ab\" {\nfeature \"B\" {")
-	w.Table("set", set)
-	w.Line("criterion \"claim\" {\nrule = %s\n}\n}\n}", arms.HCL(q.Claim.Rule(q.Cell)))
+	w.Phase("ab", "B", set, "claim", q.Claim.Rule(q.Cell))
 	of.Phases = string(w.Format())
 	q.Asks, err = of.HCL()
 	return err

@@ -1,9 +1,7 @@
 package ab
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +9,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/questions/arms"
 )
@@ -64,7 +67,7 @@ func (q *Question) Plan(folder, workDir string) ([]byte, error) {
 	case "cold":
 		w.Line("caches {\nstate = \"cold\"\n}")
 	}
-	if q.Timeout > 0 {
+	if q.Timeout != 0 {
 		w.Line("ready {\ntimeout = %s\n}", arms.HCL(q.Timeout.String()))
 	}
 	w.Line("}\n")
@@ -99,10 +102,10 @@ func (q *Question) Plan(folder, workDir string) ([]byte, error) {
 	w.Line("workload \"bench\" {")
 	w.Number("prompt_tokens", q.PP)
 	w.Number("output_tokens", q.TG)
-	if q.Depth > 0 {
+	if q.Depth != 0 {
 		w.Number("depth", q.Depth)
 	}
-	if q.Concurrency > 1 {
+	if q.Concurrency != 1 {
 		w.Number("concurrency", q.Concurrency)
 	}
 	w.Number("requests", q.Requests)
@@ -110,7 +113,7 @@ func (q *Question) Plan(folder, workDir string) ([]byte, error) {
 	if q.API != "completions" {
 		w.Text("api", q.API)
 	}
-	if q.MaxLag > 0 {
+	if q.MaxLag != 0 {
 		w.Text("max_lag", q.MaxLag.String())
 	}
 	w.Line("}\n")
@@ -124,10 +127,12 @@ func (q *Question) Plan(folder, workDir string) ([]byte, error) {
 	if q.Proves() {
 		w.Line("level \"kernels\" {}")
 	}
-	switch least := q.least(); {
-	case q.Answers == "unchecked":
+	switch q.Answers {
+	case "", "checked":
+	case "unchecked":
 		w.Line("level \"correctness\" {\nanswers = \"unchecked\"\n}")
-	case least > 0:
+	default:
+		least, _ := strconv.ParseFloat(q.Answers, 64)
 		w.Line("level \"correctness\" {\nmin_agreement = %v\n}", least)
 	}
 	if q.Eval != "" {
@@ -140,17 +145,33 @@ func (q *Question) Plan(folder, workDir string) ([]byte, error) {
 	w.Number("launches", q.Most())
 	w.Line("}\n}\n\nbaseline {\nengine = engine.%s.ab # with ab = \"A\"\nprotocol = protocol.ab", q.Kind.Name)
 	w.List("accept_fingerprint", q.Accept)
-	w.Line("}\n\nphase \"ab\" {\nfeature \"B\" {\nset = { ab = \"B\" }\n")
-	w.Line("criterion \"claim\" {\nrule = %s\n}\n}\n}", arms.HCL(q.Claim.Rule("bench")))
+	w.Line("}\n")
+	w.Phase("ab", "B", map[string]string{"ab": "B"}, "claim", q.Claim.Rule("bench"))
 	return w.Format(), nil
 }
 
-// least is the declared agreement of B's answers with A's; 0 if there is none.
-func (q *Question) least() float64 {
-	if least, err := strconv.ParseFloat(q.Answers, 64); err == nil && least > 0 && least <= 1 {
-		return least
+// flagOf names the flags behind attributes of the plan that have another name there.
+var flagOf = map[string]string{
+	"prompt_tokens": "pp", "output_tokens": "tg", "max_lag": "max-lag", "accept_fingerprint": "accept",
+	"log": "must-see-a, --must-see-b", "questions": "eval",
+}
+
+// CheckPlan returns the first mistake in the plan of the question, by the flag that made it. It
+// looks for questions where they are, and writes nothing.
+func (q *Question) CheckPlan(reg *plans.Registry, workDir string) error {
+	dir := filepath.Dir(q.Eval)
+	text, err := q.Plan(dir, workDir)
+	if err != nil {
+		return err
 	}
-	return 0
+	lines := strings.Split(string(text), "\n")
+	for _, d := range load.Bytes(filepath.Join(dir, "ab.hcl"), text, reg, load.Options{}).Diagnostics {
+		if d.Severity == hcl.DiagError {
+			name := strings.Fields(lines[d.Subject.Start.Line-1])[0]
+			return fmt.Errorf("--%s: %s", cmp.Or(flagOf[name], name), d.Detail)
+		}
+	}
+	return nil
 }
 
 // comparisons is the folder where they are kept, below the working folder.
@@ -172,7 +193,6 @@ func (q *Question) Place(state string) (p Place, err error) {
 	if q.Of != nil {
 		top = filepath.Join(q.Of.Dir, comparisons)
 	}
-	// Only strings and numbers, which JSON takes.
 	of := []any{
 		q.Arms[0].Text, q.Arms[1].Text, q.URL, q.Asked, q.Model, q.API, q.PP, q.TG, q.Depth, q.Concurrency,
 		q.Requests, q.Warmup, q.Caches,
@@ -183,9 +203,7 @@ func (q *Question) Place(state string) (p Place, err error) {
 	case len(q.Images) > 0:
 		of = append(of, q.Server, q.GPUs)
 	}
-	what, _ := json.Marshal(of)
-	sum := sha256.Sum256(what)
-	p.Folder = filepath.Join(top, hex.EncodeToString(sum[:4]))
+	p.Folder = filepath.Join(top, runtime.Digest(of...)[:8])
 	p.State = filepath.Join(p.Folder, store.DirName)
 	if state != "" {
 		p.Folder, p.State = state, state

@@ -1,7 +1,6 @@
 package ab
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -72,10 +72,8 @@ type Result struct {
 	// Shown is set if the claim itself passed.
 	Shown bool `json:"-"`
 
-	// numbers are the session's launches by ID, and named their names in the progress
-	// output, "3 again (B)".
+	// numbers are the session's launches by ID.
 	numbers map[string]int
-	named   map[string]string
 	q       *Question
 }
 
@@ -119,17 +117,13 @@ func (q *Question) Result(st *store.Store, s runtime.Summary, end *ledger.End, a
 			decided[row.Node.ID] = row.Decision
 		}
 	}
-	feature := decided[runtime.FeatureID("B")]
 	r.gather(st, decided)
-	if feature != nil {
-		r.Tries = feature.Tries()
-	}
-	if feature != nil && len(feature.Rules) > 0 {
-		r.Rates, r.Shown = feature.Statistics, feature.Rules[0].Verdict == verdict.Pass
-		for _, c := range feature.Rules[0].Comparisons {
-			if r.Test = c.Test; r.Test != nil {
-				r.Stopped = r.Test.Stop
-				break
+	if of := decided[runtime.FeatureID("B")]; of != nil {
+		r.Tries = of.Tries()
+		if len(of.Rules) > 0 {
+			r.Rates, r.Shown = of.Statistics, of.Rules[0].Verdict == verdict.Pass
+			if claim := of.Rules[0].Comparisons; len(claim) > 0 && claim[0].Test != nil {
+				r.Test, r.Stopped = claim[0].Test, claim[0].Test.Stop
 			}
 		}
 	}
@@ -150,23 +144,12 @@ func (r *Result) gather(st *store.Store, decided map[string]*ledger.Decision) {
 		session = measured[len(measured)-1].Session // interrupted during it
 	}
 	measured = slices.DeleteFunc(measured, func(l *ledger.Launch) bool { return session == "" || l.Session != session })
-	r.numbers, r.named = ledger.Numbers(measured), map[string]string{}
-	for _, l := range measured {
-		again := ""
-		if l.Replaces != "" {
-			again = " again"
-		}
-		r.named[l.ID] = fmt.Sprintf("%d%s (%s)", r.numbers[l.ID], again, armName(l.Variant))
-	}
+	r.numbers = ledger.Numbers(measured)
 	counts := (*ledger.Launch).Counts
 	if d := decided[runtime.FeatureID("B")]; d != nil {
-		read := map[*ledger.Launch]bool{}
-		for _, a := range report.ArmsOf(st, d) {
-			for _, l := range a.Launches {
-				read[l] = true
-			}
-		}
-		counts = func(l *ledger.Launch) bool { return read[l] }
+		read := report.EvidenceOf(d)
+		ids := slices.Concat(read.Parent.IDs(), read.Candidate.IDs())
+		counts = func(l *ledger.Launch) bool { return slices.Contains(ids, l.ID) }
 	}
 	for _, side := range []struct {
 		*Side
@@ -195,7 +178,7 @@ func (r *Result) gather(st *store.Store, decided map[string]*ledger.Decision) {
 	}
 }
 
-// compare fills in the difference between B and A, with the decision bounds, and the other
+// compare reads the difference between B and A, with the decision bounds, and the other
 // metrics of the launches. An earlier claim may have made more launches than the test read:
 // bounds of four do not belong to an estimate of eight.
 func (r *Result) compare() {
@@ -242,113 +225,83 @@ func Measured(launches []*ledger.Launch) bool {
 	})
 }
 
-func (r *Result) LevelsPassed() bool {
-	return !slices.ContainsFunc(r.Levels, func(l ledger.Level) bool { return l.Verdict != verdict.Pass })
-}
-
-// EffectShown reports whether the servers themselves show that the change took effect.
-func (r *Result) EffectShown() bool {
-	return slices.ContainsFunc(r.Differs, func(d Diff) bool {
-		return d.Observed && d.Intended != ""
-	})
-}
-
-// causes are the reasons for the verdict, from the first node that did not pass; and the
-// findings of both commands' levels. If a command did not pass the levels before measuring,
-// nothing was compared, and a fail would read as if B were slower; that B crashes and A does
-// not is a result.
+// causes are why it came out so, in the words of the plan's report: the level that did not pass,
+// with the findings of the others, or what the claim lacks. If a command did not pass the levels
+// before measuring, nothing was compared, and a fail would read as if B were slower; that B
+// crashes and A does not is a result.
 func (r *Result) causes(decided map[string]*ledger.Decision) {
-	sides := [][2]string{{runtime.BaselineID, "A"}, {runtime.QualifyID("B"), "B"}, {runtime.BenchmarkID("B"), ""}}
-	for _, side := range sides {
-		node, who := side[0], side[1]
-		d := decided[node]
-		if d == nil {
-			continue
-		}
-		var failed []verdict.Reason
-		for _, l := range d.Levels {
-			if node != runtime.BaselineID {
-				r.Levels = append(r.Levels, l)
-			}
-			if l.Name == plans.EvalLevel && node == runtime.QualifyID("B") {
-				l.Reasons = r.reworded(l.Reasons)
-				r.Accuracy = &l
-			}
-			switch {
-			case l.Verdict == verdict.Pass && l.Name == "benchmark":
-				r.Notes = append(r.Notes, r.reworded(l.Reasons)...)
-			case l.Verdict != verdict.Pass && failed == nil:
-				failed = append([]verdict.Reason{}, l.Reasons...)
-			}
-		}
-		if d.Verdict == verdict.Pass {
-			continue
-		}
-		if who != "" && d.Verdict == verdict.Fail && !verdict.Holds(d.Why(), code.CrashedAgain.Kind) {
-			r.Unfit, r.Verdict, r.Exit = who, verdict.Invalid, verdict.Invalid.ExitCode()
-		}
-		if len(d.Levels) == 0 {
-			failed, who = d.Why(), ""
-		}
-		for _, reason := range r.reworded(failed) {
-			if who != "" && reason.Kind != code.CrashedAgain.Kind {
-				reason = verdict.Say("arm.says", "{subject}").On(who).From(reason)
-			}
-			r.Reasons = append(r.Reasons, reason)
-		}
-		r.LogTail = d.LogTail
-		return
-	}
-	d := decided[runtime.FeatureID("B")]
+	d, who := decided[runtime.FeatureID("B")], "B"
 	if d == nil {
+		if d, who = decided[runtime.BaselineID], "A"; d == nil || d.Verdict == verdict.Pass { // interrupted later
+			if of := decided[runtime.QualifyID("B")]; of != nil {
+				r.Levels = of.Levels
+			}
+			return
+		}
+	}
+	unfit := who == "A" && d.Verdict == verdict.Fail
+	for _, l := range d.Levels {
+		if r.Reasons != nil {
+			break
+		}
+		if who == "B" {
+			r.Levels = append(r.Levels, l)
+		}
+		if l.Name == plans.EvalLevel && who == "B" {
+			l.Reasons = r.q.reworded(l.Reasons)
+			r.Accuracy = &l
+		}
+		if l.Verdict == verdict.Pass && l.Name == plans.BenchmarkLevel {
+			r.Notes = append(r.Notes, r.q.reworded(l.Reasons)...)
+		}
+		if l.Verdict == verdict.Pass || decide.LosesAccuracy(l) {
+			continue
+		}
+		why := l.Reasons
+		if l.Name != plans.BenchmarkLevel {
+			why, unfit = []verdict.Reason{l.Reason()}, l.Verdict == verdict.Fail
+		}
+		r.Reasons, r.LogTail = r.q.reworded(why), d.LogTail
+	}
+	if unfit && !verdict.Holds(r.Reasons, code.CrashedAgain.Kind) {
+		r.Unfit, r.Verdict, r.Exit = who, verdict.Invalid, verdict.Invalid.ExitCode()
+	}
+	if r.Reasons != nil {
 		return
 	}
 	for _, why := range d.Why() {
-		if slices.Contains([]code.Kind{code.TunePinned.Kind, code.Unchecked.Kind, code.Declared.Kind}, why.Kind) {
+		if why.AnyOf(code.TunePinned, code.Unchecked, code.Declared) {
 			r.Notes = append(r.Notes, why)
 		}
 	}
-	if r.Test != nil && r.Stopped != "" || d.Verdict == verdict.Pass {
-		return // numbers and test show it
-	}
-	for _, rule := range d.Rules {
-		r.Reasons = append(r.Reasons, r.reworded(rule.Reasons)...)
+	if (r.Test == nil || r.Stopped == "") && d.Verdict != verdict.Pass { // else numbers and test show it
+		r.Reasons = r.q.reworded(report.Causes(d))
 	}
 }
 
-// reworded are reasons of a decision for who asked, with the session's
-// launches named as in the progress output.
-func (r *Result) reworded(list []verdict.Reason) (own []verdict.Reason) {
+// reworded are reasons for who asked.
+func (q *Question) reworded(list []verdict.Reason) (own []verdict.Reason) {
 	for _, of := range list {
-		own = append(own, r.q.Reworded(of, r.named))
+		own = append(own, q.Reworded(of))
 	}
 	return own
 }
 
-// Reworded is a reason for who asked: A replaces the baseline, and a launch gets its name, if
-// any. Without a plan of theirs a metric loses its workload, the only one, and flags replace
-// what a plan would declare.
-func (q *Question) Reworded(r verdict.Reason, launches map[string]string) verdict.Reason {
+// Reworded is a reason for who asked: the baseline is A. Without a plan of theirs a metric loses
+// its workload, the only one, and flags replace what a plan would declare.
+func (q *Question) Reworded(r verdict.Reason) verdict.Reason {
 	rename := func(text string) string {
-		if name, ok := launches[text]; ok {
-			return name
-		}
 		if metric, ok := strings.CutPrefix(text, "bench."); ok && q.Of == nil && !strings.Contains(metric, " ") {
 			return strings.TrimSuffix(metric, ".gain")
 		}
 		return armName(text)
 	}
-	r = r.From(r.Causes...)
-	for i, c := range r.Causes {
-		r.Causes[i] = q.Reworded(c, launches)
-	}
+	r = r.From(q.reworded(r.Causes)...)
 	args := verdict.Values{}
 	for name, v := range sorted.All(r.Values) {
-		if name != "recorded" { // by which it is looked up
-			v.Text, v.List = rename(v.Text), slices.Clone(v.List)
-			for i := range v.List {
-				v.List[i] = rename(v.List[i])
-			}
+		v.Text, v.List = rename(v.Text), slices.Clone(v.List)
+		for i := range v.List {
+			v.List[i] = rename(v.List[i])
 		}
 		args[name] = v
 	}
@@ -360,7 +313,7 @@ func (q *Question) Reworded(r verdict.Reason, launches map[string]string) verdic
 		delete(args, "knobs")
 	case r.Kind == code.SelfDisagrees.Kind:
 		args["remedy"] = verdict.Value{Text: "--answers unchecked"}
-	case r.Kind == code.AgreementOpen.Kind && q.Answers == "":
+	case r.Kind == code.AgreementOpen.Kind && (q.Answers == "" || q.Answers == "checked"):
 		args["remedy"] = verdict.Value{Text: "--answers 0.8"}
 	case r.Kind == code.WrongPort.Kind && len(q.Images) == 0:
 		args["flag"] = verdict.Value{Text: "--url http://localhost:" + args["at"].Text}
@@ -377,7 +330,7 @@ func (q *Question) Reworded(r verdict.Reason, launches map[string]string) verdic
 
 // Reword rewords events for who asked.
 func (q *Question) Reword(ev runtime.Event) runtime.Event {
-	ev.Variant, ev.Why = armName(ev.Variant), q.Reworded(ev.Why, nil)
+	ev.Variant, ev.Why = armName(ev.Variant), q.Reworded(ev.Why)
 	ev.Phase, ev.Feature = "", ""
 	switch ev.Type {
 	case "node_done", "node_locked", "node_started":

@@ -5,7 +5,6 @@ package arms
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -53,13 +52,18 @@ type Question struct {
 	Phases string
 }
 
+// HasBaseline returns an error for a plan without a baseline, which every question is about.
+func HasBaseline(p *plans.Plan) error {
+	if p.Baseline == nil {
+		return fmt.Errorf("%s: the plan has no baseline, which is what is measured: add a baseline with engine and "+
+			"protocol", p.File)
+	}
+	return nil
+}
+
 // HCL is the question as text. An error says what the plan's engine lacks for it.
 func (q *Question) HCL() (string, error) {
-	base := q.Plan.Baseline
-	if base == nil {
-		return "", errors.New("the plan has no baseline: add a baseline with engine and protocol")
-	}
-	w := &Writer{}
+	base, w := q.Plan.Baseline, &Writer{}
 	w.Line("baseline {\nengine = engine.%s\nprotocol = protocol.%s", base.Engine, base.Protocol)
 	set := maps.Clone(base.Set)
 	for name, value := range q.Arms[0].Set {

@@ -51,5 +51,15 @@ func (w *Writer) Text(name, value string) {
 
 func (w *Writer) Number(name string, n int) { w.Line("%s = %d", name, n) }
 
+// Phase writes a phase with one feature that a rule decides; more are its other attributes.
+func (w *Writer) Phase(phase, feature string, set map[string]string, criterion, rule string, more ...string) {
+	w.Line("phase %q {\nfeature %q {", phase, feature)
+	w.Table("set", set)
+	for _, line := range more {
+		w.Line("%s", line)
+	}
+	w.Line("\ncriterion %q {\nrule = %s\n}\n}\n}", criterion, HCL(rule))
+}
+
 // Format is what was written, aligned as mxflow fmt does.
 func (w *Writer) Format() []byte { return hclwrite.Format([]byte(w.b.String())) }

@@ -1,7 +1,6 @@
 package arms
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -15,16 +14,14 @@ import (
 func Noise(p *plans.Plan, launches int, measured func(feature string) int) (question string,
 	copies []string, err error,
 ) {
-	if p.Baseline == nil {
-		return "", nil,
-			errors.New(
-				"the plan has no baseline, so there is nothing to start: add a baseline with engine and protocol")
+	if err := HasBaseline(p); err != nil {
+		return "", nil, err
 	}
 	level := p.Protocol(p.Baseline.Protocol).Level(plans.BenchmarkLevel)
 	if level == nil {
 		return "", nil,
-			fmt.Errorf("protocol.%s has no benchmark, so the baseline is never measured: add a level benchmark "+
-				"with workloads to it", p.Baseline.Protocol)
+			fmt.Errorf("%s: protocol.%s has no benchmark, so the baseline is never measured: add a level benchmark "+
+				"with workloads to it", p.File, p.Baseline.Protocol)
 	}
 	name := "noise"
 	for p.Protocol(name) != nil || p.Phase(name) != nil || p.Feature(name+"_b") != nil || p.Feature(name+"_c") != nil {

@@ -72,9 +72,9 @@ func (j *Job) feature(i int, rule string) string {
 
 // phase has one feature, a trial of an arm on another.
 func phase(name, arm, on, rule string) string {
-	return fmt.Sprintf("phase %q {\nfeature %q {\nset = { %s = %s }\nbuilds_on = %s\naccept = []\n\ncriterion "+
-		"\"rule\" {\nrule = %s\n}\n}\n}\n\n",
-		name, name, arms.Knob, arms.HCL(arm), on, arms.HCL(rule))
+	w := &arms.Writer{}
+	w.Phase(name, name, map[string]string{arms.Knob: arm}, "rule", rule, "builds_on = "+on, "accept = []")
+	return string(w.Format()) + "\n"
 }
 
 // Check reads the rule in the plan as loaded with the first question. An error says what to

@@ -20,7 +20,7 @@ import (
 // asked (nil if it is not): its tokenizer's count tells more than how much text a token
 // covers. For text declared to be nonsense that is only a note. Engines of another make than the parent's are
 // not compared.
-func (j *Judge) SameWork(launches []*ledger.Launch, vs []*variant.Variant, ws []*plans.Workload,
+func (j *Checker) SameWork(launches []*ledger.Launch, vs []*variant.Variant, ws []*plans.Workload,
 	asked *agreement.Probes,
 ) (v verdict.Verdict, notes []verdict.Reason, err error) {
 	byArm := byKey(launches)
@@ -144,7 +144,7 @@ func AnswerAgreement(asked *agreement.Probes, parent, candidate *variant.Variant
 }
 
 // coherence checks that the answers to one workload are text, as it asks for.
-func (j *Judge) coherence(w *plans.Workload, vs []*variant.Variant,
+func (j *Checker) coherence(w *plans.Workload, vs []*variant.Variant,
 	byArm map[string][]*ledger.Launch,
 ) (why verdict.Reason, notes []verdict.Reason, err error) {
 	switch w.Coherence {
@@ -210,7 +210,7 @@ func (j *Judge) coherence(w *plans.Workload, vs []*variant.Variant,
 	return why, notes, nil
 }
 
-func (j *Judge) samplesOf(launches []*ledger.Launch, w *plans.Workload) (out []measure.Sample, err error) {
+func (j *Checker) samplesOf(launches []*ledger.Launch, w *plans.Workload) (out []measure.Sample, err error) {
 	cells := map[string]bool{}
 	for _, c := range w.Cells() {
 		cells[c.Address] = true

@@ -17,7 +17,7 @@ import (
 // were. It covers launches of an earlier apply: a baseline from another environment is
 // not a baseline. Entries that the plan accepts may differ, and between arms those that a
 // knob under test changes.
-func (j *Judge) OtherEnvironment(launches []*ledger.Launch, vs []*variant.Variant) verdict.Reason {
+func (j *Checker) OtherEnvironment(launches []*ledger.Launch, vs []*variant.Variant) verdict.Reason {
 	for _, launch := range launches {
 		if i := slices.IndexFunc(launch.Notes, func(n verdict.Reason) bool {
 			return n.Kind == code.GPUShared.Kind
@@ -99,7 +99,7 @@ var (
 
 // changedEntries are the entries changed by knobs whose values differ between two arms:
 // that is what is under test.
-func (j *Judge) changedEntries(one, other *variant.Variant) (free []string) {
+func (j *Checker) changedEntries(one, other *variant.Variant) (free []string) {
 	for _, k := range j.Launches.Variants.Plan.Knobs {
 		if one.Knobs[k.Name] == other.Knobs[k.Name] {
 			continue
@@ -140,7 +140,7 @@ func (j *Judge) changedEntries(one, other *variant.Variant) (free []string) {
 
 // AcceptedParts is what the plan accepts, as part of a decision key; nothing if it
 // accepts nothing.
-func (j *Judge) AcceptedParts() []any {
+func (j *Checker) AcceptedParts() []any {
 	if accepted := j.Launches.Variants.AcceptedEntries(); len(accepted) > 0 {
 		return []any{"accepted", accepted}
 	}

@@ -20,7 +20,7 @@ import (
 
 // LaunchWithoutEvidence names the launch of a variant that does not prove its knob values; no fact if
 // all known ones do. Results are cached: kept logs do not change.
-func (j *Judge) LaunchWithoutEvidence(launches []*ledger.Launch, v *variant.Variant, protocol string) (verdict.Reason,
+func (j *Checker) LaunchWithoutEvidence(launches []*ledger.Launch, v *variant.Variant, protocol string) (verdict.Reason,
 	error,
 ) {
 	evidence := j.Launches.Variants.EvidenceKey(v.Knobs)
@@ -46,7 +46,7 @@ func (j *Judge) LaunchWithoutEvidence(launches []*ledger.Launch, v *variant.Vari
 // between arms unless a knob that differs between them changes them. A knob does so if it
 // declares it (changes), if its evidence observes them, and if its evidence is the very line
 // that they were taken from.
-func (j *Judge) IncomparableObservations(launches []*ledger.Launch, vs []*variant.Variant) (verdict.Reason, error) {
+func (j *Checker) IncomparableObservations(launches []*ledger.Launch, vs []*variant.Variant) (verdict.Reason, error) {
 	setting := map[string]bool{} // the observations that must agree
 	byArm := byKey(launches)
 	for _, v := range vs {
@@ -134,7 +134,7 @@ func (j *Judge) IncomparableObservations(launches []*ledger.Launch, vs []*varian
 
 // FreeObservations are the observations that knobs may change, for the decision's key: changing them
 // decides again.
-func (j *Judge) FreeObservations() []any {
+func (j *Checker) FreeObservations() []any {
 	j.freed.Do(func() {
 		for _, k := range j.Launches.Variants.Plan.Knobs {
 			if names := observationsOfKnob(k); len(names) > 0 {

@@ -18,8 +18,8 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// Judge compares launches with each other, for one plan.
-type Judge struct {
+// Checker compares launches with each other, for one plan.
+type Checker struct {
 	Launches *launch.Lab
 
 	// proved caches launches whose evidence was found, see LaunchWithoutEvidence.
@@ -33,7 +33,7 @@ type Judge struct {
 // each other. An arm whose answers do not read as text has proved nothing by being fast,
 // nor has one that generated less. Of engines of another make than the first arm's, which
 // count tokens in their own way, only answers are compared; without answers of the first arm, each must be text.
-func (j *Judge) Valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*plans.Workload,
+func (j *Checker) Valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*plans.Workload,
 	rounds int,
 ) (verdict.Verdict, []verdict.Reason, error) {
 	notes := []verdict.Reason{verdict.New(code.LaunchesPerArm, verdict.Int("n", rounds))}
@@ -85,7 +85,7 @@ func (j *Judge) Valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*pl
 // SelfContradiction is how what launches show about themselves contradicts their variants, or
 // the launches they are compared with: unproved knobs, settings that differ. No fact if
 // nothing does.
-func (j *Judge) SelfContradiction(launches []*ledger.Launch, vs []*variant.Variant, protocol string) (verdict.Reason,
+func (j *Checker) SelfContradiction(launches []*ledger.Launch, vs []*variant.Variant, protocol string) (verdict.Reason,
 	error,
 ) {
 	byArm := byKey(launches)

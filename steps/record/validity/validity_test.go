@@ -25,14 +25,14 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-func judgeOf(p *plans.Plan) *Judge {
-	j := newJudge()
+func judgeOf(p *plans.Plan) *Checker {
+	j := newChecker()
 	j.Launches.Variants.Plan = p
 	return j
 }
 
-// newJudge compares launches of no plan.
-func newJudge() *Judge { return &Judge{Launches: &launch.Lab{Variants: &variant.Resolver{}}} }
+// newChecker compares launches of no plan.
+func newChecker() *Checker { return &Checker{Launches: &launch.Lab{Variants: &variant.Resolver{}}} }
 
 // Whatever was measured, it does not count where a launch was disturbed, the
 // arms did not do the same work, or the candidate's answers do not read as text.
@@ -156,7 +156,7 @@ func TestValid(t *testing.T) {
 			}
 			return l
 		}
-		judge := newJudge()
+		judge := newChecker()
 		judge.Launches.Store = kept
 		w := &plans.Workload{
 			Name: "chat", Coherence: c.mode, PromptTokens: []int{1}, OutputTokens: []int{1},
@@ -626,7 +626,7 @@ func TestValidBesideAnotherEngine(t *testing.T) {
 		},
 		{"cached", "off", invalid(launches("o", "", 0, plain), false), clean, server, verdict.Invalid, "launch o.2"},
 	} {
-		judge := newJudge()
+		judge := newChecker()
 		judge.Launches.Store = kept
 		w := &plans.Workload{
 			Name: "chat", Coherence: c.mode, PromptTokens: []int{1}, OutputTokens: []int{1},
@@ -642,7 +642,7 @@ func TestValidBesideAnotherEngine(t *testing.T) {
 		Name: "chat", Coherence: "baseline", PromptTokens: []int{1}, OutputTokens: []int{1},
 		Depth: []int{0}, Concurrency: []int{1},
 	}
-	judge := newJudge()
+	judge := newChecker()
 	judge.Launches.Store = kept
 	if got, said, err := judge.Valid(slips, []*variant.Variant{server}, []*plans.Workload{w}, 2); err != nil ||
 		got != verdict.Pass {

@@ -185,12 +185,7 @@ func (s *AB) proven(r *ab.Result) {
 	}
 	for _, d := range r.Metrics { // each by itself, so one in 20 would be there by chance
 		if d.Change != nil && d.P != nil && *d.P*tested <= 0.05 && d.Better != measure.Neither {
-			word := "worse"
-			if (*d.Change > 0) == (d.Better == measure.Higher) {
-				word = "better"
-			}
-			also = append(also,
-				fmt.Sprintf("%s %s %s", strings.TrimSpace(d.Cell+" "+d.Metric), verdict.Faster(*d.Change), word))
+			also = append(also, strings.TrimSpace(d.Cell+" "+d.Metric)+" "+d.Brief())
 		}
 	}
 	for _, d := range r.Differs {
@@ -329,7 +324,7 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 		r.Said = "B " + q.Claim.Says(label) + "."
 	case r.Verdict == verdict.Fail && r.Stopped == stats.Screened:
 		r.Said = fmt.Sprintf("B %s, clearly enough for one launch of each.", q.Claim.Not(label))
-	case r.Verdict == verdict.Fail && n > 0 && len(r.LogTail) == 0 && r.LevelsPassed():
+	case r.Verdict == verdict.Fail && n > 0 && len(r.LogTail) == 0 && decide.Qualified(r.Levels):
 		r.Said = "B " + q.Claim.Not(label) + "."
 	case r.Verdict == verdict.Fail && verdict.Holds(r.Reasons, code.CrashedAgain.Kind) && n == 0:
 		r.Said = "B crashed, and again in a fresh launch; A did not."
@@ -376,7 +371,8 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 			r.Said += " It is open whether it is faster."
 		}
 	}
-	if q.Of == nil && !q.Proves() && !r.EffectShown() && r.Verdict.Decided() && n > 0 {
+	shown := func(d ab.Diff) bool { return d.Observed && d.Intended != "" }
+	if q.Of == nil && !q.Proves() && !slices.ContainsFunc(r.Differs, shown) && r.Verdict.Decided() && n > 0 {
 		r.Advice = append(r.Advice,
 			"No evidence that B's change was active. Name a line that only B logs: --must-see-b '*…*'.")
 	}
@@ -387,7 +383,7 @@ func openAdvice(r *ab.Result, q *ab.Question) {
 	if q.Quick {
 		r.Advice = append(r.Advice, "The same command without --quick continues from these launches.")
 	} else if r.Test != nil {
-		for _, b := range r.Test.Beside {
+		for _, b := range r.Test.Remarks {
 			switch b.Kind {
 			case code.SettlesNever.Kind:
 				r.Advice = append(r.Advice, verdict.Sentence(b))

@@ -81,6 +81,17 @@ func TestFasterAtAll(t *testing.T) {
 	}
 }
 
+// A claim that failed is said to have failed, though accuracy is open.
+func TestFailsBesideOpenAccuracy(t *testing.T) {
+	claim, err := ab.ParseClaim("tg", "+10%")
+	must.Do(t, err)
+	open := ledger.Level{Name: "eval", Verdict: verdict.Inconclusive, Reasons: verdict.Because(code.AccuracyOpen)}
+	r := &ab.Result{Verdict: verdict.Fail, Accuracy: &open, Levels: []ledger.Level{open}}
+	r.A.Launches, r.B.Launches = make([]ab.Launch, 4), make([]ab.Launch, 4)
+	conclude(r, &ab.Question{Claim: claim, PP: 512, TG: 32}, &ledger.End{})
+	must.Equal(t, "said", r.Said, "B is less than 10% faster than A (tg32).")
+}
+
 // launched are launches in the order ABBA BAAB.
 func launched(r *ab.Result, a, b []float64) {
 	at := map[string][]int{"A": {1, 4, 6, 7}, "B": {2, 3, 5, 8}}
@@ -105,7 +116,7 @@ func tested(r *ab.Result, q *ab.Question, stop stats.Outcome, look stats.Look, l
 		Looks: []stats.Look{look}, Stop: stop,
 	}
 	if stop != stats.Passed && stop != stats.Failed {
-		r.Test.Beside = verdict.Because(code.SettlesNever, verdict.Num("gap", 0.001, "share"),
+		r.Test.Remarks = verdict.Because(code.SettlesNever, verdict.Num("gap", 0.001, "share"),
 			verdict.Num("spread", 0.007, "share"), verdict.Int("launches", 12))
 	}
 	r.Rates = &gates.Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8}
@@ -152,7 +163,7 @@ func TestOpenAdvice(t *testing.T) {
 				"differed before this session ({df:3} degrees of freedom{sessions?, measured in {sessions:and}}): "+
 				"stored noise may widen a verdict, never narrow it"),
 	} {
-		r := &ab.Result{Test: &verdict.Test{Beside: []verdict.Reason{beside}}}
+		r := &ab.Result{Test: &verdict.Test{Remarks: []verdict.Reason{beside}}}
 		openAdvice(r, &ab.Question{})
 		if got := strings.Join(r.Advice, "\n"); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%s: %q, want %q", beside.Kind, got, want)
@@ -237,20 +248,18 @@ var abGolden = []struct {
 			"answers of {subject} to {cell} are worse than those of {other} ({answers} of {of})",
 			verdict.Text("cell", "bench"), verdict.Text("other", "baseline"), verdict.Int("answers", 9),
 			verdict.Int("of", 10)).On("B")
-		r.Reasons = []verdict.Reason{(&ab.Question{}).Reworded(worse.From(fact("the same word 40 times in a row")),
-			nil)}
+		r.Reasons = []verdict.Reason{(&ab.Question{}).Reworded(worse.From(fact("the same word 40 times in a row")))}
 	}},
 	{"unfit", "+10%", ledger.End{Verdict: verdict.Fail, Exit: 2}, func(_ *ab.Question, r *ab.Result) {
 		r.Metrics, r.Levels = nil, []ledger.Level{{Name: "smoke", Verdict: verdict.Fail}}
-		r.Reasons = []verdict.Reason{
-			verdict.Say("arm.says", "{subject}").On("A").From(fact("the answer is the same word 40 times in a row")),
-		}
+		r.Reasons = []verdict.Reason{verdict.New(code.Level).On("smoke").Is(verdict.Fail).From(
+			fact("the answer is the same word 40 times in a row"))}
 		r.Unfit, r.Verdict, r.Exit = "A", verdict.Invalid, verdict.Invalid.ExitCode()
 	}},
 	{"crash", "+10%", ledger.End{Verdict: verdict.Error, Exit: 4}, func(q *ab.Question, r *ab.Result) {
 		r.B.All = []*ledger.Launch{{}}
 		r.Metrics, r.Levels = nil, []ledger.Level{{Name: "smoke", Verdict: verdict.Error}}
-		r.Reasons = []verdict.Reason{verdict.Say("arm.says", "{subject}").On("B").From(
+		r.Reasons = []verdict.Reason{verdict.New(code.Level).On("smoke").Is(verdict.Error).From(
 			fact("engine could not become ready: it ended 41 s after its start, before it was ready (exit status 1)"))}
 		r.LogTail = []string{
 			"INFO loading weights",

@@ -70,7 +70,7 @@ func (e *Explanation) Print(on table.Screen) {
 		open := r.Decides && r.Verdict != verdict.Pass && (r.Of == "" || e.Alternative != "")
 		crashes := slices.ContainsFunc(r.Comparisons, func(c verdict.Comparison) bool {
 			// a rate with a bound that its line lacks
-			return c.Test != nil && verdict.Holds(c.Test.Beside, code.Crashed.Kind)
+			return c.Test != nil && verdict.Holds(c.Test.Remarks, code.Crashed.Kind)
 		})
 		if decided || open || crashes {
 			p.rule(r)
@@ -209,7 +209,7 @@ func how(t *verdict.Test) string {
 	}
 	two, within := t.Form == verdict.Ratio || t.Form == verdict.Difference, len(t.Places) > 0
 	switch {
-	case t.Form == verdict.Exact && verdict.Holds(t.Beside, code.Crashed.Kind):
+	case t.Form == verdict.Exact && verdict.Holds(t.Remarks, code.Crashed.Kind):
 		return "No t-test: starts that crashed are counted; a few clean starts do not rule out a crash."
 	case t.Form == verdict.Exact && t.Each == "pair":
 		return "No t-test: it must hold for every launch against every launch of the other arm."
@@ -322,7 +322,7 @@ func conclusions(t *verdict.Test) (lines []string) {
 		lines = append(lines, verdict.Sentence(verdict.New(code.NotPaired, verdict.List("launches", t.Unpaired))))
 	}
 	more := verdict.Reason{}
-	for _, r := range t.Beside {
+	for _, r := range t.Remarks {
 		if r.Kind == code.Settles.Kind || r.Kind == code.SettlesNever.Kind {
 			more = r
 		} else {

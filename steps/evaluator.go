@@ -11,21 +11,21 @@ import (
 	"github.com/mxflow/mxflow/steps/work"
 )
 
-// Judge decides the outcomes of steps, levels and sessions again from their artifacts,
+// Evaluator decides the outcomes of steps, levels and sessions again from their artifacts,
 // for runtime/replay.
-type Judge struct {
-	session.Judge
+type Evaluator struct {
+	session.Evaluator
 }
 
-// NewJudge judges what a state directory holds.
-func NewJudge(st *store.Store) *Judge {
-	j := &Judge{}
+// NewEvaluator evaluates what a state directory holds.
+func NewEvaluator(st *store.Store) *Evaluator {
+	j := &Evaluator{}
 	j.Store = st
 	return j
 }
 
 // ProgramNumbers are the numbers that a step's program printed; false of a step that reads none.
-func (j *Judge) ProgramNumbers(b *plans.Block, l *ledger.Launch) (found map[string]measure.Summary,
+func (j *Evaluator) ProgramNumbers(b *plans.Block, l *ledger.Launch) (found map[string]measure.Summary,
 	reads bool, err error,
 ) {
 	if kind, known := work.Kinds[b.Kind]; !known || kind.Schema.Finds == nil || l.Output == "" {
