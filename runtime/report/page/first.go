@@ -20,10 +20,12 @@ const mostTargets, mostBelow = 3, 14
 // targets, and the stack from the baseline up.
 func (b *builder) first() {
 	ends, contests := b.Ends, b.Summary.Targets
-	var accepted, compared []string
+	var accepted []string
+	var compared []Feature
 	for _, f := range b.Summary.Stack.Features {
-		if accepted = append(accepted, f.Feature); b.pairs[f.Feature] != nil {
-			compared = append(compared, f.Feature)
+		accepted = append(accepted, f.Feature)
+		if card, _ := b.card(f.Feature); card.pair != nil {
+			compared = append(compared, card)
 		}
 	}
 	launches := b.Store.Launches(store.LaunchFilter{OK: true})
@@ -35,8 +37,8 @@ func (b *builder) first() {
 			report.ComparisonTable(ends.Pair.Metrics, "Baseline", "Accepted stack"),
 		})
 	case n > 0:
-		launches = b.pairs[compared[n-1]].New.Launches
-		b.Tiles = tiles(report.Comparisons(b.pairs[compared[0]].Old.Launches, launches, false, nil), nil,
+		launches = compared[n-1].pair.New.Launches
+		b.Tiles = tiles(report.Comparisons(compared[0].pair.Old.Launches, launches, false, nil), nil,
 			report.NotTogether)
 	case ends.Base != nil:
 		launches = ends.Base.Launches
@@ -69,8 +71,9 @@ func (b *builder) first() {
 			continue
 		}
 		if below++; below <= mostBelow {
+			_, link := b.card(r.Feature)
 			b.Stack.Rows = append(b.Stack.Rows,
-				Bar{Item: Item{Name: r.Feature, Link: b.link(r.Feature), Mark: markOf(r), Note: r.Short()}})
+				Bar{Item: Item{Name: r.Feature, Link: link, Mark: markOf(r), Note: r.Short()}})
 		}
 	}
 	if below > mostBelow {
@@ -80,7 +83,7 @@ func (b *builder) first() {
 
 // stack draws the accepted ports from the baseline up, in the metric that says how far the
 // stack is, or by which the first was accepted, each by the launches that decided it.
-func (b *builder) stack(features []string) {
+func (b *builder) stack(features []Feature) {
 	type step struct {
 		name string
 		c    report.Comparison
@@ -88,9 +91,9 @@ func (b *builder) stack(features []string) {
 	var steps []step
 	head := b.Headline()
 	for _, feature := range features {
-		for _, c := range b.pairs[feature].Metrics {
+		for _, c := range feature.pair.Metrics {
 			if c.Change != nil && (head == nil || head.Column == c.Column) {
-				steps = append(steps, step{feature, c})
+				steps = append(steps, step{feature.Feature, c})
 				head = cmp.Or(head, &report.Comparison{Column: c.Column, Unit: c.Unit, Old: c.Old})
 				break
 			}
@@ -107,9 +110,9 @@ func (b *builder) stack(features []string) {
 		Dot: true, To: head.Old.Mean,
 	}}
 	for _, s := range steps {
+		card, link := b.card(s.name)
 		r := Bar{Item: Item{
-			Name: s.name, Text: verdict.Short(s.c.New.Mean, s.c.Unit), Mark: b.marks[s.name],
-			Link: b.link(s.name),
+			Name: s.name, Text: verdict.Short(s.c.New.Mean, s.c.Unit), Mark: card.Mark, Link: link,
 		}, To: s.c.New.Mean}
 		r.Note, r.From = strings.Join(changed(s.c), ", "), s.c.Old.Mean
 		if s.c.Low != nil && s.c.High != nil && !s.c.Absolute {
@@ -197,7 +200,8 @@ func changed(c report.Comparison) []string {
 
 // forest adds a feature's row: its estimate with the bounds that decided, and the threshold.
 func (b *builder) forest(r report.Row) {
-	row := Bar{Item: Item{Name: r.Feature, Mark: markOf(r), Link: b.link(r.Feature), Text: r.Brief()}}
+	_, link := b.card(r.Feature)
+	row := Bar{Item: Item{Name: r.Feature, Mark: markOf(r), Link: link, Text: r.Brief()}}
 	if r.Decided != nil {
 		if t := report.DecidingTest(r.Decided.Decision); t != nil && t.Relative() {
 			low, high := factor(t, t.Low), factor(t, t.High)

@@ -71,6 +71,7 @@ type Feature struct {
 	Rules   []Item
 	Figures []Figure
 	Arms    []Table
+	pair    *report.Pair
 }
 
 // Figure is a plot: the list of Figures it is drawn from, and its index there.
@@ -88,7 +89,6 @@ func Of(s *report.Summary, looks []runtime.Event) *Model {
 	m := &Model{Summary: s, Title: cmp.Or(p.Summary, view.Plan)}
 	b := &builder{
 		Model: m, plan: p, launches: map[[2]string][]*ledger.Launch{},
-		pairs: map[string]*report.Pair{}, marks: map[string]Mark{},
 	}
 	for _, l := range s.Store.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark}) {
 		at := [2]string{l.Session, l.Variant}
@@ -160,19 +160,17 @@ type builder struct {
 	*Model
 	plan *plans.Plan // of nothing if it cannot be read
 	told verdict.Page
-	// launches are those of benchmarks, by session and variant; pairs those of features, and
-	// marks their states.
+	// launches are those of benchmarks, by session and variant.
 	launches map[[2]string][]*ledger.Launch
-	pairs    map[string]*report.Pair
-	marks    map[string]Mark
 }
 
-// link is to a feature's card; empty if there is none.
-func (b *builder) link(feature string) string {
-	if i := slices.IndexFunc(b.Features, func(f Feature) bool { return f.Feature == feature }); i >= 0 {
-		return fmt.Sprintf("#feature-%d", i)
+// card is what the page has of a feature, and the link to it; an empty one if there is none.
+func (b *builder) card(feature string) (f Feature, link string) {
+	i := slices.IndexFunc(b.Features, func(f Feature) bool { return f.Feature == feature })
+	if i < 0 {
+		return f, ""
 	}
-	return ""
+	return b.Features[i], fmt.Sprintf("#feature-%d", i)
 }
 
 // markOf is the state of a node, with people's overrides.
@@ -202,11 +200,9 @@ func (b *builder) feature(r report.Row) {
 		f.Said.Prompt = b.smoke()
 	}
 	port := b.PortOf(d)
-	pair := port.Pair()
-	if pair != nil {
-		f.Moves = tiles(pair.Metrics, t, "")
+	if f.pair = port.Pair(); f.pair != nil {
+		f.Moves = tiles(f.pair.Metrics, t, "")
 	}
-	b.pairs[d.Feature], b.marks[d.Feature] = pair, f.Mark
 	for _, r := range d.Rules {
 		item := Item{Name: r.Name, Code: r.Expr, Mark: plain(r.Verdict), Why: report.ReasonLines(&b.told, d, r.Reasons)}
 		if !r.Decides {
@@ -214,7 +210,7 @@ func (b *builder) feature(r report.Row) {
 		}
 		f.Rules = append(f.Rules, item)
 	}
-	f.Figures = slices.Concat(b.rounds(d.Session, d.Feature, e.Parent.Name, t), b.kernels(e), b.traces(pair))
+	f.Figures = slices.Concat(b.rounds(d.Session, d.Feature, e.Parent.Name, t), b.kernels(e), b.traces(f.pair))
 	if port != nil {
 		f.Arms = []Table{{"Measurements of " + d.Feature, b.Own(port, true)}}
 	}
