@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -13,6 +14,7 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/replay"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/apply"
@@ -110,6 +112,11 @@ func (a *app) planOfRun(st *store.Store, args []string) (*plans.Plan, error) {
 			verdict.Text("run", now.run)).On(now.File))
 	}
 	return p, nil
+}
+
+// summary is what came of the plan of a state directory.
+func (a *app) summary(st *store.Store, args []string) *report.Summary {
+	return report.SummaryOf(st, a.shown(st, args), time.Now())
 }
 
 // shown is the plan whose columns tables show: that of planOfRun, nil if there is none that can be

@@ -15,7 +15,6 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/export"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/report/ci"
@@ -74,10 +73,12 @@ write is refused; --force replaces only its own.`,
 			case dir != "":
 				return writeTree(a, args, st, dir, force)
 			case a.json:
-				a.printJSON(view.StatusJSON(st, a.shown(st, args)))
+				a.printJSON(view.StatusJSON(a.summary(st, args)))
 				return nil
+			case len(st.Runs()) == 0:
+				return report.ErrNothing
 			}
-			return write(a, st, a.shown(st, args))
+			return write(a, a.summary(st, args))
 		},
 	}
 	c.Flags().StringVar(&format, "format", "md", "`FORM` of the report")
@@ -88,20 +89,20 @@ write is refused; --force replaces only its own.`,
 }
 
 // reportFormats write the forms of the results; that for a browser notes what it lacks.
-var reportFormats = map[string]func(*app, *store.Store, *plans.Plan) error{
-	"md":        func(a *app, st *store.Store, p *plans.Plan) error { return report.Markdown(a.stdout, st, p) },
-	"html":      func(a *app, st *store.Store, _ *plans.Plan) error { return live.Page(a.stdout, st, a.note) },
-	"junit":     func(a *app, st *store.Store, _ *plans.Plan) error { return ci.JUnit(a.stdout, st, time.Now()) },
-	"github":    func(a *app, st *store.Store, _ *plans.Plan) error { return ci.GitHub(a.stdout, st, time.Now()) },
-	"pr":        func(a *app, st *store.Store, _ *plans.Plan) error { return ci.PullRequest(a.stdout, st) },
+var reportFormats = map[string]func(*app, *report.Summary) error{
+	"md":        func(a *app, s *report.Summary) error { return report.Markdown(a.stdout, s) },
+	"html":      func(a *app, s *report.Summary) error { return live.Page(a.stdout, s.Store, a.note) },
+	"junit":     func(a *app, s *report.Summary) error { return ci.JUnit(a.stdout, s) },
+	"github":    func(a *app, s *report.Summary) error { return ci.GitHub(a.stdout, s) },
+	"pr":        func(a *app, s *report.Summary) error { return ci.PullRequest(a.stdout, s) },
 	"csv":       launchesAs("csv"),
 	"benchstat": launchesAs("benchstat"),
 }
 
 // launchesAs writes every launch that counts for another tool.
-func launchesAs(format string) func(*app, *store.Store, *plans.Plan) error {
-	return func(a *app, st *store.Store, _ *plans.Plan) error {
-		launches, err := export.Launches(st)
+func launchesAs(format string) func(*app, *report.Summary) error {
+	return func(a *app, s *report.Summary) error {
+		launches, err := export.Launches(s)
 		if err != nil {
 			return err
 		}
@@ -115,7 +116,7 @@ func writeTree(a *app, args []string, st *store.Store, dir string, force bool) e
 	if err != nil {
 		return err
 	}
-	files, err := tree.Files(p, st, func(repo, was, is string) (files []string) {
+	files, err := tree.Files(report.SummaryOf(st, p, time.Now()), func(repo, was, is string) (files []string) {
 		if r, err := source.OpenRepo(context.Background(), repo); err == nil {
 			files, _ = r.Between(context.Background(), was, is)
 		}

@@ -53,7 +53,7 @@ identified it: the files, packages, folders and trees that it ran, by content.`,
 				}{v, report.RewardOf(st, v.ID)})
 				return nil
 			}
-			view.Run(a.screen(), st, v, a.shown(st, args[1:]), all)
+			view.Run(a.screen(), a.summary(st, args[1:]), v, all)
 			return nil
 		},
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +31,7 @@ since.`,
 			defer st.Close()
 			runs := st.Runs()
 			if a.json {
-				out := view.StatusJSON(st, a.shown(st, args))
+				out := view.StatusJSON(a.summary(st, args))
 				out["newest_run"], out["plan"] = work, a.comparePlan(st, args)
 				a.printJSON(out)
 				return nil
@@ -45,7 +46,7 @@ since.`,
 				fmt.Fprintln(a.stdout, says)
 			}
 			fmt.Fprintln(a.stdout)
-			view.Status(a.screen(), st)
+			view.Status(a.screen(), report.SummaryOf(st, nil, time.Now()))
 			return nil
 		},
 	}

@@ -3,7 +3,6 @@
 package export
 
 import (
-	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -37,16 +36,16 @@ type Value struct {
 var Formats = map[string]func(io.Writer, []Launch) error{"csv": writeCSV, "benchstat": benchstat}
 
 // Launches are the measured launches that count, oldest first.
-func Launches(st *store.Store) ([]Launch, error) {
+func Launches(s *report.Summary) ([]Launch, error) {
 	stand := map[string]bool{}
-	for _, a := range report.Arms(st) {
+	for _, a := range s.Arms {
 		for _, l := range a.Launches {
 			stand[l.ID] = true
 		}
 	}
 	var all []Launch
-	for _, info := range st.Runs() {
-		run, err := st.Run(info.ID)
+	for _, info := range s.Store.Runs() {
+		run, err := s.Store.Run(info.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -64,16 +63,11 @@ func Launches(st *store.Store) ([]Launch, error) {
 	for i, l := range all {
 		raw[i] = l.Launch
 	}
-	for _, g := range report.Groups(raw) {
-		for _, cell := range g.Cells {
-			for _, c := range g.Columns {
-				c.Cell = cmp.Or(c.Cell, cell)
-				for i, l := range all {
-					s, _ := c.Of(l.Launch, "")
-					if v, has := s.Stats[c.Stat]; has {
-						all[i].Values = append(all[i].Values, Value{c, s.Unit, s.Better, v})
-					}
-				}
+	for _, c := range report.Columns(raw) {
+		for i, l := range all {
+			s, _ := c.Of(l.Launch)
+			if v, has := s.Stats[c.Stat]; has {
+				all[i].Values = append(all[i].Values, Value{c, s.Unit, s.Better, v})
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -62,7 +63,7 @@ func recorded(t *testing.T) *store.Store {
 // TestExport: every launch that counts is there with its own numbers, and what a launch does not have is empty or
 // absent, never zero. The formats were read by pandas and benchstat.
 func TestExport(t *testing.T) {
-	launches, err := Launches(recorded(t))
+	launches, err := Launches(report.SummaryOf(recorded(t), nil, time.Now()))
 	if err != nil || len(launches) != 3 {
 		t.Fatalf("%d launches, %v", len(launches), err)
 	}
@@ -83,7 +84,7 @@ func TestExport(t *testing.T) {
 		"BenchmarkMxflow/cell=chat/variant=baseline 1\t10 tg-tok/s\t0.1 itl-p99-ms\n",
 		"BenchmarkMxflow/cell=chat/variant=cache_on 1\t11 tg-tok/s\n", "cell=engine/variant=cache_on 1\t2 startup_s\n",
 	)
-	if _, err := Launches(must.Get(store.Open(t.TempDir()))(t)); err == nil {
+	if _, err := Launches(report.SummaryOf(must.Get(store.Open(t.TempDir()))(t), nil, time.Now())); err == nil {
 		t.Error("nothing is exported without a word")
 	}
 }

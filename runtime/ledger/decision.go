@@ -155,14 +155,17 @@ type Confirmation struct {
 	Reason  verdict.Reason  `json:"reason,omitzero"`
 }
 
-// Marks are caveats for readers of a verdict: that rules were relaxed after its launches
+// Marks are caveats for readers of a verdict, each once: that rules were relaxed after its launches
 // were seen, that it is not the first try, that it speaks of pinned tunes, and that answers are not
-// checked, or may differ by declaration.
+// checked, are the old path's to the last digit, or may differ by declaration.
 func (d *Decision) Marks() (said []verdict.Reason) {
-	for _, r := range d.Why() {
-		switch r.Kind {
-		case code.Withheld.Kind, code.Tried.Kind, code.TriesSpent.Kind, code.TunePinned.Kind, code.Unchecked.Kind,
-			code.Declared.Kind:
+	all := d.Why()
+	for _, l := range d.Levels {
+		all = slices.Concat(all, l.Reasons)
+	}
+	for _, r := range all {
+		if r.AnyOf(code.Withheld, code.Tried, code.TriesSpent, code.TunePinned, code.Unchecked, code.Declared,
+			code.Unlooked, code.BitEqual) && !slices.ContainsFunc(said, r.Equal) {
 			said = append(said, r)
 		}
 	}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -16,6 +15,8 @@ import (
 type Arm struct {
 	Session, Variant, Block string
 	Launches                []*ledger.Launch
+	// Uncounted is why the launches do not count; empty if they do.
+	Uncounted string
 }
 
 // ArmsOf are the arms of what was decided, the one that others are compared with first:
@@ -84,12 +85,9 @@ func compared(st *store.Store) (out []*ledger.Decision) {
 	return out
 }
 
-// Arms are those of all sessions, in the order in which they were decided.
-func Arms(st *store.Store) []*Arm { return ArmsOf(st, compared(st)...) }
-
-// PairedLaunches are the launches of two arms of a session that ran side by side: those of the
+// pairedLaunches are the launches of two arms of a session that ran side by side: those of the
 // rounds that both have.
-func PairedLaunches(a, b *Arm) (own, base []*ledger.Launch) {
+func pairedLaunches(a, b *Arm) (own, base []*ledger.Launch) {
 	in := func(l *ledger.Launch, of *Arm) bool {
 		return slices.ContainsFunc(of.Launches, func(o *ledger.Launch) bool { return o.Ordinal == l.Ordinal })
 	}
@@ -168,7 +166,7 @@ func (s Sample) Text() string {
 	}
 }
 
-// Brief is the mean with three digits.
+// Brief is the mean with three digits, "–" without one.
 func (s Sample) Brief() string {
 	if s.N() == 0 {
 		return "–"
@@ -187,25 +185,14 @@ func (s Sample) Bare() string {
 	return verdict.PlusMinus(s.Mean, s.SD)
 }
 
-// Headlines are the metrics that people decide by, of each cell, in the order of tables. A
-// metric without a better direction is none.
-func Headlines(arms []*Arm) (out []Column) {
-	all := launchesOf(arms)
-	for _, g := range Groups(all) {
-		for _, cell := range g.Cells {
-			for _, c := range g.Columns {
-				c.Cell = cmp.Or(c.Cell, cell)
-				directed := slices.ContainsFunc(all, func(l *ledger.Launch) bool {
-					s, has := c.Of(l, "")
-					return has && s.Better != "" && s.Better != measure.Neither
-				})
-				if directed && !slices.ContainsFunc(out, func(o Column) bool { return o.Name() == c.Name() }) {
-					out = append(out, c)
-				}
-			}
-		}
-	}
-	return out
+// Headlines are the columns of launches that have a better direction.
+func Headlines(launches []*ledger.Launch) []Column {
+	return slices.DeleteFunc(Columns(launches), func(c Column) bool {
+		return !slices.ContainsFunc(launches, func(l *ledger.Launch) bool {
+			s, has := c.Of(l)
+			return has && s.Better != "" && s.Better != measure.Neither
+		})
+	})
 }
 
 func launchesOf(arms []*Arm) (all []*ledger.Launch) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
@@ -80,7 +81,7 @@ func TestArmsStand(t *testing.T) {
 		Supersedes: true, Session: "s-1",
 	}})
 	var got []string
-	for _, a := range Arms(s.st) {
+	for _, a := range s.summary().Arms {
 		v, _ := a.Of("chat.tg", "median")
 		got = append(got, fmt.Sprintf("%s %s %d %s", a.Session, a.Variant, v.N(), v.Bare()))
 	}
@@ -143,7 +144,7 @@ func TestChangeIsOfWhatDecided(t *testing.T) {
 		if got := Compare(own, base, column, by).ChangeText(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
-		m, _ := (&Port{Arm: own, Parent: base, ports: &Ports{tests: by}}).Row(column)
+		m := (&Port{Arm: own, Parent: base, of: &Summary{Store: newStory(t).st, tests: by}}).Value(column)
 		must.Equal(t, "a row is", m.FromTo()+" "+m.Brief(), c.row)
 	}
 }
@@ -276,8 +277,9 @@ func TestValues(t *testing.T) {
 	own := armOf("s", "fast",
 		map[string][]float64{"chat.tg": {40, 40.8, 39.2}, "chat.ttft": {2, 2.05, 1.95}, "chat.pp": {5}})
 	r := row{own: own, base: base}
-	marked := r
-	marked.uncounted = true
+	bad := *own
+	bad.Uncounted = "invalid"
+	marked := row{own: &bad, base: base}
 	tg, ttft := plans.Input{Cell: "chat", Metric: "tg", Unit: "tok/s"},
 		plans.Input{Cell: "chat", Metric: "ttft", Unit: "ms", Better: "lower"}
 	with := func(in plans.Input, to plans.Relation) plans.Input { in.Relation = to; return in }
@@ -306,14 +308,14 @@ func TestValues(t *testing.T) {
 		{columnOf("knob.moe", plans.Input{}), r, "fast", "fast"},
 		{
 			columnOf("chat.tg", tg),
-			row{numbers: map[Column]ledger.Target{{"chat", "tg", "median", ""}: {Value: 57.85, Unit: "tok/s"}}},
+			row{numbers: map[Column]ledger.Target{{"chat", "tg", "median"}: {Value: 57.85, Unit: "tok/s"}}},
 			"57.85", "57.85",
 		},
 	} {
 		if c.column.Path == "knob.moe" {
 			c.column.Input.Kind, c.column.Input.Type, c.column.Input.Name = plans.InputKnob, plans.WordInput, "moe"
 		}
-		v := c.row.value(shownOf(c.column), &Ports{})
+		v := c.row.value(shownOf(c.column), &Summary{})
 		plain, many := strings.ReplaceAll(v.Text(false), "\n", "|"), strings.ReplaceAll(v.Text(true), "\n", "|")
 		if plain != c.plain || many != c.many {
 			t.Errorf("%s: %q and %q, want %q and %q", c.column.Path, plain, many, c.plain, c.many)
@@ -321,9 +323,9 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestSheet: tables of the plan keep their order and headings, and name what no row has; without a
+// TestResults: tables of the plan keep their order and headings, and name what no row has; without a
 // plan they have what people decide by.
-func TestSheet(t *testing.T) {
+func TestResults(t *testing.T) {
 	s := begun(t)
 	base := s.launches("s-1", "baseline", set(), 20, 20.4, 19.8, 20.1)
 	s.feature("cache", true, set("cache=on"), "baseline", base,
@@ -335,7 +337,7 @@ func TestSheet(t *testing.T) {
 		{Name: "p", Features: []*plans.Feature{{Name: "cache"}, {Name: "later", BlockedBy: []string{"a driver"}}}},
 	}}
 	p.Tables = []*plans.Table{{Name: "power", Columns: []*plans.Column{power}}, {Columns: []*plans.Column{power, tg}}}
-	grids := SheetOf(s.st, p).Results()
+	grids := SummaryOf(s.st, p, time.Now()).Results()
 	if len(grids) != 2 || !slices.Equal(grids[0].Missing, []string{"gpu.power_w"}) || len(grids[0].Columns) != 0 {
 		t.Fatalf("%+v", grids)
 	}
@@ -347,14 +349,14 @@ func TestSheet(t *testing.T) {
 		names = append(names, r.Name+": "+r.Status)
 	}
 	if got := strings.Join(names,
-		", "); got != "baseline: reference, cache: pass, accepted, later: blocked by a driver" {
+		", "); got != "baseline: reference, cache: accepted, later: blocked by a driver" {
 		t.Error(got)
 	}
-	if grids = SheetOf(s.st, nil).Results(); len(grids) != 1 || grids[0].Columns[0].Path != "chat.tg" ||
+	if grids = s.summary().Results(); len(grids) != 1 || grids[0].Columns[0].Path != "chat.tg" ||
 		grids[0].Missing != nil {
 		t.Errorf("%+v", grids)
 	}
-	if _, is := FeatureNode("feature.cache@qwen"); is {
+	if r := (Row{Node: "feature.cache@qwen"}).named(); r.Feature != "" {
 		t.Error("an engine that confirms a feature is a port of its own")
 	}
 }
@@ -363,8 +365,8 @@ func one(unit string, v float64) measure.Summary {
 	return measure.Summary{Unit: unit, N: 1, Stats: map[string]float64{"median": v, "mean": v, "max": v}}
 }
 
-// Tables hold what decides, in one order, and nothing that is zero everywhere.
-func TestGroups(t *testing.T) {
+// TestColumns: tables hold what decides, in one order, and nothing that is zero everywhere.
+func TestColumns(t *testing.T) {
 	l := &ledger.Launch{
 		ID: "s-1.baseline.1", OK: true,
 		Cells: []measure.CellRun{
@@ -385,21 +387,15 @@ func TestGroups(t *testing.T) {
 		},
 	}
 	var got []string
-	for _, g := range Groups([]*ledger.Launch{l}) {
-		var heads []string
-		for _, c := range g.Columns {
-			heads = append(heads, c.Head)
-		}
-		got = append(got, g.Name+" "+strings.Join(g.Cells, ",")+": "+strings.Join(heads, ", "))
+	for _, c := range Columns([]*ledger.Launch{l}) {
+		got = append(got, c.Name())
 	}
 	want := []string{
-		"users users.c16,users.c1: tg (tok/s), ttft (ms), itl p99 (ms), tg_total (tok/s)",
-		"drawn drawn: tg (tok/s), queue (ms)",
-		"engine engine: startup_s, host.memory_gb",
-		"gpu gpu: power_w",
+		"users.c16.tg", "users.c16.itl.p99", "users.c16.tg_total", "users.c1.tg", "users.c1.ttft",
+		"drawn.tg", "drawn.queue", "engine.startup_s", "host.memory_gb", "gpu.power_w",
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("groups are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("columns are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	for cell, want := range map[string]string{
 		"users.c16": "pp512 tg32 @ d4096, c16", "users.c1": "pp512 tg32 @ d4096", "drawn": "pp~27 tg8, 2.5 req/s",
@@ -409,17 +405,18 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// A launch of a command holds no cells, and is shown by what it measured.
-func TestGroupsWithoutCells(t *testing.T) {
+// TestColumnsWithoutCells: a launch of a command holds no cells, and is shown by what it measured, with
+// labels in the order in which people count.
+func TestColumnsWithoutCells(t *testing.T) {
 	l := &ledger.Launch{OK: true, Metrics: map[string]measure.Summary{
 		"chat.tg": one("tok/s", 1), "chat.prompt_tokens": one("tokens", 64), "chat.output_tokens": one("tokens", 32),
-		"command.speed": one("m/s", 2),
+		"command.speed": one("m/s", 2), "command.tp10.speed": one("m/s", 2), "command.tp2.speed": one("m/s", 2),
 	}}
-	groups := Groups([]*ledger.Launch{l})
-	if len(groups) != 2 || groups[0].Name != "chat" || groups[1].Name != "command" ||
-		groups[1].Columns[0].Head != "speed (m/s)" {
-		t.Errorf("groups are %+v", groups)
+	var got []string
+	for _, c := range Columns([]*ledger.Launch{l}) {
+		got = append(got, c.Name())
 	}
+	must.Equal(t, "columns", strings.Join(got, " "), "chat.tg command.tp2.speed command.tp10.speed command.speed")
 }
 
 // TestValueBrief: the log of zero is no number, and no mean is zero for it.
@@ -437,7 +434,7 @@ func TestValueBrief(t *testing.T) {
 		for _, v := range c.values {
 			a.Launches = append(a.Launches, tgLaunch(v))
 		}
-		m, _ := (&Port{Arm: a, ports: &Ports{}}).Row(Column{Cell: "chat", Metric: "tg", Stat: "median"})
-		must.Equal(t, c.values, m.After(), c.want)
+		m := row{own: a}.value(shownAs(Column{"chat", "tg", "median"}, ""), &Summary{})
+		must.Equal(t, c.values, m.New.Brief(), c.want)
 	}
 }

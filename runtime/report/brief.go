@@ -44,23 +44,6 @@ func Brief(d *ledger.Decision) string {
 	return byRules(d)
 }
 
-// Caveats limit what a verdict says, a line each: a pinned tune, answers that were compared with
-// nothing or not looked at, or that are the old path's to the last digit. Which try it is, and that
-// it was decided on seen data, readers say by themselves.
-func Caveats(d *ledger.Decision) (lines []string) {
-	why := d.Why()
-	for _, l := range d.Levels {
-		why = slices.Concat(why, l.Reasons)
-	}
-	for _, m := range why {
-		if m.AnyOf(code.TunePinned, code.Unchecked, code.Declared, code.Unlooked, code.BitEqual) &&
-			!slices.Contains(lines, m.String()) {
-			lines = append(lines, m.String())
-		}
-	}
-	return lines
-}
-
 // byRules is the rule that decided; a gate that passes has only their number, as features show
 // theirs. Without rules it is the best of what was compared, or the first reason.
 func byRules(d *ledger.Decision) string {
@@ -104,7 +87,7 @@ func byRules(d *ledger.Decision) string {
 // elsewhere, or a number.
 func RuleBrief(r verdict.Rule) string {
 	if len(r.Reasons) > 0 {
-		if level, found := LevelBelow(r.Reasons[0]); found {
+		if level, found := levelBelow(r.Reasons[0]); found {
 			return r.Name + ": " + verdict.New(code.LevelIs).On(level.Subject).Is(level.Verdict).String()
 		}
 	}
@@ -131,8 +114,8 @@ func Broke(reasons []verdict.Reason) *verdict.Reason {
 	return nil
 }
 
-// LevelBelow is the level that did not pass and that alone causes a reason.
-func LevelBelow(r verdict.Reason) (level verdict.Reason, found bool) {
+// levelBelow is the level that did not pass and that alone causes a reason.
+func levelBelow(r verdict.Reason) (level verdict.Reason, found bool) {
 	for len(r.Causes) == 1 {
 		if r = r.Causes[0]; r.Kind == code.Level.Kind {
 			return r, true

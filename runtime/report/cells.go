@@ -3,139 +3,83 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Group is what one table covers: the cells of one workload, or what a launch has once,
-// of its engine and host or of its GPUs.
-type Group struct {
-	// Name is the workload's; "engine", "gpu" or "command" for the others.
-	Name string
-	// Cells are addresses in the order in which they were sent.
-	Cells   []string
-	Columns []Column
-}
-
-// Column is a statistic of a metric in a table.
+// Column is a statistic of a metric of a cell: of a workload as it was sent, or of what a launch has
+// once, of its engine and host ("engine"), of its GPUs, or of a command.
 type Column struct {
-	// Cell is the address above the metric; empty in a workload's table, which has one
-	// row per cell.
 	Cell   string `json:"cell"`
 	Metric string `json:"metric"`
 	Stat   string `json:"stat"`
-	// Head is the column's title, with the unit.
-	Head string `json:"-"`
 }
 
 // headline metrics of a workload are what people decide by, in this order. Those without
 // always are left out if all launches have them at zero, as most workloads have no queue,
 // cache or limits.
 var headline = []struct {
-	metric, stat, title string
-	always              bool
+	metric, stat string
+	always       bool
 }{
-	{"tg", "median", "tg", true},
-	{"tg_of_limit", "mean", "tg_of_limit", true},
-	{"pp", "median", "pp", true},
-	{"pp_of_limit", "mean", "pp_of_limit", true},
-	{"ttft", "median", "ttft", true},
-	{"itl", "p99", "itl p99", true},
-	{"e2e", "median", "e2e", true},
-	{"tg_total", "mean", "tg_total", true},
-	{"goodput", "mean", "goodput", true},
-	{"slo_attainment", "mean", "slo_attainment", true},
-	{"queue", "median", "queue", false},
-	{"accept_length", "mean", "accept_length", true},
-	{"cached_tokens", "median", "cached_tokens", false},
-	{"tokens_per_joule", "mean", "tokens_per_joule", true},
-	{"errors", "mean", "errors", false},
-	{"retry_count", "mean", "retry_count", false},
+	{"tg", "median", true},
+	{"tg_of_limit", "mean", true},
+	{"pp", "median", true},
+	{"pp_of_limit", "mean", true},
+	{"ttft", "median", true},
+	{"itl", "p99", true},
+	{"e2e", "median", true},
+	{"tg_total", "mean", true},
+	{"goodput", "mean", true},
+	{"slo_attainment", "mean", true},
+	{"queue", "median", false},
+	{"accept_length", "mean", true},
+	{"cached_tokens", "median", false},
+	{"tokens_per_joule", "mean", true},
+	{"errors", "mean", false},
+	{"retry_count", "mean", false},
 }
 
 // headlineOfLaunch are those that a launch has once.
-var headlineOfLaunch = map[string][]string{
-	"engine": {
-		"engine.startup_s", "engine.first_request_s", "engine.memory_gb", "engine.crashes", "host.cpu_share",
-		"host.memory_gb",
-	},
-	"gpu": {
-		"gpu.idle_power_w", "gpu.power_w", "gpu.peak_power_w", "gpu.energy_j", "gpu.memory_in_use_gb", "gpu.clock_mhz",
-		"gpu.temperature_c",
-		"gpu.throttled_share", "gpu.power_capped_share",
-	},
+var headlineOfLaunch = []string{
+	"engine.startup_s", "engine.first_request_s", "engine.memory_gb", "engine.crashes", "host.cpu_share",
+	"host.memory_gb", "gpu.idle_power_w", "gpu.power_w", "gpu.peak_power_w", "gpu.energy_j", "gpu.memory_in_use_gb",
+	"gpu.clock_mhz", "gpu.temperature_c", "gpu.throttled_share", "gpu.power_capped_share",
 }
 
-// Groups are the tables of launches: workloads as they were sent, a command's
-// own metrics, the engine with its host, the GPUs.
-func Groups(launches []*ledger.Launch) (groups []Group) {
+// Columns are the metrics that people decide by, as far as launches have them: of workloads in
+// sending order, a command's own, of the engine with its host, of the GPUs.
+func Columns(launches []*ledger.Launch) (columns []Column) {
+	add := func(address, stat string, always bool) {
+		if _, there := unitOf(launches, address, !always); there {
+			cell, metric := measure.SplitAddress(address)
+			columns = append(columns, Column{cell, metric, stat})
+		}
+	}
 	for _, cell := range cellsOf(launches) {
-		name, _, _ := strings.Cut(cell, ".")
-		i := slices.IndexFunc(groups, func(g Group) bool { return g.Name == name })
-		if i < 0 {
-			i, groups = len(groups), append(groups, Group{Name: name})
-		}
-		groups[i].Cells = append(groups[i].Cells, cell)
-	}
-	for i, g := range groups {
 		for _, h := range headline {
-			for _, cell := range g.Cells {
-				if unit, there := unitOf(launches, cell+"."+h.metric, !h.always); there {
-					groups[i].Columns = append(groups[i].Columns,
-						Column{Metric: h.metric, Stat: h.stat, Head: head(h.title, unit)})
-					break
-				}
-			}
+			add(cell+"."+h.metric, h.stat, h.always)
 		}
 	}
-	// What a command prints with labels is a table, one row per combination.
-	labelled := Group{Name: "command"}
-	for _, address := range addressesBelow(launches, labelled.Name) {
-		cell, metric := measure.SplitAddress(address)
-		if cell == labelled.Name {
-			continue
+	ofCommand := addressesBelow(launches, "command")
+	slices.SortStableFunc(ofCommand, func(a, b string) int { // what it prints with labels first
+		x, _ := measure.SplitAddress(a)
+		y, _ := measure.SplitAddress(b)
+		if (x == "command") != (y == "command") {
+			return map[bool]int{true: 1, false: -1}[x == "command"]
 		}
-		if !slices.Contains(labelled.Cells, cell) {
-			labelled.Cells = append(labelled.Cells, cell)
-		}
-		unit, _ := unitOf(launches, address, false)
-		if !slices.ContainsFunc(labelled.Columns, func(c Column) bool { return c.Metric == metric }) {
-			labelled.Columns = append(labelled.Columns,
-				Column{Metric: metric, Stat: "median", Head: head(metric, unit)})
-		}
+		return byNumbers(x, y)
+	})
+	for _, address := range slices.Concat(ofCommand, headlineOfLaunch) {
+		add(address, "median", address != "engine.crashes")
 	}
-	slices.SortFunc(labelled.Cells, byNumbers)
-	slices.SortFunc(labelled.Columns, func(a, b Column) int { return strings.Compare(a.Metric, b.Metric) })
-	if len(labelled.Cells) > 0 {
-		groups = append(groups, labelled)
-	}
-	for _, name := range []string{"command", "engine", "gpu"} {
-		addresses := headlineOfLaunch[name]
-		if name == "command" {
-			addresses = slices.DeleteFunc(addressesBelow(launches, name), func(a string) bool {
-				cell, _ := measure.SplitAddress(a)
-				return cell != name
-			})
-		}
-		g := Group{Name: name, Cells: []string{name}}
-		for _, address := range addresses {
-			if unit, there := unitOf(launches, address, address == "engine.crashes"); there {
-				cell, metric := measure.SplitAddress(address)
-				g.Columns = append(g.Columns, Column{
-					Cell: cell, Metric: metric, Stat: "median",
-					Head: head(strings.TrimPrefix(address, name+"."), unit),
-				})
-			}
-		}
-		if len(g.Columns) > 0 {
-			groups = append(groups, g)
-		}
-	}
-	return groups
+	return columns
 }
 
 // byNumbers orders addresses as people count: tp2 before tp10.
@@ -156,9 +100,6 @@ func byNumbers(a, b string) int {
 	}
 	return cmp.Compare(len(a), len(b))
 }
-
-// ByCell reports whether the table has a row per cell, as a workload's has.
-func (g Group) ByCell() bool { return len(g.Columns) == 0 || g.Columns[0].Cell == "" }
 
 // unitOf is a metric's unit, if any launch has it; with nonzero, at a value other than
 // zero.
@@ -218,20 +159,20 @@ func addressesBelow(launches []*ledger.Launch, cell string) (addresses []string)
 	return slices.Compact(addresses)
 }
 
-// Address is the column's address for one cell of its group.
-func (c Column) Address(cell string) string { return cmp.Or(c.Cell, cell) + "." + c.Metric }
+// Address is the metric's in launches.
+func (c Column) Address() string { return c.Cell + "." + c.Metric }
 
 // Name is its address in rules, with the statistic if that is not the usual one: "chat.itl.p99".
 func (c Column) Name() string {
 	if c.Stat == "median" || c.Stat == "mean" {
-		return c.Address("")
+		return c.Address()
 	}
-	return c.Address("") + "." + c.Stat
+	return c.Address() + "." + c.Stat
 }
 
-// Of is a column's summary in one launch, for one cell of its group.
-func (c Column) Of(l *ledger.Launch, cell string) (measure.Summary, bool) {
-	s, ok := l.Metrics[c.Address(cell)]
+// Of is a column's summary in one launch.
+func (c Column) Of(l *ledger.Launch) (measure.Summary, bool) {
+	s, ok := l.Metrics[c.Address()]
 	return s, ok
 }
 
@@ -258,6 +199,20 @@ func Sent(launches []*ledger.Launch, cell string) string {
 		}
 	}
 	return "–"
+}
+
+// StartedAs is the variables, the command and the image of a launch, as recorded.
+func StartedAs(l *ledger.Launch) string {
+	if l.Engine["command"] == "" {
+		return ""
+	}
+	var words []string
+	for _, key := range slices.Sorted(maps.Keys(l.Engine)) {
+		if name, is := strings.CutPrefix(key, "env."); is {
+			words = append(words, name+"="+shell.Quote(l.Engine[key]))
+		}
+	}
+	return strings.Join(append(words, l.Engine["command"]), " ") + verdict.Behind(" in ", l.Engine["image"])
 }
 
 // Workload is what was sent in a cell, how often and with what sampling, on one line.

@@ -13,7 +13,6 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // Comparison is one metric on two sides: before, after, and the difference. It compares
@@ -39,13 +38,9 @@ type Comparison struct {
 // machines: then there is a change without bounds, as launches show how one machine varies.
 // by are the tests of rules that may have decided one of the changes.
 func Comparisons(old, new []*ledger.Launch, alike bool, by Tests) (all []Comparison) {
-	for _, g := range Groups(slices.Concat(old, new)) {
-		for _, cell := range g.Cells {
-			for _, c := range g.Columns {
-				if d := compare(old, new, c, cell, alike, by); d.Old.N()+d.New.N() > 0 {
-					all = append(all, d)
-				}
-			}
+	for _, c := range Columns(slices.Concat(old, new)) {
+		if d := compare(old, new, c, alike, by); d.Old.N()+d.New.N() > 0 {
+			all = append(all, d)
 		}
 	}
 	return all
@@ -54,27 +49,26 @@ func Comparisons(old, new []*ledger.Launch, alike bool, by Tests) (all []Compari
 // Compare is how one metric of an arm differs from another arm's of its session, by the
 // launches that ran side by side.
 func Compare(a, base *Arm, c Column, by Tests) Comparison {
-	own, theirs := PairedLaunches(a, base)
-	return compare(theirs, own, c, c.Cell, true, by)
+	own, theirs := pairedLaunches(a, base)
+	return compare(theirs, own, c, true, by)
 }
 
 // compare is the only function that compares a metric of two sides.
-func compare(old, new []*ledger.Launch, c Column, cell string, alike bool, by Tests) Comparison {
-	address, all := c.Address(cell), slices.Concat(old, new)
+func compare(old, new []*ledger.Launch, c Column, alike bool, by Tests) Comparison {
+	address, all := c.Address(), slices.Concat(old, new)
 	d := Comparison{Column: c}
-	d.Cell = cmp.Or(c.Cell, cell)
 	d.Old, _ = sampleOf(old, address, c.Stat)
 	d.New, _ = sampleOf(new, address, c.Stat)
 	d.Unit, d.Better = cmp.Or(d.New.Unit, d.Old.Unit), cmp.Or(d.New.Better, d.Old.Better)
-	was, wasSent := runOf(old, cell)
-	is, isSent := runOf(new, cell)
-	sent := c.Cell == "" && wasSent && isSent // else it is no cell, or nothing is known of it
+	was, wasSent := runOf(old, c.Cell)
+	is, isSent := runOf(new, c.Cell)
+	sent := wasSent && isSent // else it is no workload, or nothing is known of it
 	switch t := by.decided(old, new, address, c.Stat); {
-	case sent && Sent(old, cell) != Sent(new, cell):
+	case sent && Sent(old, c.Cell) != Sent(new, c.Cell):
 		d.Why = verdict.Say("compare.sent", "not compared in {subject}: it was sent {was} and {is}",
-			verdict.Text("was", Sent(old, cell)), verdict.Text("is", Sent(new, cell))).On(cell)
+			verdict.Text("was", Sent(old, c.Cell)), verdict.Text("is", Sent(new, c.Cell))).On(c.Cell)
 	case sent && (was.ExactOutput != is.ExactOutput || was.ByEvents != is.ByEvents):
-		d.Why = verdict.New(code.MeasuredApart).On(cell)
+		d.Why = verdict.New(code.MeasuredApart).On(c.Cell)
 	case d.Old.N()+d.New.N() < len(all) || len(old) == 0 || len(new) == 0:
 		d.Why = verdict.Say("compare.lacking", "not every launch has it") // the missing one might have been the bad one
 	case t != nil:
@@ -95,9 +89,6 @@ func compare(old, new []*ledger.Launch, c Column, cell string, alike bool, by Te
 // Tests are tests of how arms differ, by the first launch of the first arm, in the order in
 // which they are asked about a metric.
 type Tests map[string][]*verdict.Test
-
-// TestsOf are those of everything on record.
-func TestsOf(st *store.Store) Tests { return tests(compared(st)...) }
 
 // tests are those of features before those of gates, the newest first, and of one decision
 // those of the rule that decided it first.
@@ -171,6 +162,16 @@ func Deciding(d *ledger.Decision) (of *verdict.Rule) {
 	return of
 }
 
+// DecidingTest is the test of that rule; nil if none decided.
+func DecidingTest(d *ledger.Decision) *verdict.Test {
+	if r := Deciding(d); r != nil {
+		if c := r.Deciding(); c != nil {
+			return c.Test
+		}
+	}
+	return nil
+}
+
 func runOf(launches []*ledger.Launch, cell string) (run measure.CellRun, sent bool) {
 	for _, l := range launches {
 		for _, c := range l.Cells {
@@ -230,15 +231,44 @@ func (d Comparison) ChangeText() string {
 
 // Brief is ChangeText without bounds: "+34% better", "12× better", "~ -2.1%".
 func (d Comparison) Brief() string {
-	switch {
-	case d.Change == nil:
+	if d.Change == nil {
 		return "–"
-	case !d.Absolute:
-		return d.judged(verdict.Faster(*d.Change))
-	case *d.Change > 0:
-		return d.judged("+" + verdict.Short(*d.Change, d.Unit))
 	}
-	return d.judged(verdict.Short(*d.Change, d.Unit))
+	return d.judged(d.amount(*d.Change))
+}
+
+// amount is a change or a bound of it, "+34%", "12×", or "+3 GB" of an absolute one.
+func (d Comparison) amount(x float64) string {
+	switch {
+	case !d.Absolute:
+		return verdict.Faster(x)
+	case x > 0:
+		return "+" + verdict.Short(x, d.Unit)
+	}
+	return verdict.Short(x, d.Unit)
+}
+
+// FromTo is both means, "29 → 34 tok/s", or the one that there is.
+func (d Comparison) FromTo() string {
+	was, is := d.Old.Brief(), d.New.Brief()
+	if d.Old.N() == 0 {
+		return is
+	}
+	if d.Unit != "" && strings.HasSuffix(is, d.Unit) {
+		was = strings.TrimSuffix(was, " "+d.Unit)
+	}
+	return was + " → " + is
+}
+
+// Edge is how large a change is at least, or at most; empty without bounds.
+func (d Comparison) Edge() string {
+	switch {
+	case d.Low == nil || d.High == nil:
+		return ""
+	case *d.Change > 0:
+		return "at least " + verdict.AtLeast(*d.Low)
+	}
+	return "at most " + verdict.AtMost(*d.High)
 }
 
 // judged is a change with what it means: better or worse only if its bounds exclude none.
@@ -246,7 +276,7 @@ func (d Comparison) judged(change string) string {
 	switch {
 	case d.Low != nil && !d.Significant():
 		return "~ " + change
-	case !d.Significant() || d.Better == measure.Neither:
+	case !d.Significant() || d.Better == measure.Neither || d.Better == "":
 		return change
 	case *d.Change > 0 == (d.Better == measure.Higher):
 		return change + " better"

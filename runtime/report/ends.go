@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -26,51 +25,53 @@ type Ends struct {
 	Command string `json:"not_measured_together,omitempty"`
 	// Base is the newest arm of the baseline; nil without one.
 	Base *Arm `json:"-"`
-	// across compares the newest launches of both, of two sessions, if there is no Pair.
-	across *Pair
 }
 
-// EndsOf compares the baseline with the accepted stack; there is nothing to compare while
+// ends compares the baseline with the accepted stack; there is nothing to compare while
 // that is empty.
-func EndsOf(st *store.Store) (e Ends) {
-	arms, stack := Arms(st), AcceptedStack(st)
-	if of := stackArms(st, arms, Stack{Knobs: stack.Baseline}); len(of) > 0 {
+func (s *Summary) ends() (e Ends) {
+	if of := s.armsWith(s.Stack.Baseline); len(of) > 0 {
 		e.Base = of[0]
 	}
-	if len(stack.Features) == 0 {
+	if len(s.Stack.Features) == 0 {
 		return e
 	}
-	ofBaseline := func(a *Arm) bool {
-		return a.Launches[0].Knobs != nil && maps.Equal(a.Launches[0].Knobs, stack.Baseline)
-	}
-	for _, top := range stackArms(st, arms, stack) {
-		i := slices.IndexFunc(arms, func(a *Arm) bool {
-			return a.Session == top.Session && (top.Block == "" || a.Block == top.Block) && ofBaseline(a)
+	for _, top := range s.armsWith(s.Stack.Knobs) {
+		i := slices.IndexFunc(s.Arms, func(a *Arm) bool {
+			knobs := a.Launches[0].Knobs
+			return a.Session == top.Session && (top.Block == "" || a.Block == top.Block) && knobs != nil &&
+				maps.Equal(knobs, s.Stack.Baseline)
 		})
-		if i >= 0 && arms[i] != top {
-			if pair := pairOfArms(st, arms[i], top, TestsOf(st)); len(pair.Metrics) > 0 {
-				return Ends{Pair: &pair, Base: arms[i]}
-			}
-		}
-		for _, a := range slices.Backward(arms) {
-			if e.across == nil && ofBaseline(a) && a.Block == top.Block && a != top {
-				pair := pairOfArms(st, a, top, nil)
-				e.across = &pair
+		if i >= 0 && s.Arms[i] != top {
+			if pair := pairOfArms(s.Store, s.Arms[i], top, s.tests); len(pair.Metrics) > 0 {
+				return Ends{Pair: &pair, Base: s.Arms[i]}
 			}
 		}
 	}
 	// The command measures both in one session, once the feature accepted last has a criterion
 	// that reads the baseline.
-	last, metric := stack.Features[len(stack.Features)-1], "METRIC"
+	last, metric := s.Stack.Features[len(s.Stack.Features)-1], "METRIC"
 	for _, g := range last.Gains {
 		if of, is := strings.CutSuffix(g.What, ".gain"); is {
 			metric = strings.TrimSuffix(of, ".root")
 		}
 	}
-	if run, err := st.Run("latest"); err == nil {
-		e.Command = fmt.Sprintf("%s # after a criterion of %s on %s.root.gain", Applied(st, run), last.Feature, metric)
+	if s.Run != nil {
+		e.Command = fmt.Sprintf("%s # after a criterion of %s on %s.root.gain", Applied(s.Store, s.Run), last.Feature,
+			metric)
 	}
 	return e
+}
+
+// armsWith are the arms that have knob values, on the engine on which the baseline was last
+// qualified, newest first: identified by their launches, whatever the arm's name.
+func (s *Summary) armsWith(knobs map[string]string) (out []*Arm) {
+	for _, a := range slices.Backward(s.Arms) {
+		if l := a.Launches[0]; l.Knobs != nil && maps.Equal(l.Knobs, knobs) && (s.engine == "" || a.Block == s.engine) {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 // Inputs are the suite and the variables that a run was given, as words of a command line.
@@ -118,26 +119,7 @@ func Applied(st *store.Store, run *ledger.RunView, more ...string) string {
 const Apart = "The baseline and the accepted stack were " + NotTogether + ": no session launched both. This does:"
 
 // Total is what the stack gains over the baseline, on one line: "Stack (2 ports): decode 40.1 →
-// 1342 tok/s, 33× (at least 28×)". Empty if launches of one of them are missing.
-func (e Ends) Total(st *store.Store) string {
-	pair, bounds := e.Pair, ""
-	if pair == nil {
-		pair, bounds = e.across, ", across sessions, not tested"
-	}
-	c := Headline(st, Ends{Pair: pair})
-	if c == nil {
-		return ""
-	}
-	if e.Pair != nil && c.Low != nil && c.High != nil {
-		bounds = fmt.Sprintf(" (at least %s)", verdict.AtLeast(*c.Low))
-		if c.Better == measure.Lower {
-			bounds = fmt.Sprintf(" (at most %s)", verdict.AtMost(*c.High))
-		}
-	}
-	was, is := verdict.Short(c.Old.Mean, c.Unit), verdict.Short(c.New.Mean, c.Unit)
-	if _, unit, found := strings.Cut(is, " "); found {
-		was = strings.TrimSuffix(was, " "+unit)
-	}
-	return fmt.Sprintf("Stack (%s): %s %s → %s, %s%s", verdict.Count(len(AcceptedStack(st).Features), "port"),
-		MetricWord(c.Metric), was, is, verdict.Faster(*c.Change), bounds)
+// 1,342 tok/s, 33× the baseline (at least 28×)". Empty if nobody knows.
+func (s *Summary) Total() string {
+	return verdict.Behind(fmt.Sprintf("Stack (%s): ", verdict.Count(len(s.Stack.Features), "port")), s.Answer.Gain)
 }

@@ -26,7 +26,7 @@ func Main(all []Comparison, t *verdict.Test) (out []Comparison) {
 		out = append(out, all[i])
 	}
 	if t != nil {
-		add(func(c Comparison) bool { return c.Address(c.Cell) == t.Metric && c.Stat == t.Stat })
+		add(func(c Comparison) bool { return c.Address() == t.Metric && c.Stat == t.Stat })
 	}
 	for _, metric := range []string{"tg", "ttft"} {
 		add(func(c Comparison) bool { return c.Metric == metric && (cell == "" || c.Cell == cell) })
@@ -39,7 +39,7 @@ func Main(all []Comparison, t *verdict.Test) (out []Comparison) {
 	n := len(out)
 	for _, address := range []string{"gpu.memory_in_use_gb", "engine.memory_gb"} {
 		if len(out) == n {
-			add(func(c Comparison) bool { return c.Address(c.Cell) == address })
+			add(func(c Comparison) bool { return c.Address() == address })
 		}
 	}
 	return out

@@ -4,33 +4,21 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/foreign"
-	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // Writer writes sections of the results as Markdown.
 type Writer struct {
 	strings.Builder
-	st    *store.Store
-	now   time.Time
-	plan  *plans.Plan
-	sheet *Sheet
+	*Summary
+	// Links are cells of tables that stay as they are: whole links of mxflow's own, as tables have
+	// no foreign ones.
+	Links *regexp.Regexp
 	// told tracks which causes were printed, each once.
 	told verdict.Page
 }
-
-// NewWriter writes of a state directory, with the columns of the plan of its newest run; nil if
-// that is unreadable.
-func NewWriter(st *store.Store, p *plans.Plan) *Writer {
-	return &Writer{st: st, now: time.Now(), plan: p}
-}
-
-// Next is a Writer of the next page.
-func (p *Writer) Next() *Writer { return &Writer{st: p.st, now: p.now, plan: p.plan, sheet: p.Sheet()} }
 
 // Raw is text that is Markdown already.
 type Raw string
@@ -47,9 +35,18 @@ func (p *Writer) Line(format string, args ...any) {
 
 // Table writes a table and an empty line, or nothing without rows.
 func (p *Writer) Table(t Table) {
-	if len(t.Rows) > 0 {
-		p.WriteString(t.Markdown())
+	if len(t.Rows) == 0 {
+		return
 	}
+	text := t.Markdown()
+	for _, row := range t.Rows {
+		for _, cell := range row {
+			if p.Links != nil && p.Links.MatchString(cell) {
+				text = strings.ReplaceAll(text, "| "+Inert(cell)+" |", "| "+cell+" |")
+			}
+		}
+	}
+	p.WriteString(text)
 }
 
 // List writes items and an empty line, or nothing without items.
@@ -60,6 +57,27 @@ func (p *Writer) List(items []string) {
 	if len(items) > 0 {
 		p.Line("")
 	}
+}
+
+// Blocks writes tables with what belongs to them, each below its title if it has one.
+func (p *Writer) Blocks(level string, blocks []Block) {
+	for _, b := range blocks {
+		if b.Title != "" {
+			p.Line("%s %s\n", Raw(level), b.Title)
+		}
+		if p.Table(b.Table); len(b.Notes) == 1 {
+			p.Line("%s\n", b.Notes[0])
+		} else {
+			p.List(b.Notes)
+		}
+	}
+}
+
+// Block is a table as every medium shows it: below a title, with notes behind it.
+type Block struct {
+	Title string
+	Table
+	Notes []string
 }
 
 // Table is a table of text.

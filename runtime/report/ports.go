@@ -12,48 +12,33 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Ports are the variants as they were last measured on the baseline's engine, and on those that
-// confirm a feature ("gemm@production"): the source of each number of a feature and of its text,
-// for every page that has it.
-type Ports struct {
-	all   map[string]*Port
-	names []string
-	tests Tests
-	// launches are all that were measured, of whatever still stands.
-	launches int
-}
-
 // Port is a variant beside what it was measured with; Parent and Root, the baseline, are nil
-// without launches in its session.
+// without launches in its session. It is the source of each number of a feature and of its text.
 type Port struct {
 	*Arm
 	Parent, Root *Arm
-	ports        *Ports
+	of           *Summary
 }
 
-// PortsOf are those of a state directory.
-func PortsOf(st *store.Store) *Ports {
-	ps := &Ports{
-		all: map[string]*Port{}, tests: TestsOf(st),
-		launches: len(st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark, OK: true})),
-	}
-	parents := map[[2]string]string{} // by session and candidate
-	for _, d := range compared(st) {
+// portsOf are the variants as they were last measured on the baseline's engine, and on those that
+// confirm a feature ("gemm@production").
+func (s *Summary) portsOf(decisions []*ledger.Decision) map[string]*Port {
+	ports, parents := map[string]*Port{}, map[[2]string]string{} // by session and candidate
+	for _, d := range decisions {
 		for _, e := range d.Evidence {
 			for _, id := range e.Candidate.IDs() {
-				if l, ok := st.LaunchByID(id); ok {
+				if l, ok := s.Store.LaunchByID(id); ok {
 					parents[[2]string{l.Session, e.Candidate.Name}] = e.Parent.Name
 				}
 			}
 		}
 	}
-	arms, block := Arms(st), baselineEngine(st)
-	for _, a := range arms {
-		if block != "" && a.Block != block && !strings.Contains(a.Variant, "@") {
+	for _, a := range s.Arms {
+		if s.engine != "" && a.Block != s.engine && !strings.Contains(a.Variant, "@") {
 			continue // a rival measured beside it is no configuration of it
 		}
-		p := &Port{Arm: a, ports: ps}
-		for _, o := range arms {
+		p := &Port{Arm: a, of: s}
+		for _, o := range s.Arms {
 			if o.Session != a.Session || o.Block != a.Block || o == a {
 				continue
 			}
@@ -66,36 +51,40 @@ func PortsOf(st *store.Store) *Ports {
 		}
 		// The newest is last; what a matrix measures beside its cells comes after what features were
 		// measured beside.
-		if was := ps.all[a.Variant]; was == nil || ofFeature(a) || !ofFeature(was.Arm) {
-			ps.all[a.Variant] = p
+		if was := ports[a.Variant]; was == nil || ofFeature(a) || !ofFeature(was.Arm) {
+			ports[a.Variant] = p
 		}
 	}
-	ps.names = slices.Sorted(maps.Keys(ps.all))
-	return ps
+	return ports
 }
 
 func ofFeature(a *Arm) bool { return strings.HasPrefix(a.Launches[0].Node, "feature.") }
 
-// baselineEngine is the engine on which the baseline was last qualified.
-func baselineEngine(st *store.Store) (block string) {
-	for _, l := range st.Launches(store.LaunchFilter{Node: ledger.Baseline}) {
-		block = cmp.Or(l.Block, block)
+// Measured are the variants that were, by name, and Port one of them, or else one that does not
+// count; nil if it was not measured.
+func (s *Summary) Measured() []string { return slices.Sorted(maps.Keys(s.ports)) }
+
+func (s *Summary) Port(variant string) *Port {
+	for _, p := range s.uncounted {
+		if p.Variant == variant {
+			return p
+		}
 	}
-	return block
+	return s.ports[variant]
 }
 
-// Names are the variants that were measured.
-func (ps *Ports) Names() []string { return ps.names }
+// Launched are the arms, and those that do not count.
+func (s *Summary) Launched() []*Arm {
+	all := slices.Clone(s.Arms)
+	for _, p := range s.uncounted {
+		all = append(all, p.Arm)
+	}
+	return all
+}
 
-// Of is the newest measurement of a variant; nil if there is none.
-func (ps *Ports) Of(variant string) *Port { return ps.all[variant] }
-
-// Alone is an arm that is compared with nothing.
-func (ps *Ports) Alone(a *Arm) *Port { return &Port{Arm: a, ports: ps} }
-
-// For is what a decision of a feature rests on: its own variant, or the alternative that it
+// PortOf is what a decision of a feature rests on: its own variant, or the alternative that it
 // chose, or else the first that was measured.
-func (ps *Ports) For(d *ledger.Decision) *Port {
+func (s *Summary) PortOf(d *ledger.Decision) *Port {
 	names := []string{d.Feature}
 	for _, a := range d.Alternatives {
 		if names = append(names, a.Name); a.Chosen {
@@ -104,7 +93,7 @@ func (ps *Ports) For(d *ledger.Decision) *Port {
 		}
 	}
 	for _, name := range names {
-		if p := ps.all[name]; p != nil {
+		if p := s.ports[name]; p != nil {
 			return p
 		}
 	}
@@ -112,12 +101,12 @@ func (ps *Ports) For(d *ledger.Decision) *Port {
 }
 
 // Setup is what was measured: the engine, its machine, and what was sent in each cell.
-func (ps *Ports) Setup() string {
+func (s *Summary) Setup() string {
 	var sent, on []string
-	for _, name := range ps.names {
-		launches := ps.all[name].Launches
+	for _, name := range s.Measured() {
+		launches := s.ports[name].Launches
 		machine := cmp.Or(Entries(launches, "gpu"), Entries(launches, "cpu"), "an unknown machine")
-		if engine := ps.all[name].Block + " on " + machine; !slices.Contains(on, engine) {
+		if engine := s.ports[name].Block + " on " + machine; !slices.Contains(on, engine) {
 			on = append(on, engine)
 		}
 		for _, cell := range cellsOf(launches) {
@@ -126,44 +115,22 @@ func (ps *Ports) Setup() string {
 			}
 		}
 	}
-	switch {
-	case len(on) == 0 && ps.launches > 0:
-		return fmt.Sprintf("No measurement stands: %s on record count for no decision.", verdict.Launches(ps.launches))
-	case len(on) == 0:
+	switch made := s.Store.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark, OK: true}); {
+	case len(on) > 0:
+	case len(made) > 0:
+		return fmt.Sprintf("No measurement stands: %s on record count for no decision.", verdict.Launches(len(made)))
+	default:
 		return "Nothing was measured yet."
 	}
 	return "Measured " + strings.Join(append(on, sent...), "; ") + "."
 }
 
-// Row is a metric of the port, beside its parent's; false if it has none.
-func (p *Port) Row(c Column) (v Value, has bool) {
-	v = row{own: p.Arm, base: p.Parent, port: p}.value(shownAs(c, ""), p.ports)
-	return v, v.New.N() == len(p.Launches) || v.Decided > 0
-}
-
-// Before and After are the means, "–" without one.
-func (v Value) Before() string { return v.Old.Brief() }
-func (v Value) After() string  { return v.New.Brief() }
-
-// FromTo is both means, "29 → 34 tok/s", or the one that there is.
-func (v Value) FromTo() string {
-	if v.Old.N() == 0 {
-		return v.After()
-	}
-	before := v.Before()
-	if v.Unit != "" && strings.HasSuffix(v.After(), v.Unit) {
-		before = strings.TrimSuffix(before, " "+v.Unit)
-	}
-	return before + " → " + v.After()
-}
+// Value is a column's of the port, beside its parent's.
+func (p *Port) Value(c Column) Value { return p.of.portRow(p, Line{}).value(shownAs(c, ""), p.of) }
 
 // Step is the change in a sentence: "decode +9% (29 → 34 tok/s)".
 func (v Value) Step() string {
-	text := verdict.Faster(*v.Change)
-	if v.Absolute {
-		text = verdict.Short(*v.Change, v.Unit)
-	}
-	return fmt.Sprintf("%s %s (%s)", MetricWord(v.Metric), text, v.FromTo())
+	return fmt.Sprintf("%s %s (%s)", MetricWord(v.Metric), v.amount(*v.Change), v.FromTo())
 }
 
 // fromBaseline is how a metric differs from the baseline's: as measured beside it, or else
@@ -173,15 +140,15 @@ func (p *Port) fromBaseline(c Column, steps int) (change float64, ok bool) {
 	if beside == nil || steps == 0 {
 		return 0, false
 	}
-	d := Compare(p.Arm, beside, c, p.ports.tests)
+	d := Compare(p.Arm, beside, c, p.of.tests)
 	if d.Change == nil || d.Absolute {
 		return 0, false
 	}
 	if beside.Variant == ledger.Baseline {
 		return *d.Change, true
 	}
-	for _, name := range p.ports.names {
-		o := p.ports.all[name]
+	for _, name := range p.of.Measured() {
+		o := p.of.ports[name]
 		if o != p && o.Block == p.Block && o.Variant != beside.Variant &&
 			maps.Equal(o.Launches[0].Knobs, beside.Launches[0].Knobs) {
 			below, ok := o.fromBaseline(c, steps-1)
@@ -192,37 +159,32 @@ func (p *Port) fromBaseline(c Column, steps int) (change float64, ok bool) {
 }
 
 // Lead is the metric of the rule that decided the verdict of a feature, or else the first that
-// people decide by.
-func (p *Port) Lead(d *ledger.Decision) (v Value, has bool) {
-	columns := Headlines([]*Arm{p.Arm})
+// people decide by; without a value if it was not measured.
+func (s *Summary) Lead(d *ledger.Decision) (v Value) {
+	p := s.PortOf(d)
+	if p == nil {
+		return v
+	}
+	columns := Headlines(p.Launches)
 	if r := Deciding(d); r != nil {
 		for _, c := range columns {
 			if slices.ContainsFunc(r.Comparisons, func(of verdict.Comparison) bool {
-				return of.Test != nil && of.Test.Metric == c.Address("") && of.Test.Stat == c.Stat
+				return of.Test != nil && of.Test.Metric == c.Address() && of.Test.Stat == c.Stat
 			}) {
-				return p.Row(c)
+				return p.Value(c)
 			}
 		}
 	}
-	if len(columns) == 0 {
-		return v, false
+	if len(columns) > 0 {
+		v = p.Value(columns[0])
 	}
-	return p.Row(columns[0])
-}
-
-// Uncounting is an arm that does not count: Own, with each number marked.
-func (s *Sheet) Uncounting(a *Arm) Table {
-	t := s.Own(s.Alone(a), true)
-	for _, row := range t.Rows {
-		row[1] = doesNotCount + row[1]
-	}
-	return t
+	return v
 }
 
 // Own is a port beside its parent: a row for each column of the plan, and with all for each other
 // metric that people decide by.
-func (s *Sheet) Own(p *Port, all bool) Table {
-	r := s.portRow(p, "", "", "")
+func (s *Summary) Own(p *Port, all bool) Table {
+	r := s.portRow(p, Line{})
 	t := Table{Head: []string{"Metric", p.Variant}}
 	if p.Parent != nil {
 		t.Head = []string{"Metric", p.Parent.Variant, p.Variant, "Change", "From the baseline"}
@@ -231,17 +193,17 @@ func (s *Sheet) Own(p *Port, all bool) Table {
 		}
 	}
 	columns := s.Columns()
-	if others := Headlines([]*Arm{p.Arm}); all || len(columns) == 0 {
+	if others := Headlines(p.Launches); all || len(columns) == 0 {
 		for _, c := range others {
 			columns = addColumns(columns, shownAs(c, ""))
 		}
 	}
 	for _, c := range columns {
-		v := r.value(c, s.Ports)
+		v := r.value(c, s)
 		if !v.Has() || v.alone {
 			continue
 		}
-		line := []string{cmp.Or(c.Heading, c.Path), cmp.Or(v.Word, v.New.Text())}
+		line := []string{cmp.Or(c.Heading, c.Path), cmp.Or(v.Word, v.marked(v.New.Text()))}
 		if p.Parent != nil {
 			line = append(slices.Insert(line, 1, v.Old.Text()), v.Changed(), cmp.Or(v.Root, "–"))
 		}

@@ -13,58 +13,47 @@ import (
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Markdown writes the results page, with the columns of the plan of the newest run; nil if that is
-// unreadable.
-func Markdown(w io.Writer, st *store.Store, plan *plans.Plan) error {
-	runs := st.Runs()
-	if len(runs) == 0 {
-		return fmt.Errorf("nothing was applied here, so there is nothing to report")
-	}
-	v, err := st.Run(runs[len(runs)-1].ID)
-	if err != nil {
-		return err
-	}
-	p := NewWriter(st, plan)
+// Markdown writes the results page.
+func Markdown(w io.Writer, s *Summary) error {
+	p, v := &Writer{Summary: s}, s.Run
 	p.Line("# Results of plan %s\n", v.Plan)
-	p.Answer()
-	state := map[string]string{UnderWay: "under way", Killed: "did not finish (killed?)"}[WorkOn(st).State]
-	switch {
-	case v.Done:
+	p.WriteAnswer()
+	state := s.Unfinished()
+	if v.Done {
 		state = fmt.Sprintf("%s, exit status %d", v.Reason.String(), v.Exit)
-	case state == "":
-		state = "under way, or killed"
 	}
 	p.Line("Run `%s` of %s: %s.", v.ID, v.Started.UTC().Format("2006-01-02 15:04 MST"), state)
 	if s := v.Start; s != nil {
 		p.Line("%s, plan digest `%.16s`. Machine: %s.\n", s.Tool, s.PlanDigest, verdict.Pairs(s.Environment, " ", ", "))
 	}
-	p.Line("%s\n", p.Ports().Setup())
-	p.Results("## Results")
+	p.Line("%s\n", p.Setup())
+	if blocks := p.ResultBlocks(); len(blocks) > 0 {
+		p.Line("## Results\n")
+		p.Blocks("###", blocks)
+	}
 	p.Gates("## Gates")
-	for _, d := range DecisionsInForce(st) {
+	for _, d := range p.InForce() {
 		if d.Kind == ledger.KindFeature || d.Kind == ledger.KindCriteria {
 			p.feature(d.Decision)
 		}
 	}
-	p.Stack()
-	p.Targets()
+	p.WriteStack()
+	p.Blocks("##", p.TargetBlocks())
 	p.Comparisons()
 	p.Line("%s\n", Raw(Legend))
 	p.Line("`mxflow show --all` has every launch, `mxflow explain NODE` every look at them.")
-	_, err = io.WriteString(w, p.String())
+	_, err := io.WriteString(w, p.String())
 	return err
 }
 
-// Answer is the result in one sentence, and the command that measures what it lacks.
-func (p *Writer) Answer() {
-	p.Line("**%s**\n", verdict.FullStop(AnswerOf(p.st, p.now).String()))
-	if ends := EndsOf(p.st); ends.Command != "" {
-		p.Line("%s\n\n```sh\n%s\n```\n", Raw(Apart), Raw(ends.Command))
+// WriteAnswer is the result in one sentence, and the command that measures what it lacks.
+func (p *Writer) WriteAnswer() {
+	p.Line("**%s**\n", verdict.FullStop(p.Answer.String()))
+	if p.Ends.Command != "" {
+		p.Line("%s\n\n```sh\n%s\n```\n", Raw(Apart), Raw(p.Ends.Command))
 	}
 }
 
@@ -79,30 +68,9 @@ const Legend = "Numbers are means over launches. A rule's bound is the largest t
 func (p *Writer) feature(d *ledger.Decision) {
 	p.Line("## %s: %s\n", strings.TrimPrefix(d.Node, "feature."), d.Verdict)
 	p.Rules(d)
-	if port := p.Ports().For(d); port != nil && d.Kind == ledger.KindFeature {
-		p.Table(p.Sheet().Own(port, true))
+	if port := p.PortOf(d); port != nil && d.Kind == ledger.KindFeature {
+		p.Table(p.Own(port, true))
 	}
-}
-
-// Ports are the variants as they were last measured, Sheet the tables of them.
-func (p *Writer) Ports() *Ports { return p.Sheet().Ports }
-
-func (p *Writer) Sheet() *Sheet {
-	if p.sheet == nil {
-		p.sheet = SheetOf(p.st, p.plan)
-	}
-	return p.sheet
-}
-
-// Results are the tables of all configurations below a title; nothing if there are none.
-func (p *Writer) Results(title string) {
-	grids := p.Sheet().Results()
-	if len(grids) == 0 {
-		return
-	}
-	p.Line("%s\n", Raw(title))
-	p.Grids(grids, "###")
-	p.Line("%s\n", Raw(GridLegend))
 }
 
 // Rules are a feature's hypothesis, its levels and rules, each by what decided it, and what
@@ -111,14 +79,8 @@ func (p *Writer) Rules(d *ledger.Decision) {
 	for _, mark := range d.Marks() {
 		p.Line("%s\n", verdict.Sentence(mark))
 	}
-	if c, has := ClaimOf(d); has {
-		what, measured := c.Metric+" "+c.Expect, " Measured: "+c.seen()+"."
-		if t := d.Hypothesis.Test; t != nil && t.Deciding() != nil {
-			named := *t
-			named.Name, measured = c.Metric, ""
-			what = named.Brief()
-		}
-		p.Line("Hypothesis %s: %s, because %s.%s\n", c.Words(), what, strings.TrimSuffix(c.Because, "."), measured)
+	if d.Hypothesis != nil {
+		p.Line("%s\n", ExpectedBecause(d.Hypothesis))
 	}
 	var passed, levels []string
 	for _, l := range d.Levels {
@@ -142,7 +104,7 @@ func (p *Writer) Rules(d *ledger.Decision) {
 // the number that decided.
 func (p *Writer) criteria(d *ledger.Decision) Table {
 	t := Table{Head: []string{"Criterion", "Baseline", "Target", "Actual", "Verdict"}}
-	port, told := p.Ports().For(d), map[string]bool{}
+	port, told := p.PortOf(d), map[string]bool{}
 	for _, r := range d.Rules {
 		is, wanted, bound := r.Parts()
 		row := []string{r.Name, "–", cmp.Or(wanted, "`"+r.Expr+"`"), cmp.Or(is, bound, "–"), string(r.Verdict)}
@@ -163,8 +125,7 @@ func (p *Writer) criteria(d *ledger.Decision) Table {
 			case t.Against != "" && t.Relation != "base" && before != "":
 				row[1], row[3] = before, after+": "+row[3]
 			case port != nil:
-				v, _ := port.Row(Column{Cell: cell, Metric: metric, Stat: t.Stat})
-				row[1] = v.Before()
+				row[1] = port.Value(Column{cell, metric, t.Stat}).Old.Brief()
 			}
 		case is == "" && r.Verdict != verdict.Pass:
 			row[3] = strings.Join(ReasonLines(&p.told, d, r.Reasons), "; ")
@@ -212,48 +173,60 @@ func untested(r verdict.Rule) verdict.Reason {
 	return verdict.Reason{}
 }
 
-// by is a rule with the number that decided it, or with its reasons.
-func (p *Writer) by(d *ledger.Decision, r verdict.Rule) string {
-	if r.Deciding() != nil {
-		return r.Brief()
+// Comparisons are the steps that compare engines, or cells of a matrix.
+func (p *Writer) Comparisons() {
+	for _, d := range p.InForce() {
+		if len(d.Rows) > 0 {
+			p.Line("## Comparison %s: %s\n", d.Node[strings.LastIndexByte(d.Node, '.')+1:], d.Verdict)
+			p.Blocks("###", p.CompareBlocks(d.Decision, true))
+		}
 	}
-	return strings.TrimSuffix(r.Name+": "+strings.Join(ReasonLines(&p.told, d, r.Reasons), "; "), ": ")
+}
+
+// Why is why a decision came out as it did, a line each: its reasons, its rules by the numbers that
+// decided them, or in full by all that they found, and its notes.
+func Why(page *verdict.Page, d *ledger.Decision, full bool) []string {
+	lines := ReasonLines(page, d, d.Reasons)
+	for _, r := range d.Rules {
+		text := r.Brief()
+		if full || r.Deciding() == nil {
+			text = strings.TrimSuffix(r.Name+": "+strings.Join(ReasonLines(page, d, r.Reasons), "; "), ": ")
+		}
+		lines = append(lines, text)
+	}
+	if lines = append(lines, ReasonLines(page, d, d.Notes)...); !full {
+		return lines
+	}
+	for _, l := range d.Levels {
+		if len(d.Rules)+len(d.Reasons) == 0 {
+			lines = append(lines, l.Name+" "+string(l.Verdict))
+		}
+	}
+	return append(lines, verdict.Lines(d.Findings)...)
 }
 
 // Gates are the phases in the plan's order, and the baseline and steps that did not pass,
 // each by what decided it, below a title.
 func (p *Writer) Gates(title string) {
 	t := Table{Head: []string{"Phase", "Verdict", "Why"}}
-	for _, r := range Rows(p.st) {
-		phase, isPhase := PhaseNode(r.Node)
-		switch d := r.Decided; {
-		case r.Gone:
-		case d != nil && (isPhase || r.Node == ledger.Baseline && !d.Verdict.Unlocks()):
-			o := OverruledOf(d.Decision, p.st.Waiver(d.Node), p.now)
+	for _, r := range p.Summary.Rows {
+		switch {
+		case r.InForce() && (r.Gate != "" || r.Node == ledger.Baseline && !r.Decided.Verdict.Unlocks()):
+			d, o := r.Decided.Decision, r.Overruled
 			var why []string
 			if o.State != "" && !slices.EqualFunc(o.Reasons, d.Why(), verdict.Reason.Equal) {
 				why = append(why, verdict.Semicolons(o.Reasons))
 			}
-			why = append(why, ReasonLines(&p.told, d.Decision, d.Reasons)...)
-			for _, rule := range d.Rules {
-				why = append(why, p.by(d.Decision, rule))
-			}
-			why = append(why, ReasonLines(&p.told, d.Decision, d.Notes)...)
-			t.Rows = append(t.Rows, []string{cmp.Or(phase, d.Node), "**" + o.Word() + "**", strings.Join(why, "\n")})
-		case !r.Locked.IsZero() && isPhase:
-			t.Rows = append(t.Rows, []string{phase, "locked", r.Locked.String()})
+			why = append(why, Why(&p.told, d, false)...)
+			t.Rows = append(t.Rows, []string{cmp.Or(r.Gate, r.Node), "**" + r.Word() + "**", strings.Join(why, "\n")})
+		case !r.Locked.IsZero() && r.Gate != "":
+			t.Rows = append(t.Rows, []string{r.Gate, r.Word(), r.Locked.String()})
 		}
 	}
 	if len(t.Rows) > 0 {
 		p.Line("%s\n", title)
 	}
 	p.Table(t)
-}
-
-// PhaseNode is the phase that a node decides, if it does.
-func PhaseNode(node string) (phase string, ok bool) {
-	phase, ok = strings.CutPrefix(node, "phase.")
-	return phase, ok && !strings.Contains(phase, ".step.")
 }
 
 // quoted leaves one quote of an answer in a reason, and counts the others.

@@ -110,7 +110,7 @@ func TestGarbageIsQuotedOnce(t *testing.T) {
 func markdown(t *testing.T, s *story) string {
 	t.Helper()
 	var page bytes.Buffer
-	must.Do(t, Markdown(&page, s.st, nil))
+	must.Do(t, Markdown(&page, s.summary()))
 	return page.String()
 }
 
@@ -136,7 +136,7 @@ func TestReportHeadline(t *testing.T) {
 			d.Session, d.Evidence[0].Root = "s-9", gates.ArmOf("baseline", root...)
 		})
 	s.stand("s-9", "accepted", both) // another one, that wanted more rounds
-	head("**Decode +204% against the baseline (at least +198%): 2 of 4 ports accepted;")
+	head("**Decode 20.1 → 61.1 tok/s, +204% against the baseline (at least +198%): 2 of 4 ports accepted;")
 }
 
 // TestPortFromTheBaseline: the steps from the baseline are multiplied, and marked, where no
@@ -150,8 +150,8 @@ func TestPortFromTheBaseline(t *testing.T) {
 	s.feature("moe", true, set("cache=on", "moe=routed"), "accepted", parent,
 		s.launches("s-2", "moe", set("cache=on", "moe=routed"), 75, 76.5, 73.5, 75), 0.5, 0.4)
 	for variant, want := range map[string]string{"cache": "", "moe": "≈ +200%"} {
-		m, has := PortsOf(s.st).Of(variant).Row(Column{Cell: "chat", Metric: "tg", Stat: "median"})
-		if !has || m.Root != want {
+		m := s.summary().Port(variant).Value(Column{"chat", "tg", "median"})
+		if !m.Has() || m.Root != want {
 			t.Errorf("%s: %q, want %q", variant, m.Root, want)
 		}
 	}
@@ -192,7 +192,7 @@ func FuzzInert(f *testing.F) {
 // ports, blames the gate that locks others instead of its port, and names garbage.
 func TestAnswer(t *testing.T) {
 	s := stacked(t)
-	if got, want := AnswerOf(s.st, time.Now()).String(), "2 of 3 ports accepted; head is inconclusive"; got != want {
+	if got, want := s.summary().Answer.String(), "2 of 3 ports accepted; head is inconclusive"; got != want {
 		t.Errorf("%q, wanted %q", got, want)
 	}
 	s = newStory(t)
@@ -226,14 +226,14 @@ func TestAnswer(t *testing.T) {
 			Locked: map[string]verdict.Reason{"feature.sinks": cause, "phase.q": cause},
 		},
 	})
-	want := "Decode 22× the baseline (at least 21×): 1 of 4 ports accepted; p failed and locks sinks; wip is fast " +
-		"but answers garbage"
-	if got := AnswerOf(s.st, time.Now()).String(); got != want {
+	want := "Decode 20.1 → 441 tok/s, 22× the baseline (at least 21×): 1 of 4 ports accepted; p failed and locks " +
+		"sinks; wip is fast but answers garbage"
+	if got := s.summary().Answer.String(); got != want {
 		t.Errorf("%q, wanted %q", got, want)
 	}
 	short := map[string]string{}
-	for _, r := range Rows(s.st) {
-		short[r.Node] = Short(r)
+	for _, r := range s.summary().Rows {
+		short[r.Node] = r.Short()
 	}
 	if short["feature.cache"] != "" || short["feature.wip"] != "answers garbage" ||
 		short["feature.sinks"] != "locked by p" {
@@ -398,8 +398,10 @@ func TestLocked(t *testing.T) {
 		},
 	}})
 	var got []string
-	for _, l := range Locked(s.st) {
-		got = append(got, l.Phase+":"+l.Node)
+	for _, r := range s.summary().Rows {
+		if !r.Locked.IsZero() {
+			got = append(got, r.Phase+":"+r.Node)
+		}
 	}
 	want := []string{
 		"z:phase.z.step.exec.build", "z:feature.kv", "z:feature.b", "z:phase.z",
@@ -423,7 +425,7 @@ func TestRows(t *testing.T) {
 	rows := func(want ...string) {
 		t.Helper()
 		var got []string
-		for _, r := range Rows(s.st) {
+		for _, r := range s.summary().Rows {
 			text := r.Node + " open"
 			switch {
 			case r.Gone:
@@ -465,10 +467,7 @@ func TestRows(t *testing.T) {
 	start("r3", "phase.c", "phase.b", "phase.new", "phase.d", "phase.a")
 	decide("phase.c", 2)
 	rows("phase.c", "phase.b", "phase.new open", "phase.d locked", "phase.a", "phase.old gone")
-	if gone := Gone(s.st); len(gone) != 1 || gone[0].Node != "phase.old" {
-		t.Errorf("gone: %v", gone)
-	}
-	for _, d := range DecisionsInForce(s.st) {
+	for _, d := range s.summary().InForce() {
 		if d.Node == "phase.old" {
 			t.Error("phase.old stands")
 		}
@@ -498,8 +497,10 @@ func TestOverruled(t *testing.T) {
 	waive("phase.ended", now.Add(-time.Minute))
 
 	var states []string
-	for _, o := range OverruledNow(s.st, now) {
-		states = append(states, o.Node+" "+o.Word()+" "+o.State)
+	for _, r := range s.summary().Rows {
+		if r.Overruled.State != "" {
+			states = append(states, r.Node+" "+r.Word()+" "+r.Overruled.State)
+		}
 	}
 	want := "phase.holds fail, waived waived|phase.ended fail waiver expired"
 	must.Equal(t, "overruled", strings.Join(states, "|"), want)

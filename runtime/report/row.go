@@ -14,7 +14,7 @@ import (
 
 // row is where the values of a line come from.
 type row struct {
-	name, feature, of, status string
+	Line
 	// own are the launches, base those that they are compared with; port is set for a variant of
 	// the plan's own engine.
 	own, base *Arm
@@ -30,14 +30,12 @@ type row struct {
 	reference bool
 	// numbers are those of a target.
 	numbers map[Column]ledger.Target
-	// uncounted is set if its launches do not count.
-	uncounted bool
 }
 
 // launches are those that have a column's value: of the arm, or the one that levels ran in.
 func launches(a *Arm, levels *ledger.Launch, c Column) []*ledger.Launch {
 	switch {
-	case strings.HasPrefix(c.Address(""), plans.FoundRoot):
+	case strings.HasPrefix(c.Address(), plans.FoundRoot):
 		if levels == nil {
 			return nil
 		}
@@ -49,16 +47,16 @@ func launches(a *Arm, levels *ledger.Launch, c Column) []*ledger.Launch {
 }
 
 // value is a column's in a row: the only function that gives one.
-func (r row) value(c Shown, ports *Ports) (v Value) {
+func (r row) value(c Shown, s *Summary) (v Value) {
 	// What levels found is no less true of a row that does not count.
-	found := strings.HasPrefix(c.Address(""), plans.FoundRoot) || c.Input != nil && c.Input.Type != plans.NumberInput
-	v.Marked = r.uncounted && !found
+	found := strings.HasPrefix(c.Address(), plans.FoundRoot) || c.Input != nil && c.Input.Type != plans.NumberInput
+	v.Marked = r.own != nil && r.own.Uncounted != "" && !found
 	if in := c.Input; in != nil && in.Type != plans.NumberInput {
 		v.Word = r.word(in)
 		return v
 	}
 	byAddress := func(a, b Column) int {
-		return cmp.Or(cmp.Compare(a.Address(""), b.Address("")), cmp.Compare(a.Stat, b.Stat))
+		return cmp.Or(cmp.Compare(a.Address(), b.Address()), cmp.Compare(a.Stat, b.Stat))
 	}
 	for of, t := range sorted.By(r.numbers, byAddress) {
 		if of.same(c.Column) {
@@ -79,20 +77,20 @@ func (r row) value(c Shown, ports *Ports) (v Value) {
 	}
 	own, beside := launches(r.own, r.levels, c.Column), launches(base, levels, c.Column)
 	if r.own != nil && base != nil && len(own) > 1 && r.own.Session == base.Session {
-		own, beside = PairedLaunches(r.own, base)
+		own, beside = pairedLaunches(r.own, base)
 	}
-	v.Comparison = compare(beside, own, c.Column, c.Cell, true, ports.tests)
-	if _, whole := sampleOf(own, c.Address(""), c.Stat); !whole { // a mean over some of the launches is another mean
+	v.Comparison = compare(beside, own, c.Column, true, s.tests)
+	if _, whole := sampleOf(own, c.Address(), c.Stat); !whole { // a mean over some of the launches is another mean
 		v.New.Sample = stats.Sample{}
 	}
-	if _, whole := sampleOf(beside, c.Address(""), c.Stat); !whole {
+	if _, whole := sampleOf(beside, c.Address(), c.Stat); !whole {
 		v.Old.Sample = stats.Sample{}
 	}
 	for _, side := range []struct {
 		to *Sample
 		of []verdict.Cell
 	}{{&v.New, r.cells}, {&v.Old, cells}} {
-		if cell := cellOf(side.of, c.Address("")); cell != nil && side.to.N() == 0 {
+		if cell := cellOf(side.of, c.Address()); cell != nil && side.to.N() == 0 {
 			side.to.Sample, v.Unit, v.Better = cell.Sample, cell.Unit, measure.Better(cell.Better)
 			v.Why, v.Change = verdict.Reason{}, nil
 		}
@@ -103,12 +101,12 @@ func (r row) value(c Shown, ports *Ports) (v Value) {
 	if v.Decided > 0 { // the launches that the rule decided by
 		v.Old, v.New = v.Old.first(v.Decided), v.New.first(v.Decided)
 	}
-	if v.Root = ""; r.port != nil && !r.uncounted {
+	if v.Root = ""; r.port != nil && r.own.Uncounted == "" {
 		ofBaseline := r.port.Parent != nil && r.port.Parent.Variant == ledger.Baseline // whose change is the value's
-		if change, ok := r.port.fromBaseline(c.Column, len(ports.all)); ok && !ofBaseline {
+		if change, ok := r.port.fromBaseline(c.Column, len(s.ports)); ok && !ofBaseline {
 			v.Root = "≈ " + verdict.Faster(change)
 			if r.port.Root != nil {
-				v.Root = Compare(r.port.Arm, r.port.Root, c.Column, ports.tests).Brief()
+				v.Root = Compare(r.port.Arm, r.port.Root, c.Column, s.tests).Brief()
 			}
 		}
 	}

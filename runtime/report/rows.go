@@ -7,6 +7,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // columnsOf are the metrics of all rows, in the order of the rows.
@@ -39,8 +40,8 @@ func columnName(c verdict.Cell) string {
 	return strings.TrimSpace(cell + " " + metric)
 }
 
-// RowNotes are the rows without numbers, with the reason, and notes on the others.
-func RowNotes(rows []verdict.Row) (notes []string) {
+// rowNotes are the rows without numbers, with the reason, and notes on the others.
+func rowNotes(rows []verdict.Row) (notes []string) {
 	for _, r := range rows {
 		if r.Verdict != verdict.Pass {
 			notes = append(notes, fmt.Sprintf("%s %s: %s", r.Name, verdict.Did(r.Verdict), r.Why.String()))
@@ -54,9 +55,9 @@ func RowNotes(rows []verdict.Row) (notes []string) {
 	return notes
 }
 
-// Effects is the table of what knob values do to each metric, alone and together.
+// effectTable is the table of what knob values do to each metric, alone and together.
 // Undemonstrated effects are included, to show their bounds.
-func Effects(effects []verdict.Effect) (t Table) {
+func effectTable(effects []verdict.Effect) (t Table) {
 	if len(effects) == 0 {
 		return t
 	}
@@ -109,43 +110,42 @@ func Best(rows []verdict.Row) (lines []string) {
 	return lines
 }
 
-const (
-	// EffectsLegend explains how to read the effects.
-	EffectsLegend = "Changes with simultaneous 95% intervals over all effects on a metric; a pair of values is their " +
-		"interaction, beyond the effect of each alone."
-	// BestLegend explains how reliable the best is.
-	BestLegend = "The best of several is optimistic on average: confirm it as a feature, on fresh launches."
-)
+// ResultBlocks are Results as every medium shows them.
+func (s *Summary) ResultBlocks() []Block { return blocksOf(s.Results(), gridLegend) }
 
-// Comparisons are the steps that compare engines, or cells of a matrix.
-func (p *Writer) Comparisons() {
-	for _, d := range DecisionsInForce(p.st) {
-		if len(d.Rows) == 0 {
-			continue
-		}
-		p.Line("## Comparison %s: %s\n", d.Node[strings.LastIndexByte(d.Node, '.')+1:], d.Verdict)
-		p.Grids(p.Sheet().Rows(d.Decision), "###")
-		p.List(RowNotes(d.Rows))
-		p.Line("%s\n", Raw(RowLegend))
-		if t := Effects(d.Effects); len(t.Rows) > 0 {
-			p.Line("Best cells: %s. %s\n", strings.Join(Best(d.Rows), "; "), BestLegend)
-			p.Table(t)
-			p.Line("%s\n", EffectsLegend)
-		}
+// CompareBlocks are the tables of a decision that compares engines or cells of a matrix, and with
+// effects what knob values do to each metric; none if it compares nothing.
+func (s *Summary) CompareBlocks(d *ledger.Decision, effects bool) []Block {
+	grids := s.Compared(d)
+	if len(grids) == 0 {
+		grids = []Grid{{}} // what became of rows without a number is said all the same
 	}
+	blocks := blocksOf(grids, append(rowNotes(d.Rows), rowLegend)...)
+	if t := effectTable(d.Effects); effects && len(t.Rows) > 0 {
+		blocks = append(blocks, Block{Table: t, Notes: []string{
+			"Best cells: " + strings.Join(Best(d.Rows), "; ") + ". The best of several is optimistic on average: " +
+				"confirm it as a feature, on fresh launches.",
+			"Changes with simultaneous 95% intervals over all effects on a metric; a pair of values is their " +
+				"interaction, beyond the effect of each alone.",
+		}})
+	}
+	return blocks
 }
 
-// Grids are tables of results below their titles, each with what it lacks.
-func (p *Writer) Grids(grids []Grid, level string) {
+// blocksOf are grids with what they lack, the last with notes on all.
+func blocksOf(grids []Grid, notes ...string) (blocks []Block) {
 	for _, g := range grids {
-		if g.Title != "" {
-			p.Line("%s %s\n", Raw(level), g.Title)
-		}
+		b := Block{Title: g.Title}
 		if len(g.Columns) > 0 {
-			p.Table(g.Table())
+			b.Table = g.Table()
 		}
-		if lacks := g.Lacking(); lacks != "" {
-			p.Line("%s\n", lacks)
+		if lacks := g.lacking(); lacks != "" {
+			b.Notes = []string{lacks}
 		}
+		blocks = append(blocks, b)
 	}
+	if n := len(blocks); n > 0 {
+		blocks[n-1].Notes = append(blocks[n-1].Notes, notes...)
+	}
+	return blocks
 }

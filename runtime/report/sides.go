@@ -90,7 +90,7 @@ func PairsOf(st *store.Store, a, b string) (pairs []Pair, err error) {
 // sideOf resolves a name to arms, or parts of them, by variant, the newest last: a variant goes
 // before a run.
 func sideOf(st *store.Store, asked string) (map[string][]*Arm, error) {
-	all := Arms(st)
+	all := ArmsOf(st, compared(st)...)
 	of, ran := byVariant(all, asked), byVersion(all, asked)
 	switch {
 	case len(of) > 0 && len(ran) > 0 && !slices.Equal(names(of), names(ran)):
@@ -191,7 +191,7 @@ func pairOfArms(st *store.Store, old, new *Arm, by Tests) Pair {
 		New: PairSide{new.Variant, new.Variant, new.Session, new.Launches},
 	}
 	if old.Session == new.Session && old.Variant != new.Variant {
-		p.New.Launches, p.Old.Launches = PairedLaunches(new, old)
+		p.New.Launches, p.Old.Launches = pairedLaunches(new, old)
 	}
 	entries := map[string]bool{}
 	for _, l := range slices.Concat(p.Old.Launches, p.New.Launches) {
@@ -305,15 +305,13 @@ func Distinct(launches []*ledger.Launch, of func(*ledger.Launch) string) string 
 	return strings.Join(seen, ", ")
 }
 
-// PairOf compares a feature's candidate with its parent, as it was decided; nil if one of
-// them has no launches.
-func PairOf(st *store.Store, d *ledger.Decision) *Pair {
-	arms := ArmsOf(st, &ledger.Decision{Kind: d.Kind, Evidence: []gates.Feature{EvidenceOf(d)}})
-	if len(arms) < 2 || arms[0].Variant != EvidenceOf(d).Parent.Name {
+// Pair compares a port with its parent; nil if one of them has no launches.
+func (p *Port) Pair() *Pair {
+	if p == nil || p.Parent == nil {
 		return nil
 	}
-	p := pairOfArms(st, arms[0], arms[1], tests(d))
-	return &p
+	pair := pairOfArms(p.of.Store, p.Parent, p.Arm, p.of.tests)
+	return &pair
 }
 
 // Commits are the revisions that a launch ran from.

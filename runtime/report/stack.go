@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -30,58 +29,48 @@ type Accepted struct {
 	On string `json:"on,omitempty"`
 	// Set is what it changes, by knob, and Chosen the alternative, for a feature that
 	// chooses.
-	Set    map[string]string `json:"set"`
-	Chosen string            `json:"chosen,omitempty"`
-	Gains  []Gain            `json:"gains"`
-	// Reasons are the findings of the deciding criteria, those of the one that decided the
-	// verdict first.
-	Reasons []verdict.Reason `json:"-"`
-	Verdict verdict.Verdict  `json:"verdict"`
+	Set     map[string]string `json:"set"`
+	Chosen  string            `json:"chosen,omitempty"`
+	Gains   []Gain            `json:"gains"`
+	Verdict verdict.Verdict   `json:"verdict"`
 	// Gate is the outcome of its phase's gate, with a waiver if there is one.
 	Gate string    `json:"gate,omitempty"`
 	Time time.Time `json:"time"`
 	Run  string    `json:"run"`
 	// Record is the position of the decision in the ledger, from 0.
-	Record int `json:"record"`
+	Record   int `json:"record"`
+	decision *ledger.Decision
+	// lead is the metric by which it was accepted.
+	lead Value
 }
 
-// AcceptedStack is the stack by the standing decisions. The order is the plan's, as an
+// stack is the one by the standing decisions. The order is the plan's, as an
 // apply applies the features, whichever of them was decided again last.
-func AcceptedStack(st *store.Store) Stack {
-	s := Stack{Features: []Accepted{}}
-	if d, _, ok := st.Latest(ledger.Baseline); ok {
-		s.Baseline = d.Variant
+func (s *Summary) stack() Stack {
+	all := Stack{Features: []Accepted{}}
+	if d, _, ok := s.Store.Latest(ledger.Baseline); ok {
+		all.Baseline = d.Variant
 	}
-	s.Knobs = maps.Clone(s.Baseline)
-	for _, d := range DecisionsInForce(st) {
+	all.Knobs = maps.Clone(all.Baseline)
+	for _, d := range s.InForce() {
 		if !inStack(d.Decision) {
 			continue
 		}
 		a := Accepted{
 			Feature: d.Feature, Phase: d.Phase, Gains: gainsOf(d.Decision), Verdict: d.Verdict, Time: d.Time,
-			Run: d.Run, Record: d.Record,
+			Run: d.Run, Record: d.Record, decision: d.Decision, lead: s.Lead(d.Decision),
 		}
-		deciding := Deciding(d.Decision)
-		for i, r := range d.Rules {
-			switch {
-			case &d.Rules[i] == deciding:
-				a.Reasons = slices.Concat(r.Reasons, a.Reasons)
-			case r.Decides:
-				a.Reasons = append(a.Reasons, r.Reasons...)
-			}
+		if g := s.Rows.At("phase." + d.Phase); g.InForce() && g.Decided.Kind == ledger.KindGate {
+			a.Gate = strings.TrimSuffix(g.Word()+", "+g.Overruled.Note(), ", ")
 		}
-		if g, _, ok := st.Latest("phase." + d.Phase); ok && g.Kind == ledger.KindGate {
-			o := OverruledOf(g, st.Waiver(g.Node), time.Now())
-			a.Gate = strings.TrimSuffix(o.Word()+", "+o.Note(), ", ")
+		a.On, a.Set, a.Chosen = changes(s.Store, d.Decision, all)
+		if all.Knobs == nil {
+			all.Knobs = map[string]string{}
 		}
-		a.On, a.Set, a.Chosen = changes(st, d.Decision, s)
-		if s.Knobs == nil {
-			s.Knobs = map[string]string{}
-		}
-		maps.Copy(s.Knobs, a.Set)
-		s.Features = append(s.Features, a)
+		maps.Copy(all.Knobs, a.Set)
+		all.Features = append(all.Features, a)
 	}
-	return s
+	return all
 }
 
 // inStack reports whether a decision put a feature into the stack.
@@ -202,28 +191,23 @@ func (s Stack) Sum() string {
 	return text
 }
 
-// Stack is the accepted stack, each step by what decided it: "lm_head on baseline: decode +9%
+// WriteStack is the accepted stack, each step by what decided it: "lm_head on baseline: decode +9%
 // (29 → 34 tok/s)".
-func (p *Writer) Stack() {
-	s := AcceptedStack(p.st)
-	if len(s.Features) == 0 {
+func (p *Writer) WriteStack() {
+	if len(p.Stack.Features) == 0 {
 		return
 	}
-	p.Line("## Accepted stack\n\n%s\n", s.Sum())
-	for i, f := range s.Features {
-		by := verdict.Semicolons(f.Reasons)
-		if d, _, ok := p.st.Latest("feature." + f.Feature); ok {
-			if r := Deciding(d); r != nil {
-				by = r.Brief()
-			}
-			if port := p.Ports().For(d); port != nil {
-				if m, has := port.Lead(d); has && m.Decided > 0 && m.Significant() {
-					by = m.Step()
-				}
-			}
+	p.Line("## Accepted stack\n\n%s\n", p.Stack.Sum())
+	for i, f := range p.Stack.Features {
+		by := ""
+		if r := Deciding(f.decision); r != nil {
+			by = r.Brief()
+		}
+		if f.lead.Decided > 0 && f.lead.Significant() {
+			by = f.lead.Step()
 		}
 		p.Line("%d. %s, %s on %s: %s", i+1, f.Time.UTC().Format(time.DateOnly), f.Name(),
 			cmp.Or(f.On, "an earlier stack"), by)
 	}
-	p.Line("\nKnobs: %s.\n", verdict.Pairs(s.Knobs, " = ", ", "))
+	p.Line("\nKnobs: %s.\n", verdict.Pairs(p.Stack.Knobs, " = ", ", "))
 }

@@ -32,7 +32,7 @@ func shown(g Gain) string {
 
 func TestStackIsInThePlansOrder(t *testing.T) {
 	st := stacked(t).st
-	s := AcceptedStack(st)
+	s := SummaryOf(st, nil, time.Now()).Stack
 	if s.Sum() != "baseline + cache + moe" ||
 		verdict.Pairs(s.Knobs, " = ", ", ") != "cache = on, head = f32, moe = routed" {
 		t.Fatal(s.Sum(), s.Knobs)
@@ -51,7 +51,7 @@ func TestSetIsWhatDiffersFromTheParent(t *testing.T) {
 	both, _ := s.st.LaunchByID("s-2.accepted.1")
 	back := s.launches("s-3", "back", set("cache=on"), 44, 45)
 	s.feature("back", true, set("cache=on"), "accepted", []string{both.ID, "s-2.accepted.2"}, back, 0.1, 0.05)
-	got := AcceptedStack(s.st)
+	got := s.summary().Stack
 	if got.Sum() != "baseline + cache + moe + back" || verdict.Pairs(got.Knobs, " = ",
 		", ") != "cache = on, head = f32, moe = all" || verdict.Pairs(got.Features[2].Set, " = ", ", ") != "moe = all" {
 		t.Error(got.Sum(), got.Knobs, got.Features[2].Set)
@@ -64,7 +64,7 @@ func TestReplacedIsNotInTheStack(t *testing.T) {
 		Node: "feature.cache", Kind: "feature", Phase: "p", Feature: "cache", Attempt: 2, Verdict: verdict.Invalid,
 		Supersedes: true,
 	}})
-	if got := AcceptedStack(s.st); got.Sum() != "baseline + moe" {
+	if got := s.summary().Stack; got.Sum() != "baseline + moe" {
 		t.Error(got.Sum())
 	}
 }
@@ -81,7 +81,7 @@ func TestChosenAlternativeSetsWhatItDoes(t *testing.T) {
 			{Name: "spec[short]", Set: map[string]string{"head": "mxfp4"}, Verdict: verdict.Pass, Chosen: true},
 		}
 	})
-	got := AcceptedStack(s.st)
+	got := s.summary().Stack
 	if last := got.Features[len(got.Features)-1]; last.Chosen != "spec[short]" || got.Knobs["head"] != "mxfp4" {
 		t.Errorf("%+v", last)
 	}
@@ -90,7 +90,7 @@ func TestChosenAlternativeSetsWhatItDoes(t *testing.T) {
 	s.nodes = append(s.nodes, "feature.drafts")
 	s.begin("r3")
 	s.feature("drafts", true, set("cache=on", "moe=routed", "head=wide"), "accepted", parent, drafts, 0.5, 0.4)
-	all := AcceptedStack(s.st).Features
+	all := s.summary().Stack.Features
 	must.Equal(t, "what drafts build on", all[len(all)-1].On, "cache + moe + spec[short]")
 }
 
@@ -110,8 +110,8 @@ func TestStackInSentences(t *testing.T) {
 		BaseLaunches: e.Parent.IDs(),
 	}}}
 	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &again})
-	p := NewWriter(s.st, nil)
-	p.Stack()
+	p := &Writer{Summary: s.summary()}
+	p.WriteStack()
 	must.Contain(t, "the text", p.String(),
 		"1. 2026-01-02, cache on baseline: decode +119% (20.1 → 44.1 tok/s)\n",
 		"2. 2026-01-02, moe on baseline: decode +49.6% (≥ +10%)",
@@ -130,7 +130,7 @@ func TestRowIsOfOneLook(t *testing.T) {
 		test := d.Rules[0].Comparisons[0].Test
 		test.Estimate, test.Looks = &at, []stats.Look{{N: 3}, {N: 4}}
 	})
-	g := AcceptedStack(s.st).Features[0].Gains[0]
+	g := s.summary().Stack.Features[0].Gains[0]
 	if shown(g) != "chat.tg.gain 1 from 0.9" || g.Launches != 4 || g.Against != 4 {
 		t.Errorf("%+v", g)
 	}
@@ -206,7 +206,7 @@ func TestBoundsAreOfTheSameUnit(t *testing.T) {
 // TestOnSaysWhatWasAccepted: the arm is called accepted, and what that was then is told by its knobs.
 func TestOnSaysWhatWasAccepted(t *testing.T) {
 	on := func(s *story) string {
-		all := AcceptedStack(s.st).Features
+		all := s.summary().Stack.Features
 		return all[len(all)-1].On
 	}
 	s := stacked(t)
@@ -228,26 +228,24 @@ func TestOnSaysWhatWasAccepted(t *testing.T) {
 	must.Equal(t, "on", on(s), "accepted")
 }
 
-// TestClaimShowsItsTest: a claim is open by the bounds of its test, so these are
-// shown and not the plain interval of all launches, which lies beyond the claim.
+// TestClaimShowsItsTest: a claim is open by its test, so the test's number is shown and not the plain
+// interval of all launches, which lies beyond the claim.
 func TestClaimShowsItsTest(t *testing.T) {
 	estimate, low, high := 0.098, 0.007, 0.148
 	h := &ledger.Hypothesis{
-		Metric: "chat.tg", Expect: "+9%", Measured: verdict.Say("broken", "{error}",
-			verdict.Text("error", "+10.0%, n = 8 against 8 launches")), Outcome: "open",
+		Metric: "chat.tg", Expect: "+9%", Because: "it is wider", Measured: verdict.Say("broken", "{error}",
+			verdict.Text("error", "+10.0%, n = 8 against 8 launches")), PostHoc: true,
 		Test: &verdict.Rule{Comparisons: []verdict.Comparison{{Test: &verdict.Test{
 			Form: verdict.Ratio, Against: "baseline", Estimate: &estimate, Low: &low, High: &high,
-			Looks: []stats.Look{{N: 3}},
+			Relation: "gain", More: true, Threshold: 0.09, Looks: []stats.Look{{N: 3}},
 		}}}},
 	}
-	c, _ := ClaimOf(&ledger.Decision{Hypothesis: h})
-	if want := "+9.8% (bounds +0.7% to +14.8%, 3 launches per arm)"; c.seen() != want {
-		t.Errorf("%q, want %q", c.seen(), want)
-	}
-	h.Test = nil
-	if c, _ = ClaimOf(&ledger.Decision{Hypothesis: h}); c.seen() != h.Measured.String() {
-		t.Errorf("without a test: %q", c.seen())
-	}
+	must.Equal(t, "tested", ExpectedBecause(h), "Expected chat.tg +9%: open, POST HOC: claimed after its launches "+
+		"were measured, so they prove nothing about it. Measured +9.8% (≥ +9%, between +0.7% and +15%). Because it "+
+		"is wider.")
+	h.Test, h.PostHoc = nil, false
+	must.Equal(t, "not tested", ExpectedBecause(h), "Expected chat.tg +9%: open. Measured: +10.0%, n = 8 against 8 "+
+		"launches. Because it is wider.")
 }
 
 // TestContests: who is beaten, by the interval and never by the mean alone.
@@ -302,7 +300,7 @@ func TestContests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := begun(t, c.target)
 			s.measured("s-9", "baseline", set(), c.values...)
-			all := Contests(s.st)
+			all := s.summary().Targets
 			if len(all) != 1 || all[0].Variant != "baseline" {
 				t.Fatal(all)
 			}
@@ -328,7 +326,7 @@ func check(t *testing.T, c Contest, want string) {
 // TestNumberToBeat: it is shown also where nothing says what to hold against it.
 func TestNumberToBeat(t *testing.T) {
 	of := func(value float64) string {
-		rows := ContestTable(
+		rows := contestTable(
 			[]Contest{{
 				Target:   ledger.Target{Name: "x", Path: "target.x.command.lat", Value: value, Unit: "ms"},
 				Standing: Open,
@@ -346,7 +344,7 @@ func TestNumberToBeat(t *testing.T) {
 func TestStackStands(t *testing.T) {
 	s := stacked(t)
 	s.measured("s-8", "cache", set("cache=on"), 99, 98)
-	all := Contests(s.st)
+	all := s.summary().Targets
 	if len(all) != 1 || all[0].Variant != "accepted" || all[0].Session != "s-2" || len(all[0].Launches) != 4 ||
 		all[0].Standing != Beaten {
 		t.Fatalf("%+v", all)
@@ -359,7 +357,7 @@ func TestNewestByTheLedger(t *testing.T) {
 	s.measured("s-1", "baseline", set(), 99, 98)
 	s.at = s.at.Add(-time.Hour)
 	s.measured("s-2", "baseline", set(), 20, 20.4)
-	if all := Contests(s.st); len(all) != 1 || all[0].Session != "s-2" || all[0].Standing != NotYet {
+	if all := s.summary().Targets; len(all) != 1 || all[0].Session != "s-2" || all[0].Standing != NotYet {
 		t.Fatalf("%+v", all)
 	}
 }
@@ -372,7 +370,7 @@ func TestStackOfPartsAlone(t *testing.T) {
 		1)
 	s.feature("moe", true, set("moe=routed"), "baseline", base, s.measured("s-1", "moe", set("moe=routed"), 99, 98), 1,
 		1)
-	all := Contests(s.st)
+	all := s.summary().Targets
 	if len(all) != 1 || all[0].Standing != Open || all[0].Note.Kind != code.NoLaunch.Kind ||
 		*all[0].Note.Values["features"].Number != 2 {
 		t.Fatalf("%+v", all)
@@ -392,7 +390,7 @@ func TestNewestThatMeasuredIt(t *testing.T) {
 		})
 	}
 	s.stand("s-2", "baseline", []string{"s-2.baseline.1", "s-2.baseline.2"})
-	all := Contests(s.st)
+	all := s.summary().Targets
 	if len(all) != 2 || all[0].Session != "s-1" || all[0].Standing != NotYet || all[1].Session != "s-2" ||
 		all[1].Standing != Beaten {
 		t.Fatalf("%+v", all)
@@ -401,7 +399,7 @@ func TestNewestThatMeasuredIt(t *testing.T) {
 		"\n3 launches of baseline in session s-1",
 		"\n2 launches of baseline in session s-2",
 	} {
-		if got := ContestTable(all).Rows[i][3]; !strings.HasSuffix(got, want) {
+		if got := contestTable(all).Rows[i][3]; !strings.HasSuffix(got, want) {
 			t.Error(got)
 		}
 	}
@@ -413,7 +411,7 @@ func TestNewestThatSentIt(t *testing.T) {
 	s := begun(t, target)
 	s.measured("s-1", "baseline", set(), 99, 98)
 	s.stand("s-2", "baseline", []string{s.launch("s-2", "baseline", 1, set(), sentChat, nil)})
-	all := Contests(s.st)
+	all := s.summary().Targets
 	if len(all) != 1 || all[0].Session != "s-2" || all[0].Standing != Open ||
 		all[0].Note.Kind != "target.launch_lacks" || all[0].Note.Subject != "s-2.baseline.1" ||
 		all[0].Note.Values["address"].Text != "chat.tg" {
@@ -459,8 +457,8 @@ func TestDecidedOnTheTarget(t *testing.T) {
 				}},
 			}})
 			s.measured("s-2", "baseline", set(), 60, 61, 60.5, 60.7)
-			all := Contests(s.st)
-			if got, _, _ := strings.Cut(ContestTable(all).Rows[0][3], "\n"); got != c.want ||
+			all := s.summary().Targets
+			if got, _, _ := strings.Cut(contestTable(all).Rows[0][3], "\n"); got != c.want ||
 				all[0].Decided != c.decided || len(all[0].Launches) != c.launches || all[0].Standing != Beaten {
 				t.Errorf("%s, %+v", got, all[0])
 			}
@@ -666,3 +664,5 @@ func tgLaunch(v float64) *ledger.Launch {
 		}},
 	}
 }
+
+func (s *story) summary() *Summary { return SummaryOf(s.st, nil, time.Now()) }

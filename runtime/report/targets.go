@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -11,7 +10,6 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // Standings: which targets are beaten.
@@ -45,26 +43,23 @@ type Contest struct {
 	Note verdict.Reason `json:"note,omitzero"`
 }
 
-// Contests are the targets of the newest run against the accepted stack, or the
+// targets are those of the newest run against the accepted stack, or the
 // baseline while nothing is accepted; never nil.
-func Contests(st *store.Store) []Contest {
+func (s *Summary) targets() []Contest {
 	all := []Contest{}
-	view, err := st.Run("latest")
-	if err != nil || view.Start == nil || len(view.Start.Targets) == 0 {
+	if s.Run == nil || s.Run.Start == nil {
 		return all
 	}
-	stack := AcceptedStack(st)
 	name, none := ledger.Baseline, verdict.New(code.NoLaunch)
-	if len(stack.Features) > 0 {
-		name = stackVariant
+	if n := len(s.Stack.Features); n > 0 {
+		if name = stackVariant; n > 1 {
+			none = verdict.New(code.NoLaunch, verdict.Int("features", n))
+		}
 	}
-	if n := len(stack.Features); n > 1 {
-		none = verdict.New(code.NoLaunch, verdict.Int("features", n))
-	}
-	arms := stackArms(st, Arms(st), stack)
-	for _, t := range view.Start.Targets {
+	arms := s.armsWith(s.Stack.Knobs)
+	for _, t := range s.Run.Start.Targets {
 		c := Contest{Target: t, Variant: name, Standing: Open}
-		switch a, decided := newestOf(st, arms, t); {
+		switch a, decided := s.newestOf(arms, t); {
 		case !t.Why.IsZero():
 			c.Note = t.Why
 		case a == nil:
@@ -159,33 +154,19 @@ func (c *Contest) decide(a *Arm, t *verdict.Test) {
 	}
 }
 
-// stackArms are the arms that measured the stack, or the baseline while it is empty, on the
-// engine on which the baseline was last qualified, newest first: identified by the launch's
-// knob values, whatever the arm's name.
-func stackArms(st *store.Store, arms []*Arm, stack Stack) (out []*Arm) {
-	block := baselineEngine(st)
-	for _, a := range slices.Backward(arms) {
-		if l := a.Launches[0]; l.Knobs != nil && maps.Equal(l.Knobs, stack.Knobs) && (block == "" || a.Block == block) {
-			out = append(out, a)
-		}
-	}
-	return out
-}
-
 // newestOf is the arm to compare with a target: the newest on whose level a rule decided,
 // with its test, whatever number that asked for; or else the newest that was sent the workload,
 // whatever came of it, as a feature's own protocol may send another; or else the newest. It is
 // nil if there is none.
-func newestOf(st *store.Store, arms []*Arm, target ledger.Target) (a *Arm, decided *verdict.Test) {
+func (s *Summary) newestOf(arms []*Arm, target ledger.Target) (a *Arm, decided *verdict.Test) {
 	if len(arms) == 0 {
 		return nil, nil
 	}
-	standing := DecisionsInForce(st)
 	for _, a := range arms {
 		of := func(id string) bool {
 			return slices.ContainsFunc(a.Launches, func(l *ledger.Launch) bool { return l.ID == id })
 		}
-		for _, d := range standing {
+		for _, d := range s.InForce() {
 			for _, r := range d.Rules {
 				for _, c := range r.Comparisons {
 					t := c.Test
@@ -210,8 +191,8 @@ func newestOf(st *store.Store, arms []*Arm, target ledger.Target) (a *Arm, decid
 	return arms[0], nil
 }
 
-// ContestTable has a row per number to beat.
-func ContestTable(all []Contest) Table {
+// contestTable has a row per number to beat.
+func contestTable(all []Contest) Table {
 	t := Table{Head: []string{"Target", "Metric", "To beat", "Measured", "Times better", "Standing"}}
 	for _, c := range all {
 		row := []string{
@@ -246,27 +227,18 @@ func ContestTable(all []Contest) Table {
 	return t
 }
 
-// ContestNotes explain the numbers of the table.
-func ContestNotes(all []Contest) []string {
-	notes := []string{"Targets were measured elsewhere, by the tool in brackets: two tools may measure different " +
-		"things under one name; that they are the same is the plan's claim. The target itself has no interval here."}
-	if slices.ContainsFunc(all, func(c Contest) bool { return c.Mean != nil }) {
-		notes = append(notes,
-			"[low, high] are the bounds of a rule's decision, 95% CI the interval of the mean where no rule decided. "+
-				"Beaten: all of it is better than the target.")
+// TargetBlocks are the numbers to beat, and how far they are; none without any.
+func (s *Summary) TargetBlocks() []Block {
+	if len(s.Targets) == 0 {
+		return nil
 	}
-	return notes
-}
-
-// Targets are the numbers to beat, and how far they are.
-func (p *Writer) Targets() {
-	all := Contests(p.st)
-	if len(all) == 0 {
-		return
+	b := Block{Title: "Targets", Table: contestTable(s.Targets), Notes: []string{
+		"Targets were measured elsewhere, by the tool in brackets: two tools may measure different things under one " +
+			"name; that they are the same is the plan's claim. The target itself has no interval here.",
+	}}
+	if slices.ContainsFunc(s.Targets, func(c Contest) bool { return c.Mean != nil }) {
+		b.Notes = append(b.Notes, "[low, high] are the bounds of a rule's decision, 95% CI the interval of the mean "+
+			"where no rule decided. Beaten: all of it is better than the target.")
 	}
-	p.Line("## Targets\n")
-	p.Table(ContestTable(all))
-	for _, n := range ContestNotes(all) {
-		p.Line("%s\n", n)
-	}
+	return []Block{b}
 }

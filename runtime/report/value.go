@@ -81,11 +81,17 @@ func (v Value) Text(times bool) string {
 	if v.alone {
 		text, change = cmp.Or(change, v.Word, "–"), ""
 	}
-	if v.Marked && v.Has() {
-		text = doesNotCount + text
-	}
+	text = v.marked(text)
 	if change != "" {
 		text += "\n" + change
+	}
+	return text
+}
+
+// marked is a text of the value with a mark if it does not count.
+func (v Value) marked(text string) string {
+	if v.Marked && v.Has() {
+		return doesNotCount + text
 	}
 	return text
 }
@@ -117,12 +123,7 @@ func (d Comparison) bounded(times, saved bool) string {
 	}
 	switch {
 	case d.Absolute:
-		format = func(x float64) string {
-			if x > 0 {
-				return "+" + verdict.Short(x, d.Unit)
-			}
-			return verdict.Short(x, d.Unit)
-		}
+		format = d.amount
 	case times && d.Better != measure.Neither && d.Better != "":
 		format = func(x float64) string {
 			switch {
@@ -145,13 +146,8 @@ func (d Comparison) bounded(times, saved bool) string {
 		}
 		text += open + format(*low) + " to " + format(*high) + end
 	}
-	switch {
-	case d.Low != nil && !d.Significant():
-		return "~ " + text
-	case !d.Significant() || times && !d.Absolute || d.Better == measure.Neither || d.Better == "":
-		return text
-	case *d.Change > 0 == (d.Better == measure.Higher):
-		return text + " better"
+	if !times || d.Absolute || d.Low != nil && !d.Significant() {
+		return d.judged(text)
 	}
-	return text + " worse"
+	return text // more than 1 is better
 }

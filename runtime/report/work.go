@@ -3,6 +3,7 @@ package report
 import (
 	"time"
 
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -59,6 +60,22 @@ func WorkOn(st *store.Store) Work {
 		w.State = Killed
 	}
 	return w
+}
+
+// Unfinished is why the newest run did not end normally, whatever was decided before; empty if it did.
+func (s *Summary) Unfinished() string {
+	switch WorkOn(s.Store).State {
+	case UnderWay:
+		return "is under way"
+	case Killed:
+		return "did not finish (killed?): apply resumes it"
+	case Unknown:
+		return "is under way, or was killed"
+	}
+	if s.Run.Reason.Kind != code.Finished.Kind {
+		return "ended: " + s.Run.Reason.String()
+	}
+	return ""
 }
 
 // Spending is what sealed applies have used so far.

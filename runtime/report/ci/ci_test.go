@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -65,6 +66,8 @@ func recorded(t *testing.T, feature, gate verdict.Verdict, end *ledger.End, more
 	return st
 }
 
+func summary(st *store.Store) *report.Summary { return report.SummaryOf(st, nil, noon) }
+
 func finished(v verdict.Verdict) *ledger.End {
 	return &ledger.End{Verdict: v, Exit: v.ExitCode(), Reason: verdict.New(code.Finished)}
 }
@@ -112,7 +115,7 @@ func TestJUnit(t *testing.T) {
 		"killed, and nothing behind": {verdict.Pass, verdict.Pass, nil, nil, 0, 1, 0},
 	} {
 		var page bytes.Buffer
-		must.Do(t, JUnit(&page, recorded(t, c.feature, c.gate, c.end, c.more...), noon))
+		must.Do(t, JUnit(&page, summary(recorded(t, c.feature, c.gate, c.end, c.more...))))
 		var got suites
 		if err := xml.Unmarshal(page.Bytes(), &got); err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, page.String())
@@ -138,7 +141,7 @@ func TestJUnit(t *testing.T) {
 	}
 	empty := must.Get(store.Open(t.TempDir()))(t)
 	defer empty.Close()
-	if err := JUnit(&bytes.Buffer{}, empty, noon); err == nil {
+	if err := JUnit(&bytes.Buffer{}, summary(empty)); err == nil {
 		t.Error("nothing at all is green")
 	}
 }
@@ -147,7 +150,7 @@ func TestJUnit(t *testing.T) {
 // somebody else's is HTML, and a comment is never longer than GitHub takes.
 func TestGitHub(t *testing.T) {
 	var page bytes.Buffer
-	must.Do(t, GitHub(&page, recorded(t, verdict.Fail, verdict.Fail, finished(verdict.Fail)), noon))
+	must.Do(t, GitHub(&page, summary(recorded(t, verdict.Fail, verdict.Fail, finished(verdict.Fail)))))
 	text := page.String()
 	must.Contain(t, "the text", text,
 		"<!-- mxflow report: a__b__x_ -->\n### mxflow a--b &lt;x>: 0 of 1 port accepted; f failed\n\n| Feature |",
@@ -183,7 +186,7 @@ func TestGitHubTellsOnce(t *testing.T) {
 		must.Do(t, st.Append(&ledger.Record{Type: "decision", Run: "r1", Time: noon, Decision: d}))
 	}
 	var page bytes.Buffer
-	must.Do(t, GitHub(&page, st, noon))
+	must.Do(t, GitHub(&page, summary(st)))
 	text := page.String()
 	if gates, _, _ := strings.Cut(text, "#### f"); strings.Count(text, "162 ms late") != 1 ||
 		!strings.Contains(gates, "162 ms late") || strings.Count(text, ", see above") != 1 {
@@ -208,7 +211,7 @@ func TestCaseHasOneCause(t *testing.T) {
 	}
 	var page bytes.Buffer
 	if err := st.Append(&ledger.Record{Type: "decision", Run: "r1", Time: noon, Decision: d}); err != nil ||
-		JUnit(&page, st, noon) != nil {
+		JUnit(&page, summary(st)) != nil {
 		t.Fatal(err)
 	}
 	if text := page.String(); !strings.Contains(text,
@@ -221,11 +224,12 @@ func TestCaseHasOneCause(t *testing.T) {
 // TestPullRequest: what is not on record is said to be missing.
 func TestPullRequest(t *testing.T) {
 	var page bytes.Buffer
-	if err := PullRequest(&page, recorded(t, verdict.Pass, verdict.Pass, finished(verdict.Pass))); err != nil ||
+	st := recorded(t, verdict.Pass, verdict.Pass, finished(verdict.Pass))
+	if err := PullRequest(&page, summary(st)); err != nil ||
 		!strings.Contains(page.String(), "nothing to claim") {
 		t.Errorf("%v\n%s", err, page.String())
 	}
-	if err := PullRequest(&page, recorded(t, "", "", finished(verdict.Pass))); err == nil {
+	if err := PullRequest(&page, summary(recorded(t, "", "", finished(verdict.Pass)))); err == nil {
 		t.Error("a claim without a feature")
 	}
 	if got := accuracy(&ledger.Decision{

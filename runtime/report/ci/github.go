@@ -6,12 +6,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // mostComment is below GitHub's limit for a comment, 65,536 characters.
@@ -26,95 +24,76 @@ const mostRows = 6
 // worst orders outcomes for a reader who looks for what to do.
 var worst = []string{
 	string(verdict.Error), string(verdict.Invalid), string(verdict.Fail), string(verdict.Inconclusive),
-	"locked", "open",
+	"locked", "not run", "not decided yet",
 }
 
 // GitHub writes Markdown for a step summary or a comment: the answer, what came of each
 // feature, failures first, and the rest folded away. Its first line is invisible: a workflow
 // uses it to find the comment to replace.
-func GitHub(w io.Writer, st *store.Store, now time.Time) error {
-	run, err := newest(st)
-	if err != nil {
-		return err
-	}
-	p := report.NewWriter(st, nil)
+func GitHub(w io.Writer, s *report.Summary) error {
+	run, p := s.Run, report.Writer{Summary: s}
 	plan := strings.ReplaceAll(notPlain.ReplaceAllString(run.Plan, "_"), "--", "__")
 	p.Line("<!-- mxflow report: %s -->", report.Raw(plan))
-	p.Line("### mxflow %s: %s\n", run.Plan, report.AnswerOf(st, now).String())
-	if why := broken(st, run); why != "" {
-		p.Line("**%s.** The results below are from earlier runs.\n", why)
+	p.Line("### mxflow %s: %s\n", run.Plan, s.Answer.String())
+	if why := s.Unfinished(); why != "" {
+		p.Line("**Run %s %s.** The results below are from earlier runs.\n", run.ID, why)
 	}
-	rows, left := commented(st, p.Ports(), now)
+	rows, left := commented(s)
 	p.Table(report.Table{Head: []string{"Feature", "Before", "After", "Gain", "Verdict"}, Rows: rows})
 	if left > 0 {
 		p.Line("And %d more, below.\n", left)
 	}
 	p.Line("<details><summary>Gates, rules, and how to reproduce this</summary>\n")
 	p.Gates("#### Gates")
-	for _, d := range report.DecisionsInForce(st) {
+	for _, d := range s.InForce() {
 		if d.Kind == ledger.KindFeature {
 			p.Line("#### %s: %s\n", d.Feature, d.Verdict)
 			p.Rules(d.Decision)
 		}
 	}
-	p.Line("```sh\n%s\n```\n", report.Raw(strings.ReplaceAll(report.Applied(st, run), "```", "` ` `")))
+	p.Line("```sh\n%s\n```\n", report.Raw(strings.ReplaceAll(report.Applied(s.Store, run), "```", "` ` `")))
 	if s := run.Start; s != nil {
 		p.Line("Run `%s`, %s, plan digest `%.16s`. %s.", report.Raw(run.ID), s.Tool, report.Raw(s.PlanDigest),
 			verdict.Pairs(s.Environment, " ", ", "))
 	}
-	_, err = io.WriteString(w, cut(p.String())+"\n</details>\n")
+	_, err := io.WriteString(w, cut(p.String())+"\n</details>\n")
 	return err
 }
 
 // commented are the rows of a comment, the worst first, and how many more there are: each
 // feature, and what else keeps something from passing.
-func commented(st *store.Store, ports *report.Ports, now time.Time) (rows [][]string, left int) {
+func commented(s *report.Summary) (rows [][]string, left int) {
 	type row struct {
 		place int
 		cells []string
 	}
 	var all []row
 	bad := map[string]bool{} // phases with a feature that says why its gate did not pass
-	for _, r := range report.Rows(st) {
-		feature, isFeature := report.FeatureNode(r.Node)
-		phase, isPhase := report.PhaseNode(r.Node)
-		name, word, cells := cmp.Or(feature, r.Node), "open", []string{"–", "–", "–"}
-		switch d := r.Decided; {
-		case r.Gone:
-			continue
-		case isFeature && !r.Locked.IsZero():
-			word = "locked"
-		case d != nil && (isFeature || !d.Verdict.Unlocks() && (isPhase && !bad[phase] || r.Node == ledger.Baseline)):
-			o := report.OverruledOf(d.Decision, st.Waiver(r.Node), now)
-			if word = o.Word(); d.Accepted && d.Verdict.Unlocks() {
-				word += ", accepted"
-			}
-		case !isFeature:
+	for _, r := range s.Rows {
+		blocks := r.InForce() && !r.Decided.Verdict.Unlocks()
+		shown := r.Feature != "" || blocks && (r.Gate != "" && !bad[r.Gate] || r.Node == ledger.Baseline)
+		if r.Gone || !shown {
 			continue
 		}
-		if isPhase {
-			name = "gate " + phase
+		bad[r.Phase] = bad[r.Phase] || !r.Locked.IsZero() || blocks
+		name, word, cells := cmp.Or(r.Feature, r.Node), r.Word(), []string{"–", "–", "–"}
+		if r.Gate != "" {
+			name = "gate " + r.Gate
 		}
-		bad[r.Phase] = bad[r.Phase] || isFeature && !r.Locked.IsZero() || r.Decided != nil &&
-			!r.Decided.Verdict.Unlocks()
 		place := slices.Index(worst, word)
-		if isFeature && r.Decided != nil {
-			if port := ports.For(r.Decided.Decision); port != nil {
-				if m, has := port.Lead(r.Decided.Decision); has {
-					cells = []string{m.Before(), m.After(), m.Name() + " " + m.Brief()}
-				}
-			}
-		}
 		if place < 0 {
 			place = len(worst)
 		} else {
 			word = "**" + word + "**"
 		}
-		if why := report.Short(r); why != "" {
-			word += ": " + why
-		}
-		if r.Decided != nil && isFeature && len(r.Decided.Findings) > 0 {
-			word += "; " + verdict.Count(len(r.Decided.Findings), "finding") + " below"
+		word += verdict.Behind(": ", r.Short())
+		if d := r.Decided; d != nil && r.Feature != "" {
+			if m := s.Lead(d.Decision); m.Has() {
+				cells = []string{m.Old.Brief(), m.New.Brief(), m.Name() + " " + m.Brief()}
+			}
+			if n := len(d.Findings); n > 0 {
+				word += "; " + verdict.Count(n, "finding") + " below"
+			}
 		}
 		all = append(all, row{place, append(append([]string{name}, cells...), word)})
 	}

@@ -1,3 +1,5 @@
+// Package ci writes the contents of a state directory for continuous integration: as
+// JUnit XML, and as Markdown for GitHub. It decides nothing.
 package ci
 
 import (
@@ -7,7 +9,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -63,8 +64,7 @@ type said struct {
 
 // junit is a file in progress: the causes it has told, and the launches it has counted.
 type junit struct {
-	st      *store.Store
-	now     time.Time
+	*report.Summary
 	told    verdict.Page
 	counted map[string]bool
 }
@@ -74,12 +74,12 @@ type junit struct {
 // not end with 0: fail and inconclusive are failures; error, invalid, locked and undecided
 // are errors; a waiver, and a feature that its phase's gate did without, are skipped, so
 // both are visible.
-func JUnit(w io.Writer, st *store.Store, now time.Time) error {
-	run, err := newest(st)
-	if err != nil {
-		return err
+func JUnit(w io.Writer, s *report.Summary) error {
+	run := s.Run
+	if run == nil {
+		return report.ErrNothing
 	}
-	all, j := suites{Name: "mxflow " + run.Plan}, &junit{st: st, now: now, counted: map[string]bool{}}
+	all, j := suites{Name: "mxflow " + run.Plan}, &junit{Summary: s, counted: map[string]bool{}}
 	of := func(name string) *suite {
 		for _, s := range all.Suites {
 			if s.Name == name {
@@ -91,23 +91,21 @@ func JUnit(w io.Writer, st *store.Store, now time.Time) error {
 	}
 	ofRun := of("run")
 	apply := testCase{Class: "run", Name: "mxflow apply finished"}
-	apply.Out = "run " + run.ID + ": " + report.AnswerOf(st, now).String()
-	if why := broken(st, run); why != "" {
+	apply.Out = "run " + run.ID + ": " + s.Answer.String()
+	if why := verdict.Behind("run "+run.ID+" ", s.Unfinished()); why != "" {
 		apply.Error = &said{why, "error", why}
 	}
 	ofRun.add(apply)
-	rows, unlocked := report.Rows(st), map[string]bool{} // the phases whose end unlocks later ones
-	for _, r := range rows {
-		if d := r.Decided; d != nil && !r.Gone && r.Node == "phase."+r.Phase {
-			unlocked[r.Phase] = d.Verdict.Unlocks() || st.Waiver(d.Node).Covers(d.Decision, now)
+	unlocked := map[string]bool{} // the phases whose end unlocks later ones
+	for _, r := range s.Rows {
+		if r.Gate != "" && r.InForce() {
+			unlocked[r.Gate] = r.Decided.Verdict.Unlocks() || r.Overruled.State == report.Waived
 		}
 	}
-	for _, r := range rows {
+	for _, r := range s.Rows {
 		// People follow features, gates and what must hold before either. Nodes below them appear
 		// in their reasons.
-		phase, isPhase := report.PhaseNode(r.Node)
-		isFeature := strings.HasPrefix(r.Node, "feature.") && strings.Count(r.Node, ".") == 1
-		follow := r.Node == ledger.Baseline || isPhase && phase == r.Phase || isFeature
+		follow := r.Node == ledger.Baseline || r.Gate != "" || r.Feature != ""
 		if d := r.Decided; d != nil {
 			follow = d.Node == ledger.Baseline || d.Kind == ledger.KindStep && !d.Verdict.Unlocks() ||
 				slices.Contains([]string{ledger.KindFeature, ledger.KindGate, ledger.KindPhase}, d.Kind)
@@ -170,8 +168,8 @@ func (j *junit) casesOf(r report.Row, unlocked bool) (cases []testCase) {
 		return []testCase{k}
 	}
 	excuse := ""
-	if w := j.st.Waiver(d.Node); w.Covers(d.Decision, j.now) {
-		excuse = w.Effect(d.Decision, j.now).String()
+	if r.Overruled.State == report.Waived {
+		excuse = verdict.Semicolons(r.Overruled.Reasons)
 	} else if d.Kind == ledger.KindFeature && unlocked {
 		excuse = "the gate of phase " + r.Phase + " does not need it"
 	}
@@ -212,11 +210,11 @@ func (j *junit) casesOf(r report.Row, unlocked bool) (cases []testCase) {
 // case that does.
 func (j *junit) measured(d *ledger.Decision) (seconds elapsed) {
 	ids := slices.Clone(d.Launches)
-	for _, l := range j.st.Launches(store.LaunchFilter{Node: d.Node + ".qualify"}) {
+	for _, l := range j.Store.Launches(store.LaunchFilter{Node: d.Node + ".qualify"}) {
 		ids = append(ids, l.ID)
 	}
 	for _, id := range ids {
-		if l, known := j.st.LaunchByID(id); known && !j.counted[id] {
+		if l, known := j.Store.LaunchByID(id); known && !j.counted[id] {
 			j.counted[id] = true
 			seconds += elapsed(l.Seconds)
 		}

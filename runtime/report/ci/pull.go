@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -19,36 +17,31 @@ import (
 // claim about performance: for each feature the cell, harness and command, hardware,
 // commits, the numbers of both sides, and what was checked of its answers. What is not on
 // record is reported as missing.
-func PullRequest(w io.Writer, st *store.Store) error {
-	run, err := newest(st)
-	if err != nil {
-		return err
-	}
-	p := report.NewWriter(st, nil)
-	features := 0
-	for _, d := range report.DecisionsInForce(st) {
+func PullRequest(w io.Writer, s *report.Summary) error {
+	p, features := &report.Writer{Summary: s}, 0
+	for _, d := range s.InForce() {
 		if d.Kind != ledger.KindFeature {
 			continue
 		}
 		features++
-		claim(p, st, run, d.Decision)
+		claim(p, d.Decision)
 	}
 	if features == 0 {
 		return fmt.Errorf("no feature was decided here, so there is nothing to claim: %w", store.ErrApplyFirst)
 	}
-	_, err = io.WriteString(w, p.String())
+	_, err := io.WriteString(w, p.String())
 	return err
 }
 
 const missing = "**missing**"
 
 // claim is what is claimed of a feature.
-func claim(p *report.Writer, st *store.Store, run *ledger.RunView, d *ledger.Decision) {
+func claim(p *report.Writer, d *ledger.Decision) {
 	p.Line("## %s: %s\n", d.Feature, d.Verdict)
 	for _, mark := range d.Marks() {
 		p.Line("%s\n", verdict.Sentence(mark))
 	}
-	pair := report.PairOf(st, d)
+	pair := p.PortOf(d).Pair()
 	if pair == nil {
 		p.Line("No launches of both sides are recorded, so there is nothing to claim (%s).\n",
 			verdict.Semicolons(d.Why()))
@@ -56,26 +49,20 @@ func claim(p *report.Writer, st *store.Store, run *ledger.RunView, d *ledger.Dec
 	}
 	old, new := pair.Old.Launches, pair.New.Launches
 	var cells []string
-	for _, g := range report.Groups(new) {
-		if g.ByCell() {
-			for _, cell := range g.Cells {
-				cells = append(cells, cell+": "+report.Sent(new, cell))
-			}
-		}
-	}
 	l := new[0]
+	for _, c := range l.Cells {
+		cells = append(cells, c.Cell+": "+report.Sent(new, c.Cell))
+	}
 	t := report.Table{Head: []string{"Requested", "Recorded"}, Rows: [][]string{
 		{
 			"Matrix cell",
 			strings.Join(append([]string{l.Block + ", " + verdict.Pairs(l.Knobs, "=", " ")}, cells...), "\n"),
 		},
-		{"Harness", run.Start.Tool + fmt.Sprintf(": %s per side, interleaved in session %s", verdict.Launches(len(new)),
-			pair.New.Session)},
-		{"Command", "`" + report.Applied(st, run) + "`"},
-		{"Server before", "`" + strings.ReplaceAll(cmp.Or(old[0].Engine["command"], "not recorded"), "`", "'") +
-			"` " + set(old[0])},
-		{"Server after", "`" + strings.ReplaceAll(cmp.Or(l.Engine["command"], "not recorded"), "`", "'") + "` " +
-			set(l)},
+		{"Harness", fmt.Sprintf("%s: %s per side, interleaved in session %s", p.Run.Start.Tool,
+			verdict.Launches(len(new)), pair.New.Session)},
+		{"Command", "`" + report.Applied(p.Store, p.Run) + "`"},
+		{"Server before", started(old[0])},
+		{"Server after", started(l)},
 		{"Hardware and software", cmp.Or(verdict.Pairs(l.Fingerprint, " ", ", "), missing)},
 		{
 			"Commits",
@@ -99,15 +86,9 @@ func claim(p *report.Writer, st *store.Store, run *ledger.RunView, d *ledger.Dec
 // upstream are the rules that no record of mxflow can meet.
 const upstream = `Left to you: vLLM asks for the purpose, the test plan with its command, and the results before and after. llama.cpp asks for llama-bench and llama-perplexity before and after, test-backend-ops if ggml changed, and one change per pull request; it only accepts descriptions written by people.`
 
-// set are the variables set for the engine.
-func set(l *ledger.Launch) string {
-	var list []string
-	for _, key := range slices.Sorted(maps.Keys(l.Engine)) {
-		if name, is := strings.CutPrefix(key, "env."); is {
-			list = append(list, name+"="+l.Engine[key])
-		}
-	}
-	return strings.Join(list, " ")
+// started is how a server was started.
+func started(l *ledger.Launch) string {
+	return "`" + strings.ReplaceAll(cmp.Or(report.StartedAs(l), "not recorded"), "`", "'") + "`"
 }
 
 // accuracy is what was checked of the answers.

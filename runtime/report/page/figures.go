@@ -82,7 +82,7 @@ func (b *builder) rounds(session, own, parent string, t *verdict.Test) []Figure 
 	if t != nil && t.Metric != "" {
 		column.Stat, fig.More = t.Stat, t.More
 		column.Cell, column.Metric = measure.SplitAddress(t.Metric)
-	} else if heads := report.Headlines(arms); len(heads) > 0 {
+	} else if heads := report.Headlines(slices.Concat(arms[0].Launches, arms[1].Launches)); len(heads) > 0 {
 		column = heads[0]
 	}
 	points := 0
@@ -101,7 +101,7 @@ func (b *builder) rounds(session, own, parent string, t *verdict.Test) []Figure 
 			if why != "" {
 				fig.Lost = append(fig.Lost, a.Variant+": "+why)
 			}
-			m, _ := column.Of(l, "")
+			m, _ := column.Of(l)
 			if y, has := m.Stats[column.Stat]; has {
 				s.X, s.Y, s.Why = append(s.X, float64(l.Ordinal)), append(s.Y, short(y)), append(s.Why, why)
 				fig.Unit = m.Unit
@@ -169,13 +169,13 @@ func (b *builder) traces(pair *report.Pair) (out []Figure) {
 		return nil
 	}
 	for _, c := range pair.Metrics {
-		name := c.Address(c.Cell)
+		name := c.Address()
 		if !slices.Contains(traced, name) || !c.Significant() || c.Absolute || math.Abs(*c.Change) < clearChange {
 			continue
 		}
 		fig := Lines{Name: name, Unit: c.Unit, X: "seconds"}
 		for i, side := range []report.PairSide{pair.Old, pair.New} {
-			series, err := b.st.ReadSeries(side.Launches[len(side.Launches)-1])
+			series, err := b.Store.ReadSeries(side.Launches[len(side.Launches)-1])
 			for _, s := range series {
 				if err != nil || s.Name != name || len(s.At) < 3 {
 					continue
@@ -203,12 +203,12 @@ func (b *builder) traces(pair *report.Pair) (out []Figure) {
 
 // kernels are the profiles of a candidate and of its parent, if both are on record.
 func (b *builder) kernels(e gates.Feature) (out []Figure) {
-	was, had := b.st.LaunchByID(e.Parent.Qualified.ID)
-	is, has := b.st.LaunchByID(e.Candidate.Qualified.ID)
+	was, had := b.Store.LaunchByID(e.Parent.Qualified.ID)
+	is, has := b.Store.LaunchByID(e.Candidate.Qualified.ID)
 	if !had || !has {
 		return nil
 	}
-	before, after := report.ProfileOf(b.st, was), report.ProfileOf(b.st, is)
+	before, after := report.ProfileOf(b.Store, was), report.ProfileOf(b.Store, is)
 	if before == nil || after == nil {
 		return nil
 	}

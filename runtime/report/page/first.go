@@ -18,16 +18,17 @@ const mostTargets, mostBelow = 3, 14
 
 // first fills the first screen: what was measured on what, the stack's main metrics, the
 // targets, and the stack from the baseline up.
-func (b *builder) first(rows []report.Row) {
-	ends, contests := report.EndsOf(b.st), report.Contests(b.st)
-	head := report.Headline(b.st, ends)
-	var accepted, compared []string
-	for _, f := range report.AcceptedStack(b.st).Features {
-		if accepted = append(accepted, f.Feature); b.pairs[f.Feature] != nil {
-			compared = append(compared, f.Feature)
+func (b *builder) first() {
+	ends, contests := b.Ends, b.Summary.Targets
+	var accepted []string
+	var compared []Feature
+	for _, f := range b.Summary.Stack.Features {
+		accepted = append(accepted, f.Feature)
+		if card, _ := b.card(f.Feature); card.pair != nil {
+			compared = append(compared, card)
 		}
 	}
-	launches := b.st.Launches(store.LaunchFilter{OK: true})
+	launches := b.Store.Launches(store.LaunchFilter{OK: true})
 	switch n := len(compared); {
 	case ends.Pair != nil:
 		launches, b.Tiles = ends.Pair.New.Launches, tiles(ends.Pair.Metrics, nil, "")
@@ -36,19 +37,15 @@ func (b *builder) first(rows []report.Row) {
 			report.ComparisonTable(ends.Pair.Metrics, "Baseline", "Accepted stack"),
 		})
 	case n > 0:
-		launches = b.pairs[compared[n-1]].New.Launches
-		b.Tiles = tiles(report.Comparisons(b.pairs[compared[0]].Old.Launches, launches, false, nil), nil,
+		launches = compared[n-1].pair.New.Launches
+		b.Tiles = tiles(report.Comparisons(compared[0].pair.Old.Launches, launches, false, nil), nil,
 			report.NotTogether)
 	case ends.Base != nil:
 		launches = ends.Base.Launches
 		b.Tiles = tiles(report.Comparisons(launches, launches, false, nil), nil, ledger.Baseline)
 	}
-	b.Apart = ends.Command
 	b.about(launches)
-	if len(contests) > 0 {
-		b.Measured, b.Notes = append(b.Measured, Table{"Targets", report.ContestTable(contests)}),
-			report.ContestNotes(contests)
-	}
+	b.blocks("", b.TargetBlocks())
 	for _, c := range contests[:min(mostTargets, len(contests))] {
 		t := Tile{Name: "target " + c.Name, After: c.Standing, Note: c.Tool}
 		if cell, metric := measure.SplitAddress(c.Address); c.Address != "" {
@@ -67,16 +64,16 @@ func (b *builder) first(rows []report.Row) {
 		}
 		b.Targets = append(b.Targets, t)
 	}
-	b.stack(compared, head, contests)
+	b.stack(compared)
 	below := 0
-	for _, r := range rows {
-		feature, is := report.FeatureNode(r.Node)
-		if !is || r.Gone || slices.Contains(accepted, feature) {
+	for _, r := range b.Rows {
+		if r.Feature == "" || r.Gone || slices.Contains(accepted, r.Feature) {
 			continue
 		}
 		if below++; below <= mostBelow {
+			_, link := b.card(r.Feature)
 			b.Stack.Rows = append(b.Stack.Rows,
-				Bar{Item: Item{Name: feature, Link: b.link(feature), Mark: b.markOf(r), Note: report.Short(r)}})
+				Bar{Item: Item{Name: r.Feature, Link: link, Mark: markOf(r), Note: r.Short()}})
 		}
 	}
 	if below > mostBelow {
@@ -86,16 +83,17 @@ func (b *builder) first(rows []report.Row) {
 
 // stack draws the accepted ports from the baseline up, in the metric that says how far the
 // stack is, or by which the first was accepted, each by the launches that decided it.
-func (b *builder) stack(features []string, head *report.Comparison, contests []report.Contest) {
+func (b *builder) stack(features []Feature) {
 	type step struct {
 		name string
 		c    report.Comparison
 	}
 	var steps []step
+	head := b.Headline()
 	for _, feature := range features {
-		for _, c := range b.pairs[feature].Metrics {
+		for _, c := range feature.pair.Metrics {
 			if c.Change != nil && (head == nil || head.Column == c.Column) {
-				steps = append(steps, step{feature, c})
+				steps = append(steps, step{feature.Feature, c})
 				head = cmp.Or(head, &report.Comparison{Column: c.Column, Unit: c.Unit, Old: c.Old})
 				break
 			}
@@ -112,9 +110,9 @@ func (b *builder) stack(features []string, head *report.Comparison, contests []r
 		Dot: true, To: head.Old.Mean,
 	}}
 	for _, s := range steps {
+		card, link := b.card(s.name)
 		r := Bar{Item: Item{
-			Name: s.name, Text: verdict.Short(s.c.New.Mean, s.c.Unit), Mark: b.marks[s.name],
-			Link: b.link(s.name),
+			Name: s.name, Text: verdict.Short(s.c.New.Mean, s.c.Unit), Mark: card.Mark, Link: link,
 		}, To: s.c.New.Mean}
 		r.Note, r.From = strings.Join(changed(s.c), ", "), s.c.Old.Mean
 		if s.c.Low != nil && s.c.High != nil && !s.c.Absolute {
@@ -122,8 +120,8 @@ func (b *builder) stack(features []string, head *report.Comparison, contests []r
 		}
 		b.Stack.Rows = append(b.Stack.Rows, r)
 	}
-	for _, c := range contests {
-		if c.Address == head.Address(head.Cell) && c.Value > 0 {
+	for _, c := range b.Summary.Targets {
+		if c.Address == head.Address() && c.Value > 0 {
 			b.Stack.Lines = append(b.Stack.Lines, Tick{c.Value, c.Name + " " + verdict.Short(c.Value, head.Unit)})
 		}
 	}
@@ -192,21 +190,20 @@ func changed(c report.Comparison) []string {
 	switch {
 	case c.Change == nil || c.Absolute:
 		return nil
-	case c.Low == nil || c.High == nil:
+	case c.Edge() == "":
 		return []string{verdict.Faster(*c.Change)}
 	case !c.Significant():
 		return []string{verdict.Faster(*c.Change), "within noise"}
-	case *c.Change > 0:
-		return []string{verdict.Faster(*c.Change), "at least " + verdict.AtLeast(*c.Low)}
 	}
-	return []string{verdict.Faster(*c.Change), "at most " + verdict.AtMost(*c.High)}
+	return []string{verdict.Faster(*c.Change), c.Edge()}
 }
 
 // forest adds a feature's row: its estimate with the bounds that decided, and the threshold.
-func (b *builder) forest(feature string, r report.Row) {
-	row := Bar{Item: Item{Name: feature, Mark: b.markOf(r), Link: b.link(feature), Text: r.Brief()}}
+func (b *builder) forest(r report.Row) {
+	_, link := b.card(r.Feature)
+	row := Bar{Item: Item{Name: r.Feature, Mark: markOf(r), Link: link, Text: r.Brief()}}
 	if r.Decided != nil {
-		if t := deciding(r.Decided.Decision); t != nil && t.Relative() {
+		if t := report.DecidingTest(r.Decided.Decision); t != nil && t.Relative() {
 			low, high := factor(t, t.Low), factor(t, t.High)
 			row.Dot, row.To, row.Low, row.High, row.Threshold = true, factor(t, t.Estimate), min(low, high),
 				max(low, high), factor(t, &t.Threshold)

@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,28 +15,22 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Model is what a page shows: words for its text, and numbers for its figures.
+// Model is what a page shows: the summary, and numbers for its figures.
 type Model struct {
-	Plan, Title, Run, Tool string
-	Started                time.Time
-	Outcome                Mark
-	// Ended is set if the newest run is over: its verdict is final.
-	Ended  bool
-	Answer string
+	*report.Summary
+	Title   string
+	Outcome Mark
 	// About are engine, model, machine, workload and commit of what was measured.
 	About          []string
 	Tiles, Targets []Tile
-	// Apart is the command that measures baseline and stack together, if none did.
-	Apart         string
-	Stack, Forest Chart
-	Standing      []Standing
-	Features      []Feature
-	Graph         Graph
-	Phases        []Item
-	Measured      []Table
-	Notes         []string
-	Machine       []Item
-	Figures       Figures
+	Stack, Forest  Chart
+	Standing       []Standing
+	Features       []Feature
+	Graph          Graph
+	Phases         []Item
+	Measured       []Table
+	Notes          []string
+	Figures        Figures
 	// Revision is set on a page that follows a run: the state of the ledger it shows.
 	Revision string
 }
@@ -60,7 +53,7 @@ const (
 	open   = "open"
 )
 
-// Item is something with a state, on one line: a level, a rule, an alternative, a phase.
+// Item is something with a state, on one line: a rule, a feature, a phase.
 type Item struct {
 	Name, Link, Text, Code, Note string
 	Mark                         Mark
@@ -69,17 +62,16 @@ type Item struct {
 
 // Feature is one port with its evidence.
 type Feature struct {
-	Name, Parent, Brief, Summary, Sets string
-	Mark                               Mark
-	Accepted                           bool
-	// Moves are its main metrics before and after, Tried the alternatives of one that chooses.
-	Moves                           []Tile
-	Claim                           *report.Claim
-	Said                            *report.Said
-	Tried, Confirmed, Levels, Rules []Item
-	Notes, Findings                 []string
-	Figures                         []Figure
-	Arms                            []Table
+	report.Row
+	Parent string
+	Mark   Mark
+	// Moves are its main metrics before and after.
+	Moves   []Tile
+	Said    *report.Said
+	Rules   []Item
+	Figures []Figure
+	Arms    []Table
+	pair    *report.Pair
 }
 
 // Figure is a plot: the list of Figures it is drawn from, and its index there.
@@ -89,55 +81,33 @@ type Figure struct {
 	Title string
 }
 
-// Of is the page of a state directory. p is the plan of the newest run, as far as it can be
-// read, looks the state of the tests of a run in progress.
-func Of(st *store.Store, p *plans.Plan, looks []runtime.Event) (*Model, error) {
-	runs := st.Runs()
-	if len(runs) == 0 {
-		return nil, fmt.Errorf("nothing was applied here, so there is nothing to report")
-	}
-	last := runs[len(runs)-1]
-	view, err := st.Run(last.ID)
-	if err != nil {
-		return nil, err
-	}
-	underWay := report.WorkOn(st).State == report.UnderWay
-	m := &Model{
-		Plan: last.Plan, Title: cmp.Or(p.Summary, last.Plan), Run: last.ID, Started: last.Started,
-		Ended: view.Done,
-	}
-	if s := view.Start; s != nil {
-		m.Tool = s.Tool
-		for _, name := range slices.Sorted(maps.Keys(s.Environment)) {
-			m.Machine = append(m.Machine, Item{Name: name, Text: s.Environment[name]})
-		}
-	}
+// Of is the page of a plan, as far as that can be read. looks is the state of the tests of a run in
+// progress.
+func Of(s *report.Summary, looks []runtime.Event) *Model {
+	view, underWay := s.Run, report.WorkOn(s.Store).State == report.UnderWay
+	p := cmp.Or(s.Plan, &plans.Plan{})
+	m := &Model{Summary: s, Title: cmp.Or(p.Summary, view.Plan)}
 	b := &builder{
-		Model: m, st: st, plan: p, now: time.Now(), launches: map[[2]string][]*ledger.Launch{},
-		pairs: map[string]*report.Pair{}, marks: map[string]Mark{}, sheet: report.SheetOf(st, p),
+		Model: m, plan: p, launches: map[[2]string][]*ledger.Launch{},
 	}
-	for _, l := range st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark}) {
+	for _, l := range s.Store.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark}) {
 		at := [2]string{l.Session, l.Variant}
 		b.launches[at] = append(b.launches[at], l)
 	}
-	rows := report.Rows(st)
-	for _, r := range rows { // phases and features in the plan's order
-		phase, isPhase := report.PhaseNode(r.Node)
-		feature, isFeature := report.FeatureNode(r.Node)
-		d := r.Decided
-		switch {
+	for _, r := range s.Rows { // phases and features in the plan's order
+		switch d := r.Decided; {
 		case r.Gone:
-		case isFeature:
+		case r.Feature != "":
 			if d != nil {
 				b.feature(r)
 			}
 			if d != nil || !r.Locked.IsZero() {
-				b.forest(feature, r)
+				b.forest(r)
 			}
-		case isPhase:
-			item := Item{Name: phase, Text: report.Short(r), Mark: b.markOf(r)}
+		case r.Gate != "":
+			item := Item{Name: r.Gate, Text: r.Short(), Mark: markOf(r)}
 			if d != nil {
-				item.Why = report.ReasonLines(&b.told, d.Decision, d.Why())
+				item.Why = report.Why(&b.told, d.Decision, true)
 			}
 			b.Phases = append(b.Phases, item)
 		case d != nil && len(d.Rows) > 1:
@@ -146,11 +116,7 @@ func Of(st *store.Store, p *plans.Plan, looks []runtime.Event) (*Model, error) {
 			}) {
 				m.Figures.Matrices = append(m.Figures.Matrices, Matrix{d.Node, d.Rows})
 			}
-			b.grids(b.sheet.Rows(d.Decision), "Comparison "+d.Node[strings.LastIndexByte(d.Node, '.')+1:])
-			b.Notes = append(b.Notes, report.RowNotes(d.Rows)...)
-			if !slices.Contains(b.Notes, report.RowLegend) {
-				b.Notes = append(b.Notes, report.RowLegend)
-			}
+			b.blocks("Comparison "+d.Node[strings.LastIndexByte(d.Node, '.')+1:], s.CompareBlocks(d.Decision, true))
 		}
 	}
 	m.Forest.What, m.Forest.Lines = "change of the metric that decided, log axis: right is better", []Tick{{At: 1}}
@@ -158,12 +124,8 @@ func Of(st *store.Store, p *plans.Plan, looks []runtime.Event) (*Model, error) {
 	if underWay {
 		b.standing(looks)
 	}
-	b.first(rows)
-	if grids := b.sheet.Results(); len(grids) > 0 {
-		b.grids(grids, "Results")
-		b.Notes = append(b.Notes, report.GridLegend)
-	}
-	m.Answer = report.AnswerOf(st, b.now).String() + "."
+	b.first()
+	b.blocks("Results", s.ResultBlocks())
 	m.Outcome = Mark{string(view.Verdict), string(view.Verdict)}
 	switch {
 	case underWay:
@@ -174,21 +136,20 @@ func Of(st *store.Store, p *plans.Plan, looks []runtime.Event) (*Model, error) {
 		m.Outcome = Mark{open, view.Reason.String()}
 	}
 	m.Graph = layout(m.Phases, p.Phases)
-	return m, nil
+	return m
 }
 
-// grids adds tables of results to what was measured.
-func (b *builder) grids(grids []report.Grid, caption string) {
-	for _, g := range grids {
-		text := caption
-		if g.Title != "" {
-			text += ": " + g.Title
+// blocks adds tables to what was measured, and notes on them that are not there yet.
+func (b *builder) blocks(caption string, blocks []report.Block) {
+	for _, of := range blocks {
+		if len(of.Rows) > 0 {
+			text := strings.TrimSuffix(caption+": "+of.Title, ": ")
+			b.Measured = append(b.Measured, Table{strings.TrimPrefix(text, ": "), of.Table})
 		}
-		if lacks := g.Lacking(); lacks != "" {
-			b.Notes = append(b.Notes, text+": "+lacks)
-		}
-		if len(g.Columns) > 0 {
-			b.Measured = append(b.Measured, Table{text, g.Table()})
+		for _, n := range of.Notes {
+			if !slices.Contains(b.Notes, n) {
+				b.Notes = append(b.Notes, n)
+			}
 		}
 	}
 }
@@ -197,88 +158,50 @@ func minute(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 MST")
 
 type builder struct {
 	*Model
-	st   *store.Store
-	plan *plans.Plan
-	now  time.Time
+	plan *plans.Plan // of nothing if it cannot be read
 	told verdict.Page
-	// launches are those of benchmarks, by session and variant; pairs those of features, and
-	// marks their states.
+	// launches are those of benchmarks, by session and variant.
 	launches map[[2]string][]*ledger.Launch
-	pairs    map[string]*report.Pair
-	marks    map[string]Mark
-	sheet    *report.Sheet
 }
 
-// link is to a feature's card; empty if there is none.
-func (b *builder) link(feature string) string {
-	if i := slices.IndexFunc(b.Features, func(f Feature) bool { return f.Name == feature }); i >= 0 {
-		return fmt.Sprintf("#feature-%d", i)
+// card is what the page has of a feature, and the link to it; an empty one if there is none.
+func (b *builder) card(feature string) (f Feature, link string) {
+	i := slices.IndexFunc(b.Features, func(f Feature) bool { return f.Feature == feature })
+	if i < 0 {
+		return f, ""
 	}
-	return ""
+	return b.Features[i], fmt.Sprintf("#feature-%d", i)
 }
 
-// mark is a decision's outcome with people's overrides.
-func (b *builder) mark(d *ledger.Decision) Mark {
-	o := report.OverruledOf(d, b.st.Waiver(d.Node), b.now)
-	m := Mark{string(d.Verdict), o.Word()}
-	if o.State == "waived" {
+// markOf is the state of a node, with people's overrides.
+func markOf(r report.Row) Mark {
+	m := Mark{Shape: open, Word: r.Word()}
+	switch {
+	case r.Overruled.State == report.Waived:
 		m.Shape = string(verdict.Waived)
+	case r.Decided != nil:
+		m.Shape = string(r.Decided.Verdict)
+	case !r.Locked.IsZero():
+		m.Shape = locked
 	}
 	return m
 }
 
-// markOf is the state of a node, decided or not.
-func (b *builder) markOf(r report.Row) Mark {
-	switch {
-	case r.Decided != nil:
-		return b.mark(r.Decided.Decision)
-	case !r.Locked.IsZero():
-		return Mark{locked, locked}
-	}
-	return Mark{open, "not decided yet"}
+func plain(v verdict.Verdict) Mark {
+	v = cmp.Or(v, "not tried")
+	return Mark{string(v), string(v)}
 }
-
-func plain(v verdict.Verdict) Mark { return Mark{string(v), string(v)} }
 
 func (b *builder) feature(r report.Row) {
 	d := r.Decided.Decision
-	e, t, mark := report.EvidenceOf(d), deciding(d), b.mark(d)
-	f := Feature{
-		Name: d.Feature, Parent: e.Parent.Name, Brief: r.Brief(), Mark: mark,
-		Accepted: d.Accepted, Notes: verdict.Lines(d.Marks()), Findings: verdict.Lines(d.Findings),
-		Said: report.SaidBy(b.st, d),
-	}
+	e, t := report.EvidenceOf(d), report.DecidingTest(d)
+	f := Feature{Row: r, Parent: e.Parent.Name, Mark: markOf(r), Said: report.SaidBy(b.Store, d)}
 	if f.Said != nil && f.Said.Level == "smoke" {
 		f.Said.Prompt = b.smoke()
 	}
-	if of := b.plan.Feature(d.Feature); of != nil {
-		f.Summary, f.Sets = of.Summary, verdict.Pairs(of.Set, " = ", ", ")
-	}
-	pair := report.PairOf(b.st, d)
-	if pair != nil {
-		f.Moves = tiles(pair.Metrics, t, "")
-	}
-	b.pairs[d.Feature], b.marks[d.Feature] = pair, mark
-	if c, has := report.ClaimOf(d); has {
-		f.Claim = &c
-	}
-	for _, a := range d.Alternatives {
-		as := &ledger.Decision{Kind: d.Kind, Verdict: a.Verdict, Rules: a.Rules, Reasons: a.Reasons}
-		item := Item{
-			Name: a.Name, Code: verdict.Pairs(a.Set, " = ", ", "), Mark: plain(a.Verdict),
-			Text: report.Brief(as),
-		}
-		if a.Chosen {
-			item.Note = "chosen"
-		}
-		f.Tried = append(f.Tried, item)
-	}
-	for _, c := range d.Confirmations {
-		f.Confirmed = append(f.Confirmed,
-			Item{Name: c.Engine, Text: c.Reason.String(), Mark: plain(cmp.Or(c.Verdict, "not tried"))})
-	}
-	for _, l := range d.Levels {
-		f.Levels = append(f.Levels, Item{Name: l.Name, Mark: plain(l.Verdict)})
+	port := b.PortOf(d)
+	if f.pair = port.Pair(); f.pair != nil {
+		f.Moves = tiles(f.pair.Metrics, t, "")
 	}
 	for _, r := range d.Rules {
 		item := Item{Name: r.Name, Code: r.Expr, Mark: plain(r.Verdict), Why: report.ReasonLines(&b.told, d, r.Reasons)}
@@ -287,21 +210,18 @@ func (b *builder) feature(r report.Row) {
 		}
 		f.Rules = append(f.Rules, item)
 	}
-	f.Figures = slices.Concat(b.rounds(d.Session, d.Feature, e.Parent.Name, t), b.kernels(e), b.traces(pair))
-	if port := b.sheet.For(d); port != nil {
-		f.Arms = []Table{{"Measurements of " + f.Name, b.sheet.Own(port, true)}}
+	f.Figures = slices.Concat(b.rounds(d.Session, d.Feature, e.Parent.Name, t), b.kernels(e), b.traces(f.pair))
+	if port != nil {
+		f.Arms = []Table{{"Measurements of " + d.Feature, b.Own(port, true)}}
 	}
 	b.Features = append(b.Features, f)
 }
 
-// deciding is the test that decided a feature; nil if none did.
-func deciding(d *ledger.Decision) *verdict.Test {
-	if r := report.Deciding(d); r != nil {
-		if c := r.Deciding(); c != nil {
-			return c.Test
-		}
-	}
-	return nil
+// briefly is by what an alternative came out as it did.
+func briefly(a ledger.Alternative) string {
+	return report.Brief(&ledger.Decision{
+		Kind: ledger.KindFeature, Verdict: a.Verdict, Rules: a.Rules, Reasons: a.Reasons,
+	})
 }
 
 // smoke is the prompt of the level smoke, if all protocols have the same.

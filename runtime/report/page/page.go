@@ -13,6 +13,9 @@ import (
 	"io"
 	"strings"
 	"sync"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/report"
 )
 
 var (
@@ -60,7 +63,8 @@ func hashes(texts ...string) string {
 // again, and few of them write a page.
 var parsed = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
-		"minute": minute,
+		"minute": minute, "plain": plain, "briefly": briefly, "expected": report.ExpectedBecause,
+		"pairs": func(of map[string]string) string { return verdict.Pairs(of, " = ", ", ") },
 		"policy": func(revision string) string {
 			if revision != "" {
 				return policy() + "; connect-src 'self'"

@@ -55,7 +55,7 @@ func (b *builder) standing(looks []runtime.Event) {
 			}
 			s.Rules = append(s.Rules, rule)
 		}
-		if made := b.st.Launches(store.LaunchFilter{Node: ev.Node, Purpose: ledger.ForBenchmark}); len(made) > 0 {
+		if made := b.Store.Launches(store.LaunchFilter{Node: ev.Node, Purpose: ledger.ForBenchmark}); len(made) > 0 {
 			if test == nil {
 				test = b.asked(ev.Feature, made)
 			}

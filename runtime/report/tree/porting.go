@@ -39,19 +39,14 @@ func (t *writer) port(f *plans.Feature) {
 		}
 		t.Rules(s.decided.Decision)
 		for _, name := range t.variants(f) {
-			if port := t.Ports().Of(name); port != nil {
-				t.Table(t.Sheet().Own(port, true))
-			}
-		}
-		for _, a := range t.arms {
-			if t.uncounted[a] != "" && slices.Contains(t.variants(f), a.Variant) {
-				t.Table(t.Sheet().Uncounting(a))
+			if port := t.Port(name); port != nil {
+				t.Table(t.Own(port, true))
 			}
 		}
 		for _, c := range s.decided.Confirmations {
 			t.Line("%s\n", verdict.Sentence(c.Reason))
-			if port := t.Ports().Of(strings.TrimPrefix(c.Node, "feature.")); port != nil {
-				t.Table(t.Sheet().Own(port, false))
+			if port := t.Port(strings.TrimPrefix(c.Node, "feature.")); port != nil {
+				t.Table(t.Own(port, false))
 			}
 		}
 	} else {
@@ -62,7 +57,7 @@ func (t *writer) port(f *plans.Feature) {
 		t.table([]string{"Criterion", "Rule"}, rows)
 	}
 	if s.decided != nil {
-		if said := report.SaidBy(t.st, s.decided.Decision); said != nil {
+		if said := report.SaidBy(t.Store, s.decided.Decision); said != nil {
 			t.Line("## Answers\n\nTo one prompt of level %s.\n", said.Level)
 			rows := [][]string{{"prompt", said.Prompt}, {"parent", said.Parent}, {f.Name, said.Own}}
 			for i := range rows {
@@ -76,7 +71,7 @@ func (t *writer) port(f *plans.Feature) {
 	t.Line("## Variables, flags and images\n")
 	var knobs [][]string
 	for _, row := range t.sets(f) {
-		k := t.plan.Knob(row[0])
+		k := t.Plan.Knob(row[0])
 		options := strings.Join(k.ValueNames(), ", ")
 		knobs = append(knobs,
 			append(row, strings.Replace(options, k.Default, k.Default+" (default)", 1), cmp.Or(k.Summary, "–")))
@@ -102,9 +97,7 @@ func (t *writer) port(f *plans.Feature) {
 			t.Line("- [Profile of %s](../%s)", name, report.Raw(path))
 		}
 	}
-	if run, err := t.st.Run("latest"); err == nil {
-		t.Line("- Reproduce: `%s`", report.Raw(report.Applied(t.st, run, "--rerun", f.Name)))
-	}
+	t.Line("- Reproduce: `%s`", report.Raw(report.Applied(t.Store, t.Run, "--rerun", f.Name)))
 }
 
 // notes are those of the plan, and a region for others.
@@ -136,7 +129,7 @@ const mostFiles = 30
 func (t *writer) sources(f *plans.Feature) {
 	var own, parent *ledger.Launch
 	for _, name := range t.variants(f) {
-		if port := t.Ports().Of(name); port != nil {
+		if port := t.Port(name); port != nil {
 			if own = port.Launches[0]; port.Parent != nil {
 				parent = port.Parent.Launches[0]
 			}
@@ -168,7 +161,7 @@ func (t *writer) sources(f *plans.Feature) {
 		if tree.Diff == "" {
 			continue
 		}
-		text, err := t.st.Get(tree.Diff)
+		text, err := t.Store.Get(tree.Diff)
 		if err != nil {
 			t.Line("  - `%s`, not committed", "the recorded diff is missing: "+err.Error())
 		}
@@ -185,7 +178,7 @@ func (t *writer) sources(f *plans.Feature) {
 // sets are what a feature's knob values change.
 func (t *writer) sets(f *plans.Feature) (rows [][]string) {
 	add := func(knob, value string) {
-		k := t.plan.Knob(knob)
+		k := t.Plan.Knob(knob)
 		if k == nil || k.Value(value) == nil {
 			return
 		}
@@ -232,9 +225,9 @@ func changesOf(v *plans.KnobValue) (list []string) {
 
 // matrix writes FEATURE_MATRIX.md.
 func (t *writer) matrix() {
-	t.Line("# Features of plan %s\n", t.plan.Name)
+	t.Line("# Features of plan %s\n", t.Plan.Name)
 	var rows [][]string
-	for _, f := range t.plan.Features() {
+	for _, f := range t.Plan.Features() {
 		var set []string
 		for _, row := range t.sets(f) {
 			set = append(set, row[0]+" = "+row[1]+": "+row[2])
@@ -248,7 +241,7 @@ func (t *writer) matrix() {
 	t.table([]string{"Feature", "Phase", "Priority", "Builds on", "Sets", "Output", "Status"}, rows)
 	t.Line("## Knobs\n")
 	rows = nil
-	for _, k := range t.plan.Knobs {
+	for _, k := range t.Plan.Knobs {
 		for _, v := range k.Values {
 			name := v.Name
 			if name == k.Default {

@@ -14,22 +14,22 @@ import (
 // the best of all runs, how it came about, and what people found. What was sent to what, and each
 // launch, is in TEST_LOGS.
 func (t *writer) results() {
-	t.Line("# Benchmark results of plan %s\n", t.plan.Name)
-	if t.plan.Summary != "" {
-		t.Line("%s\n", t.plan.Summary)
+	t.Line("# Benchmark results of plan %s\n", t.Plan.Name)
+	if t.Plan.Summary != "" {
+		t.Line("%s\n", t.Plan.Summary)
 	}
-	t.Answer()
+	t.WriteAnswer()
 	t.keep("summary")
-	t.Line("%s\n", t.Ports().Setup())
+	t.Line("%s\n", t.Setup())
 	t.configurations()
-	t.Targets()
-	for _, target := range t.plan.Targets {
+	t.Blocks("##", t.TargetBlocks())
+	for _, target := range t.Plan.Targets {
 		if target.Summary != "" {
 			t.Line("%s: %s\n", target.Name, verdict.FullStop(target.Summary))
 		}
 	}
 	t.bests()
-	t.Stack()
+	t.WriteStack()
 	t.Gates("## Gates")
 	t.Comparisons()
 	t.runs()
@@ -43,52 +43,43 @@ func (t *writer) results() {
 
 // configurations are the tables of the plan, with links to features and what their answers were.
 func (t *writer) configurations() {
-	for i, g := range t.Sheet().Results() {
-		if i == 0 {
-			t.Line("## Results\n\n%s\n", report.Raw(report.GridLegend))
-		}
-		if g.Title != "" {
-			t.Line("### %s\n", g.Title)
-		}
-		if len(g.Columns) > 0 {
-			t.configured(g)
-		}
-		if lacks := g.Lacking(); lacks != "" {
-			t.Line("%s\n", lacks)
-		}
+	blocks := t.ResultBlocks()
+	if len(blocks) > 0 {
+		t.Line("## Results\n")
 	}
-}
-
-// configured is one of the tables.
-func (t *writer) configured(g report.Grid) {
-	table := g.Table()
-	at := len(table.Head) - 1
-	table.Head = slices.Insert(table.Head, at, "Output")
-	for i, r := range g.Rows {
-		output := "–"
-		if r.Feature != "" {
-			output = t.states[r.Feature].output
+	for i, g := range t.Results() {
+		table := &blocks[i].Table
+		at := len(table.Head) - 1
+		if at < 0 {
+			continue
 		}
-		switch d := t.states[r.Feature].decided; {
-		case r.Feature != "" && r.Of == "":
-			table.Rows[i][0] = string(t.link(r.Feature, results))
-		case r.Of != "" && d != nil && r.Name != ledger.Baseline:
-			output = t.output(d.Decision, r.Name)
-		case r.Name == ledger.Baseline:
-			if d, _, ok := t.st.Latest(ledger.Baseline); ok {
-				output = t.output(d, ledger.Baseline)
+		table.Head = slices.Insert(table.Head, at, "Output")
+		for i, r := range g.Rows {
+			output := "–"
+			if r.Feature != "" {
+				output = t.states[r.Feature].output
 			}
+			switch d := t.states[r.Feature].decided; {
+			case r.Feature != "" && r.Of == "":
+				table.Rows[i][0] = string(t.link(r.Feature, results))
+			case r.Of != "" && d != nil && r.Name != ledger.Baseline:
+				output = t.output(d.Decision, r.Name)
+			case r.Name == ledger.Baseline:
+				if d, _, ok := t.Store.Latest(ledger.Baseline); ok {
+					output = t.output(d, ledger.Baseline)
+				}
+			}
+			table.Rows[i] = slices.Insert(table.Rows[i], at, output)
 		}
-		table.Rows[i] = slices.Insert(table.Rows[i], at, output)
 	}
-	t.table(table.Head, table.Rows)
+	t.Blocks("###", blocks)
 }
 
 // bests are the best of all runs in each column, beside the baseline of its session.
 func (t *writer) bests() {
 	var rows [][]string
-	for _, c := range t.Sheet().Columns() {
-		best, v := t.Sheet().Best(c)
+	for _, c := range t.Columns() {
+		best, v := t.Best(c)
 		if best == nil || !c.Plain() {
 			continue
 		}
@@ -119,12 +110,12 @@ const mostRuns = 12
 // runs is the run log, the newest first: a row for each configuration that a session measured.
 func (t *writer) runs() {
 	runs := map[string]string{} // by session
-	for _, r := range t.st.Records() {
+	for _, r := range t.Store.Records() {
 		if r.Launch != nil && runs[r.Launch.Session] == "" {
 			runs[r.Launch.Session] = r.Run
 		}
 	}
-	columns := t.Sheet().Columns()
+	columns := t.Columns()
 	head := []string{"Run", "Date", "Configuration"}
 	if len(columns) > 0 {
 		head = append(head, columns[0].Title())
@@ -145,9 +136,7 @@ func (t *writer) runs() {
 		}
 		row := []string{"`" + runs[a.Session] + "`", date(a.Launches[0].Started), a.Variant}
 		if len(columns) > 0 {
-			v := t.Sheet().In(a, columns[0])
-			v.Marked = t.uncounted[a] != ""
-			row = append(row, v.Text(false))
+			row = append(row, t.In(a, columns[0]).Text(false))
 		}
 		links := []string{fmt.Sprintf("[log](%s)", logOf(a.Session))}
 		feature, _, _ := strings.Cut(strings.ReplaceAll(a.Variant, "@", "["), "[")
@@ -176,17 +165,17 @@ func (t *writer) runs() {
 // environment, command and workload are.
 func (t *writer) variance() {
 	var rows [][]string
-	columns := slices.DeleteFunc(t.Sheet().Columns(), func(c report.Shown) bool { return !c.Plain() })
+	columns := slices.DeleteFunc(t.Columns(), func(c report.Shown) bool { return !c.Plain() })
 	head := []string{"Configuration", "n"}
 	for _, c := range columns {
 		head = append(head, c.Title())
 	}
-	for _, name := range t.Ports().Names() {
-		port := t.Ports().Of(name)
+	for _, name := range t.Measured() {
+		port := t.Port(name)
 		row := []string{name, fmt.Sprint(len(port.Launches))}
 		for _, c := range columns {
 			text := "–"
-			if v := t.Sheet().In(port.Arm, c); v.New.N() > 0 {
+			if v := t.In(port.Arm, c); v.New.N() > 0 {
 				if text = v.Number(); v.New.Mean > 0 && v.New.SD > 0 {
 					text += ", " + verdict.Number(v.New.SD/v.New.Mean, "spread")
 				}
@@ -209,11 +198,11 @@ func (t *writer) variance() {
 // profile writes where the time of a launch went, and returns the path of the file; empty if it
 // was not profiled.
 func (t *writer) profile(variant string, l *ledger.Launch) (path string) {
-	analysis := report.ProfileOf(t.st, l)
+	analysis := report.ProfileOf(t.Store, l)
 	if analysis == nil {
 		return ""
 	}
-	t.Writer = t.Next()
+	t.Writer = &report.Writer{Summary: t.Summary, Links: within}
 	t.Line("# Profile of %s\n", variant)
 	t.Line("Launch `%s` of %s.\n", report.Raw(l.ID), date(l.Started))
 	for i := range analysis.Parts {

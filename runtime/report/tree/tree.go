@@ -26,17 +26,15 @@ const results = "BENCHMARK_RESULTS.md"
 
 // Files are all files of the tree. changed are the files in which two commits of a repository differ,
 // by name; none if it is no longer there.
-func Files(p *plans.Plan, st *store.Store, changed func(repo, was, is string) []string) ([]File, error) {
-	if len(st.Runs()) == 0 {
-		return nil, fmt.Errorf("nothing was applied here, so there is nothing to report")
-	}
+func Files(s *report.Summary, changed func(repo, was, is string) []string) ([]File, error) {
+	p := s.Plan
 	t := &writer{
-		Writer: report.NewWriter(st, p), plan: p, st: st, changed: changed, arms: report.Arms(st),
+		Writer: &report.Writer{Summary: s, Links: within}, changed: changed, arms: s.Launched(),
 		names: map[string]string{}, states: map[string]state{}, qualified: map[string][]*ledger.Launch{},
-		profiles: map[string]string{}, uncounted: map[*report.Arm]string{},
+		profiles: map[string]string{},
 	}
 	profiled := map[string]*ledger.Launch{} // the newest of each variant
-	for _, l := range st.Launches(store.LaunchFilter{Purpose: ledger.ForQualification}) {
+	for _, l := range s.Store.Launches(store.LaunchFilter{Purpose: ledger.ForQualification}) {
 		t.qualified[l.Node] = append(t.qualified[l.Node], l)
 		if l.Left["profile/analysis.json"] != "" {
 			profiled[l.Variant] = l
@@ -55,22 +53,13 @@ func Files(p *plans.Plan, st *store.Store, changed func(repo, was, is string) []
 		t.names[f.Name] = "porting/FEATURE_" + name + ".md"
 	}
 	t.stand()
-	for _, f := range p.Features() {
-		for _, name := range t.variants(f) {
-			if d := t.states[f.Name].decided; d != nil {
-				if a := t.Sheet().Uncounted(d.Decision, name); a != nil {
-					t.arms, t.uncounted[a] = append(t.arms, a), t.states[f.Name].word
-				}
-			}
-		}
-	}
 	for _, variant := range slices.Sorted(maps.Keys(profiled)) {
 		if path := t.profile(variant, profiled[variant]); path != "" {
 			t.profiles[variant] = path
 		}
 	}
 	file := func(path string, write func()) {
-		t.Writer = t.Next()
+		t.Writer = &report.Writer{Summary: s, Links: within}
 		if write(); t.Len() > 0 {
 			t.files = append(t.files, File{Path: path, Text: strings.TrimRight(t.String(), "\n") + "\n"})
 		}
@@ -87,13 +76,9 @@ func Files(p *plans.Plan, st *store.Store, changed func(repo, was, is string) []
 
 type writer struct {
 	*report.Writer // of the file in hand
-	plan           *plans.Plan
-	st             *store.Store
 
 	changed func(repo, was, is string) []string
 	arms    []*report.Arm
-	// uncounted are those of arms that do not count, and why.
-	uncounted map[*report.Arm]string
 	// names are the files of ports, by feature.
 	names  map[string]string
 	states map[string]state
@@ -108,23 +93,9 @@ type writer struct {
 
 var odd = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 
-func (t *writer) table(head []string, rows [][]string) {
-	if len(rows) == 0 {
-		return
-	}
-	text := report.Table{Head: head, Rows: rows}.Markdown()
-	for _, row := range rows {
-		for _, cell := range row {
-			// Tables show no foreign links; a whole cell that links within the tree is
-			// mxflow's own.
-			if within.MatchString(cell) {
-				text = strings.ReplaceAll(text, "| "+report.Inert(cell)+" |", "| "+cell+" |")
-			}
-		}
-	}
-	t.WriteString(text)
-}
+func (t *writer) table(head []string, rows [][]string) { t.Table(report.Table{Head: head, Rows: rows}) }
 
+// within are links within the tree.
 var within = regexp.MustCompile(
 	`^(?:\[[^\]()<>|]*\]\((?:\.\./)?(?:porting/|TEST_LOGS/|perf_artifacts/)?[A-Za-z0-9._#-]+\) ?)+$`)
 
@@ -133,7 +104,6 @@ func (t *writer) keep(name string) { t.Line("<!-- keep %s -->\n<!-- /keep -->\n"
 
 // state is the state of a feature.
 type state struct {
-	row     report.Row
 	decided *ledger.Decided
 	// word is short: "pass", "TODO", "blocked by …"; output describes its answers:
 	// coherent, garbage or crashed.
@@ -142,13 +112,12 @@ type state struct {
 
 // stand determines the state of every feature of the plan.
 func (t *writer) stand() {
-	for _, r := range t.Sheet().Features() {
-		feature, _ := report.FeatureNode(r.Node)
-		s := state{row: r, decided: r.Decided, word: t.Sheet().Word(r), output: "–"}
+	for _, r := range t.Features() {
+		s := state{decided: r.Decided, word: r.Status(), output: "–"}
 		if s.decided != nil {
-			s.output = t.output(s.decided.Decision, feature)
+			s.output = t.output(s.decided.Decision, r.Feature)
 		}
-		t.states[feature] = s
+		t.states[r.Feature] = s
 	}
 }
 
@@ -161,7 +130,7 @@ func (t *writer) output(d *ledger.Decision, variant string) string {
 	}
 	launches := t.qualified[node]
 	for _, id := range d.Launches {
-		if l, ok := t.st.LaunchByID(id); ok && l.Variant == variant {
+		if l, ok := t.Store.LaunchByID(id); ok && l.Variant == variant {
 			launches = append(launches, l)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -146,7 +147,7 @@ func TestFiles(t *testing.T) {
 			"file": "csrc/*.cuh", "snippet": "kScale = 128",
 		}, Notes: map[string]string{"improvement": "64 suits M=1"}},
 	}
-	files := must.Get(Files(p, st, nil))(t)
+	files := must.Get(Files(report.SummaryOf(st, p, time.Now()), nil))(t)
 	text := map[string]string{}
 	for _, f := range files {
 		if text[f.Path] != "" || strings.Contains(f.Path, "../") {
@@ -179,7 +180,7 @@ func TestFiles(t *testing.T) {
 	if n := agree(t, text); n != 3 {
 		t.Errorf("%d features", n)
 	}
-	again, err := Files(p, st, nil)
+	again, err := Files(report.SummaryOf(st, p, time.Now()), nil)
 	if err != nil || fmt.Sprint(again) != fmt.Sprint(files) {
 		t.Errorf("made again it is another: %v", err)
 	}

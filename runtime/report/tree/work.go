@@ -17,14 +17,14 @@ import (
 // todos writes UPSTREAM_TODOS.md if the plan follows notes on third-party code.
 func (t *writer) todos() {
 	var rows [][]string
-	for _, ph := range t.plan.Phases {
+	for _, ph := range t.Plan.Phases {
 		for _, s := range ph.Steps {
 			if s.Kind != "upstream_todo" {
 				continue
 			}
 			text := func(name string) string { return fmt.Sprint(s.Attrs[name]) }
 			today, when := "not checked yet", "–"
-			if h := t.st.History("phase." + ph.Name + ".step." + s.Kind + "." + s.Name); len(h) > 0 {
+			if h := t.Store.History("phase." + ph.Name + ".step." + s.Kind + "." + s.Name); len(h) > 0 {
 				last := h[len(h)-1]
 				today, when = strings.Join(append([]string{string(last.Verdict)}, verdict.Lines(last.Why())...), "\n"),
 					date(last.Time)
@@ -42,7 +42,7 @@ func (t *writer) todos() {
 	if len(rows) == 0 {
 		return
 	}
-	t.Line("# Upstream TODOs of plan %s\n", t.plan.Name)
+	t.Line("# Upstream TODOs of plan %s\n", t.Plan.Name)
 	t.table([]string{"TODO", "Noted", "File", "Snippet", "Improvement", "Today", "Checked"}, rows)
 	t.Line("A note passes while its snippet exists, even if moved, and fails if it was changed or removed: then " +
 		"check if it is done.\n")
@@ -57,7 +57,7 @@ func (t *writer) logs() {
 	}
 	for _, session := range slices.Sorted(maps.Keys(of)) {
 		l := log{
-			Session: session, Plan: t.plan.Name,
+			Session: session, Plan: t.Plan.Name,
 			Date: of[session][0].Launches[0].Started.UTC().Format("2006-01-02 15:04:05 MST"),
 		}
 		for _, a := range of[session] {
@@ -145,7 +145,7 @@ func (t *writer) arm(a *report.Arm) arm {
 	out := arm{
 		Configuration: a.Variant, Engine: a.Block, Knobs: first.Knobs, Started: started, Environment: first.Fingerprint,
 		Observed: observed(a), Workload: map[string]workload{}, Results: map[string]result{},
-		Profile: t.profiles[a.Variant], Counts: t.uncounted[a],
+		Profile: t.profiles[a.Variant], Counts: a.Uncounted,
 	}
 	for _, c := range first.Cells {
 		w := workload{Requests: c.Requests, Concurrency: c.Concurrency, Tokenizer: t.tokenizer(a)}
@@ -205,7 +205,7 @@ func (t *writer) tokenizer(a *report.Arm) string {
 	if known := report.Entries(a.Launches, "tokenizer"); known != "" {
 		return known
 	}
-	if e := t.plan.Engine(a.Block); e != nil && e.Model != "" {
+	if e := t.Plan.Engine(a.Block); e != nil && e.Model != "" {
 		return "of " + e.Model
 	}
 	return "the engine's own"

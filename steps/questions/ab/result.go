@@ -187,7 +187,7 @@ func (r *Result) compare() {
 	for i, side := range []*Side{&r.A, &r.B} {
 		slices.SortFunc(side.Counted, func(x, y *ledger.Launch) int { return x.Order - y.Order })
 		for _, l := range side.Counted {
-			if s, has := column.Of(l, ""); has && s.Stats[column.Stat] > 0 {
+			if s, has := column.Of(l); has && s.Stats[column.Stat] > 0 {
 				side.Launches = append(side.Launches, Launch{l.ID, r.numbers[l.ID], l.Order, s.Stats[column.Stat]})
 			}
 		}

@@ -20,7 +20,6 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/progress"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/sorted"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/replay"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -175,8 +174,8 @@ func (s *Onlooker) current() ([]byte, error) {
 	m.Revision = revision
 	if made := st.Launches(store.LaunchFilter{OK: true, Purpose: ledger.ForBenchmark}); len(made) > 0 {
 		l := made[len(made)-1]
-		if heads := report.Headlines([]*report.Arm{{Launches: []*ledger.Launch{l}}}); len(heads) > 0 {
-			of, _ := heads[0].Of(l, "")
+		if heads := report.Headlines([]*ledger.Launch{l}); len(heads) > 0 {
+			of, _ := heads[0].Of(l)
 			s.last = "last: " + l.Variant + " " + verdict.Short(of.Stats[heads[0].Stat], of.Unit)
 		}
 	}
@@ -273,15 +272,14 @@ func Page(w io.Writer, st *store.Store, note func(verdict.Reason)) error {
 }
 
 func model(st *store.Store, note func(verdict.Reason)) (*page.Model, error) {
-	p := &plans.Plan{}
-	if runs := st.Runs(); len(runs) > 0 {
-		of, why := replay.New(st, steps.Registry(), nil).Plan(runs[len(runs)-1].ID)
-		if of == nil {
-			note(why)
-		} else {
-			p = of
-		}
+	runs := st.Runs()
+	if len(runs) == 0 {
+		return nil, report.ErrNothing
+	}
+	p, why := replay.New(st, steps.Registry(), nil).Plan(runs[len(runs)-1].ID)
+	if p == nil {
+		note(why)
 	}
 	at, _ := progress.AtWork(st.Dir())
-	return page.Of(st, p, at.Looks)
+	return page.Of(report.SummaryOf(st, p, time.Now()), at.Looks), nil
 }

@@ -4,50 +4,26 @@ import (
 	"fmt"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
-	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
-// Grids prints tables of results below their titles, each with what it lacks.
-func Grids(on table.Screen, grids []report.Grid) {
-	for i, g := range grids {
+// Blocks prints tables with what belongs to them, each below its title if it has one.
+func Blocks(on table.Screen, blocks []report.Block) {
+	for i, b := range blocks {
 		if i > 0 {
 			fmt.Fprintln(on)
 		}
-		if g.Title != "" {
-			fmt.Fprintf(on, "%s:\n", g.Title)
+		if b.Title != "" {
+			fmt.Fprintf(on, "%s:\n", b.Title)
 		}
-		if t := g.Table(); len(g.Columns) > 0 {
-			on.Table(t.Head, t.Rows)
+		if len(b.Rows) > 0 {
+			on.Table(b.Head, b.Rows)
 		}
-		if lacks := g.Lacking(); lacks != "" {
-			on.Sentence(lacks)
+		for _, n := range b.Notes {
+			if len(b.Notes) > 1 {
+				n = "- " + n
+			}
+			on.Sentence(n)
 		}
 	}
-}
-
-// Comparison prints the tables of a decision that compares engines or cells of a matrix, and with
-// all what knob values do to each metric; nothing if it has none.
-func Comparison(on table.Screen, sheet *report.Sheet, d *ledger.Decision, all bool) {
-	if len(d.Rows) == 0 {
-		return
-	}
-	fmt.Fprintf(on, "\n%s:\n", d.Node)
-	Grids(on, sheet.Rows(d))
-	for _, n := range report.RowNotes(d.Rows) {
-		on.Sentence("- " + n)
-	}
-	on.Sentence(report.RowLegend)
-	t := report.Effects(d.Effects)
-	if len(t.Rows) == 0 || !all {
-		return
-	}
-	fmt.Fprintln(on, "\nBest cells:")
-	for _, line := range report.Best(d.Rows) {
-		on.Sentence("- " + line)
-	}
-	on.Sentence(report.BestLegend)
-	fmt.Fprintln(on)
-	on.Table(t.Head, t.Rows)
-	on.Sentence(report.EffectsLegend)
 }

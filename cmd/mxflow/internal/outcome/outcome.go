@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/progress"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
@@ -31,7 +32,7 @@ func Print(to table.Screen, res *apply.Result, took string) {
 	if reused := res.Basis.String(); reused != "" {
 		fmt.Fprintf(on, "%s\n\n", reused)
 	}
-	rows, top := rowsOf(res), page.Len()
+	rows, top, total := rowsOf(res), page.Len(), report.SummaryOf(res.Store, nil, time.Now()).Total()
 	for _, most := range []int{len(rows), 2, 1} {
 		page.Truncate(top)
 		if len(rows) > 0 {
@@ -40,7 +41,7 @@ func Print(to table.Screen, res *apply.Result, took string) {
 		}
 		logs(on, res.Summary)
 		fmt.Fprintln(on)
-		if total := report.EndsOf(res.Store).Total(res.Store); total != "" {
+		if total != "" {
 			on.Sentence(total)
 		}
 		on.Sentence(closing(res, took))
@@ -71,7 +72,8 @@ func rowsOf(res *apply.Result) (rows []row) {
 		case n.Kind == runtime.KindBenchmark, n.Kind == runtime.KindCriteria, n.Kind == runtime.KindQualify &&
 			n.ID != runtime.BaselineID:
 		case d == nil:
-			r := row{Locked(st.Locked), progress.Name(string(n.Kind), n.ID, n.Phase, n.Feature), st.Locked.String()}
+			name := progress.Name(string(n.Kind), n.ID, n.Phase, n.Feature)
+			r := row{report.LockedWord(st.Locked), name, st.Locked.String()}
 			if locked[r.word+r.why]++; locked[r.word+r.why] > 1 {
 				r.name = verdict.Count(locked[r.word+r.why], "node")
 				rows = slices.DeleteFunc(rows, func(o row) bool { return o.word == r.word && o.why == r.why })
@@ -86,12 +88,12 @@ func rowsOf(res *apply.Result) (rows []row) {
 			if st.Recorded {
 				why = strings.TrimSpace(why + " (reused)")
 			}
-			for _, caveat := range append(verdict.Lines(d.Tries()), report.Caveats(d)...) {
+			for _, caveat := range verdict.Lines(d.Marks()) {
 				if !slices.Contains(caveats, caveat) {
 					caveats, why = append(caveats, caveat), why+"\n"+caveat
 				}
 			}
-			r := row{progress.Word(d, st.Waiver), progress.Name(d.Kind, d.Node, d.Phase, d.Feature), why}
+			r := row{report.Word(d, st.Waiver != nil), progress.Name(d.Kind, d.Node, d.Phase, d.Feature), why}
 			if rows = append(rows, r); runtime.Waivable(n.Kind) && r.word == string(verdict.Pass) &&
 				st.Overruled.IsZero() {
 				passed = append(passed, r.name)
@@ -158,14 +160,6 @@ var order = []string{"error", "invalid", "fail", "inconclusive", "accepted", "pa
 func place(word string) int {
 	word, _, _ = strings.Cut(word, ",")
 	return slices.Index(order, word)
-}
-
-// Locked is the state of a node without an outcome.
-func Locked(why verdict.Reason) string {
-	if why.IsZero() || why.Kind == code.NotTargeted.Kind {
-		return "not run"
-	}
-	return "locked"
 }
 
 // mostLog is how many lines of a log are shown.

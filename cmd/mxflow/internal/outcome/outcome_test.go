@@ -3,7 +3,6 @@ package outcome
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,42 +19,9 @@ import (
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
-func TestExitStatusOnce(t *testing.T) {
-	exit := 9
-	d := &ledger.Decision{Kind: "step", Verdict: verdict.Error, Reasons: []verdict.Reason{verdict.Say("step.ended",
-		"{exit}",
-		verdict.Text("exit", "exit status 9"))}, Exit: &exit}
-	if got := strings.Join(verdict.Lines(Why(d)), "\n"); got != "exit status 9" {
-		t.Errorf("%q", got)
-	}
-	d.Reasons = facts("the command failed")
-	if got := strings.Join(verdict.Lines(Why(d)), "\n"); got != "the command failed\nexit status 9" {
-		t.Errorf("%q", got)
-	}
-}
-
-// TestHeadline: what was chosen stands before the levels and criteria, also where
-// these are called as a sentence of another kind begins.
-func TestHeadline(t *testing.T) {
-	level, odd := ledger.Level{Name: "smoke", Verdict: verdict.Pass},
-		verdict.Rule{Name: "level best", Role: "criterion", Verdict: verdict.Pass, Reasons: facts("enough")}
-	d := &ledger.Decision{
-		Kind: "feature", Verdict: verdict.Pass, Levels: []ledger.Level{level}, Rules: []verdict.Rule{odd},
-		Reasons: []verdict.Reason{fact("criterion a is what was chosen by"), level.WithoutCauses(), odd.Reason()},
-	}
-	if got, want := verdict.Lines(Why(d)),
-		[]string{"criterion a is what was chosen by", "level best: enough"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-func fact(text string) verdict.Reason {
-	return verdict.Say("broken", "{error}", verdict.Text("error", text))
-}
-
 func facts(texts ...string) (reasons []verdict.Reason) {
 	for _, text := range texts {
-		reasons = append(reasons, fact(text))
+		reasons = append(reasons, verdict.Say("broken", "{error}", verdict.Text("error", text)))
 	}
 	return reasons
 }

@@ -34,15 +34,11 @@ func OneLine(flag, text string, most int, what string) (string, error) {
 
 // Standing is the standing decision about a node, or an error why there is none.
 func Standing(st *store.Store, node string) (ledger.Decided, error) {
-	for _, l := range report.Locked(st) {
-		if l.Node == node {
-			return ledger.Decided{}, fmt.Errorf("%s is locked and undecided: %s", node, l.Cause.String())
-		}
-	}
-	for _, d := range report.DecisionsInForce(st) {
-		if d.Node == node {
-			return d, nil
-		}
+	switch r := report.RowsOf(st, time.Now()).At(node); {
+	case !r.Locked.IsZero():
+		return ledger.Decided{}, fmt.Errorf("%s is locked and undecided: %s", node, r.Locked.String())
+	case r.InForce():
+		return *r.Decided, nil
 	}
 	return ledger.Decided{},
 		fmt.Errorf("%s was decided once but is no longer in the plan: there is nothing left to unlock", node)
@@ -107,10 +103,7 @@ func Gate(st *store.Store, name string) (string, error) {
 	}
 	d, _, decided := st.Latest(node)
 	gate := decided && runtime.Waivable(runtime.Kind(d.Kind))
-	for _, l := range report.Locked(st) {
-		gate = gate || l.Node == node && node == runtime.PhaseID(l.Phase)
-	}
-	if !gate {
+	if r := report.RowsOf(st, time.Now()).At(node); !gate && (r.Gate == "" || r.Locked.IsZero()) {
 		return "", fmt.Errorf("%s is not a gate: only the end of a phase can be waived, which unlocks the next one. "+
 			"A waiver makes no measurement count and lets no feature into the stack", node)
 	}

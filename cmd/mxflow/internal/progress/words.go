@@ -118,7 +118,8 @@ func describe(ev runtime.Event) (e entry) {
 		// A phase without a gate follows from what has a line.
 		if d := ev.Decision; d != nil && ev.Action != runtime.Reuse && !internal(ev.Node) &&
 			(d.Kind != ledger.KindPhase || !ev.Why.IsZero()) {
-			e.name, e.word, e.text = Name(d.Kind, d.Node, d.Phase, d.Feature), Word(d, ev.Waiver), report.Brief(d)
+			e.name, e.word = Name(d.Kind, d.Node, d.Phase, d.Feature), report.Word(d, ev.Waiver != nil)
+			e.text = report.Brief(d)
 			if !ev.Why.IsZero() {
 				e.text = ev.Why.String() + verdict.Behind("; ", e.text)
 			}
@@ -147,18 +148,6 @@ func Name(kind, node, phase, feature string) string {
 		return "step " + strings.Replace(step, ".", " ", 1)
 	}
 	return node
-}
-
-// Word is what a decision came to, with what people decided about it.
-func Word(d *ledger.Decision, waiver *ledger.Waiver) string {
-	text := string(d.Verdict)
-	if d.Accepted && d.Verdict.Unlocks() && d.Kind == ledger.KindFeature {
-		text = "accepted"
-	}
-	if waiver != nil {
-		text += ", waived"
-	}
-	return text
 }
 
 // Starting is how long an engine has been starting: "starting, 41 s".

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/profile"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
@@ -197,7 +198,7 @@ func (b *Bisect) print(ctx context.Context, on table.Screen, st *store.Store, a 
 	if a.Step != nil {
 		if d := st.Journal().Latest(runtime.FeatureID(bisect.StepFeature)); d != nil &&
 			j.Candidates[a.Child].Name != "" {
-			if p := report.PairOf(st, d); p != nil {
+			if p := report.SummaryOf(st, nil, time.Now()).PortOf(d).Pair(); p != nil {
 				show(report.ComparisonTable(p.Metrics, parent.ID, child.ID))
 			}
 		}

@@ -47,7 +47,7 @@ func (e *Explanation) Print(on table.Screen) {
 		}
 	}
 	text := name + " " + verdict.Did(came.Verdict)
-	if verdictWord(came) == "accepted" {
+	if report.Word(came, false) == "accepted" {
 		text = name + " is accepted"
 	}
 	if rule != nil {
@@ -420,24 +420,9 @@ func (p *argument) beside(e *Explanation) {
 		}
 		p.say("  ", verdict.Stopped(f))
 	}
-	if h := d.Hypothesis; h != nil {
-		outcome := h.Outcome
-		if outcome == "" {
-			outcome = "not decided"
-		}
-		if h.PostHoc {
-			outcome += ", POST HOC: claimed after its launches were measured, so they prove nothing about it"
-		}
-		text := fmt.Sprintf("Expected %s %s: %s.", h.Metric, h.Expect, outcome)
-		if h.Test != nil && len(h.Test.Comparisons) > 0 {
-			test := *h.Test
-			test.Name = "Measured"
-			text += " " + verdict.FullStop(test.Brief())
-		} else if !h.Measured.IsZero() {
-			text += " Measured: " + verdict.Stopped(h.Measured)
-		}
+	if d.Hypothesis != nil {
 		fmt.Fprintln(p)
-		p.say("", text+verdict.Behind(" Because ", verdict.FullStop(h.Because)))
+		p.say("", report.ExpectedBecause(d.Hypothesis))
 	}
 	if len(e.Attempts) > 1 {
 		fmt.Fprint(p, "\nAttempts:\n")

@@ -64,11 +64,7 @@ func Explain(st *store.Store, node, alternative string, number int) (*Explanatio
 			return nil, fmt.Errorf("%s has no attempt %d: there are %d", node, number, len(history))
 		}
 	} else {
-		for _, l := range report.Locked(st) {
-			if l.Node == node {
-				e.Locked = l.Cause
-			}
-		}
+		e.Locked = report.RowsOf(st, time.Now()).At(node).Locked
 	}
 	for i, d := range history {
 		e.Attempts = append(e.Attempts,

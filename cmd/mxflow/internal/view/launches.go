@@ -11,7 +11,6 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -24,7 +23,7 @@ func Launch(on table.Screen, l *ledger.Launch) {
 	if p := l.Place; p != nil {
 		fmt.Fprintf(on, "  on %s\n", strings.Join(append([]string{p.Name}, p.GPUs...), ", "))
 	}
-	if started := startOf(l); started != "" {
+	if started := report.StartedAs(l); started != "" {
 		fmt.Fprintf(on, "  started as: %s\n", started)
 	}
 	for _, w := range launchWords(l) {
@@ -109,20 +108,6 @@ func Ran(on table.Screen, l *ledger.Launch, used source.Used) {
 	}
 }
 
-// startOf is the variables, the command and the image of a launch, as recorded.
-func startOf(l *ledger.Launch) string {
-	if l.Engine["command"] == "" {
-		return ""
-	}
-	var words []string
-	for _, key := range slices.Sorted(maps.Keys(l.Engine)) {
-		if name, is := strings.CutPrefix(key, "env."); is {
-			words = append(words, name+"="+shell.Quote(l.Engine[key]))
-		}
-	}
-	return strings.Join(append(words, l.Engine["command"]), " ") + verdict.Behind(" in ", l.Engine["image"])
-}
-
 var statColumns = []string{"median", "mean", "std", "min", "p90", "p95", "p99", "max"}
 
 // statistic is a number of a summary: a p99 of eight values is not their maximum, so one
@@ -154,7 +139,7 @@ func allLaunches(on table.Screen, launches []*ledger.Launch) {
 
 // perVariant prints what the launches of a run that count came to: a row for each variant
 // of a session.
-func perVariant(on table.Screen, sheet *report.Sheet, v *ledger.RunView) {
+func perVariant(on table.Screen, s *report.Summary, v *ledger.RunView) {
 	var arms []*report.Arm
 	for _, l := range v.Launches {
 		compared := slices.ContainsFunc(v.Decisions, func(d ledger.Decided) bool {
@@ -171,10 +156,9 @@ func perVariant(on table.Screen, sheet *report.Sheet, v *ledger.RunView) {
 		}
 		arms[i].Launches = append(arms[i].Launches, l)
 	}
-	if grids := sheet.Arms(arms); len(grids) > 0 {
+	if blocks := s.Alone(arms); len(blocks) > 0 {
 		fmt.Fprintln(on)
-		outcome.Grids(on, grids)
-		on.Sentence("Means over launches ± their standard deviation. ❌ does not count.")
+		outcome.Blocks(on, blocks)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/runtime"
@@ -66,11 +67,10 @@ func Argued(st *store.Store, name string) (node, alternative string, err error) 
 // Addresses are those of all nodes that were decided, or locked by
 // the newest run, sorted.
 func Addresses(st *store.Store) (nodes []string) {
-	for _, d := range st.Decisions() {
-		nodes = append(nodes, d.Node)
-	}
-	for _, l := range report.Locked(st) {
-		nodes = append(nodes, l.Node)
+	for _, r := range report.RowsOf(st, time.Now()) {
+		if r.Decided != nil || !r.Locked.IsZero() {
+			nodes = append(nodes, r.Node)
+		}
 	}
 	slices.Sort(nodes)
 	return slices.Compact(nodes)

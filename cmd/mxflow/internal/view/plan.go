@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -146,7 +145,7 @@ func (v *Preview) Print(on table.Screen) {
 		}
 		row := []string{nodeName(own.Node.ID), r.action(), "", ""}
 		if !own.Locked.IsZero() {
-			row[1] = outcome.Locked(own.Locked)
+			row[1] = report.LockedWord(own.Locked)
 		}
 		var launches []runtime.Launch
 		var what []string
@@ -275,7 +274,7 @@ func (r planRow) why() (lines []string) {
 	case !own.Locked.IsZero():
 		return []string{own.Locked.String()}
 	case r.action() == "reuse":
-		text := verdictWord(d)
+		text := report.Word(d, false)
 		switch rule := report.Deciding(d); {
 		case !own.Why.IsZero():
 			text += ", " + own.Why.String()
@@ -293,7 +292,7 @@ func (r planRow) why() (lines []string) {
 		}
 	}
 	if d != nil {
-		text := verdictWord(d)
+		text := report.Word(d, false)
 		if rule := report.Deciding(d); rule != nil && d.Verdict != verdict.Pass {
 			text += ": " + rule.Brief()
 		}

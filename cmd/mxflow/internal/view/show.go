@@ -4,36 +4,32 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// Run prints a run: what it decided by which number, and what its variants came to, in the columns
-// of a plan; with all, every reason, and every launch with all its metrics.
-func Run(on table.Screen, st *store.Store, v *ledger.RunView, p *plans.Plan, all bool) {
-	sheet := report.SheetOf(st, p)
+// Run prints a run: what it decided by which number, and what its variants came to; with all, every
+// reason, and every launch with all its metrics.
+func Run(on table.Screen, s *report.Summary, v *ledger.RunView, all bool) {
 	fmt.Fprintf(on, "run %s of plan %s (%s), started %s\n", v.ID, v.Plan, v.PlanFile, verdict.Second(v.Started))
 	if v.Done {
 		fmt.Fprintf(on, "%s, exit status %d\n", v.Reason.String(), v.Exit)
 	}
-	if s := v.Start; s != nil {
-		on.Sentence(s.Tool + verdict.Behind(" on ", verdict.Pairs(s.Environment, " ", ", ")))
+	if start := v.Start; start != nil {
+		on.Sentence(start.Tool + verdict.Behind(" on ", verdict.Pairs(start.Environment, " ", ", ")))
 	}
 	fmt.Fprintln(on)
 	if len(v.Decisions) == 0 {
 		fmt.Fprintln(on, "This run decided nothing. What is on record: "+on.Command("status"))
 	} else {
-		decisions(on, sheet, v, all)
+		decisions(on, s, v, all)
 	}
-	for i, share := range report.Limits(report.Parts(report.Arms(st), v.Launches)...) {
+	for i, share := range report.Limits(report.Parts(s.Arms, v.Launches)...) {
 		if i == 0 {
 			fmt.Fprintln(on)
 		}
@@ -43,7 +39,7 @@ func Run(on table.Screen, st *store.Store, v *ledger.RunView, p *plans.Plan, all
 		allLaunches(on, v.Launches)
 		return
 	}
-	perVariant(on, sheet, v)
+	perVariant(on, s, v)
 	aside(on, v.Launches)
 	if len(v.Launches) > 0 {
 		one := v.Launches[0]
@@ -58,7 +54,7 @@ func Run(on table.Screen, st *store.Store, v *ledger.RunView, p *plans.Plan, all
 }
 
 // decisions prints what a run decided.
-func decisions(on table.Screen, sheet *report.Sheet, v *ledger.RunView, all bool) {
+func decisions(on table.Screen, s *report.Summary, v *ledger.RunView, all bool) {
 	var rows [][]string
 	var lines []string
 	page, steps, attempts := new(verdict.Page), 0,
@@ -70,9 +66,9 @@ func decisions(on table.Screen, sheet *report.Sheet, v *ledger.RunView, all bool
 				w = given
 			}
 		}
-		o := report.OverruledOf(d.Decision, w, time.Now())
-		if o.State != "" {
-			lines = append(lines, attemptLine(o.Node, o.Verdict, o.Attempt, o.Reasons))
+		r := report.RowOf(d, w, s.Now)
+		if r.Overruled.State != "" {
+			lines = append(lines, waivedLine(r))
 		}
 		feature := runtime.FeatureID(runtime.CandidateOf(d.Node))
 		switch of := func(o ledger.Decided) bool { return o.Node == feature }; {
@@ -83,13 +79,13 @@ func decisions(on table.Screen, sheet *report.Sheet, v *ledger.RunView, all bool
 			steps++
 			continue
 		}
-		row := []string{nodeName(d.Node), decidedWord(d.Decision, o)}
+		row := []string{nodeName(d.Node), r.Word()}
 		if attempts {
 			row = append(row, fmt.Sprint(d.Attempt), d.Because.String())
 		}
 		why := briefly(d.Decision)
 		if all {
-			why = page.Each(outcome.Why(d.Decision)...)
+			why = report.Why(page, d.Decision, true)
 		}
 		rows = append(rows, append(row, strings.Join(why, "\n")))
 	}
@@ -105,6 +101,9 @@ func decisions(on table.Screen, sheet *report.Sheet, v *ledger.RunView, all bool
 		fmt.Fprintf(on, "\n%s\n", strings.Join(lines, "\n"))
 	}
 	for _, d := range v.Decisions {
-		outcome.Comparison(on, sheet, d.Decision, all)
+		if len(d.Rows) > 0 {
+			fmt.Fprintf(on, "\n%s:\n", d.Node)
+			outcome.Blocks(on, s.CompareBlocks(d.Decision, all))
+		}
 	}
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/mxflow/mxflow/internal/testing/enginetest"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/internal/testing/pagetest"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/report/page"
 )
 
@@ -115,7 +116,7 @@ func served(t testing.TB, text string) string {
 func TestInBrowser(t *testing.T) {
 	ctx := opened(t)
 	s, plan := pagetest.Whole(t)
-	m := must.Get(page.Of(s.Store, plan, nil))(t)
+	m := page.Of(report.SummaryOf(s.Store, plan, time.Now()), nil)
 	var out bytes.Buffer
 	must.Do(t, page.Write(&out, m))
 	text := out.String()
@@ -266,7 +267,7 @@ func follows(t *testing.T, tab context.Context, m *page.Model) {
 		chromedp.Evaluate(`document.querySelector("#now.final").innerText`, &line)); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(line, "fail") || !strings.Contains(line, m.Answer) {
+	if !strings.Contains(line, "fail") || !strings.Contains(line, m.Answer.String()) {
 		t.Errorf("what stays is %q", line)
 	}
 	said.none(t)

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
@@ -15,29 +14,6 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
-
-// Sheet are the tables of results, with the columns that the plan asks for: the one source of
-// what the terminal, Markdown, the page and committed files show.
-type Sheet struct {
-	*Ports
-	st   *store.Store
-	plan *plans.Plan
-	now  time.Time
-	// tables are the plan's, nil if it leaves the columns to reads: what its rules, hypotheses and
-	// targets read.
-	tables []*plans.Table
-	reads  []*plans.Column
-}
-
-// SheetOf is of a state directory. Without the plan of its newest run, which may be unreadable,
-// the columns are those that people decide by.
-func SheetOf(st *store.Store, p *plans.Plan) *Sheet {
-	s := &Sheet{Ports: PortsOf(st), st: st, plan: p, now: time.Now()}
-	if p != nil {
-		s.tables, s.reads = p.Tables, p.Reads
-	}
-	return s
-}
 
 // mostColumns limits the metrics of a table whose columns nothing names.
 const mostColumns = 5
@@ -95,7 +71,7 @@ func (c Shown) Title() string {
 // Plain reports whether the column is a number that launches have, not a relation of two, a word,
 // or what a level found once.
 func (c Shown) Plain() bool {
-	ofLaunches := !strings.HasPrefix(c.Address(""), plans.FoundRoot)
+	ofLaunches := !strings.HasPrefix(c.Address(), plans.FoundRoot)
 	return ofLaunches && (c.Input == nil || c.Input.Type == plans.NumberInput && c.Input.Relation == plans.Own)
 }
 
@@ -129,23 +105,23 @@ func (g Grid) Table() Table {
 	return t
 }
 
-// Lacking says which columns no row has a value of; empty without any.
-func (g Grid) Lacking() string {
+// lacking says which columns no row has a value of; empty without any.
+func (g Grid) lacking() string {
 	if len(g.Missing) == 0 {
 		return ""
 	}
 	return "No row has a value of " + verdict.And(g.Missing) + "."
 }
 
-// GridLegend explains the values.
-const GridLegend = "Means over launches ± their standard deviation, and below them the change from the parent: with " +
+// gridLegend explains the values.
+const gridLegend = "Means over launches ± their standard deviation, and below them the change from the parent: with " +
 	"the bounds by which a rule decided in [ ], or else its 95% interval in ( ). Better and worse: the bounds " +
 	"exclude no " +
 	"change; ~: they do not. ≈ multiplies the steps from the baseline, each measured in its own session. ❌ does not " +
 	"count."
 
-// RowLegend explains those of a comparison.
-const RowLegend = "Means over launches ± their standard deviation; × is the improvement over the reference, with the " +
+// rowLegend explains those of a comparison.
+const rowLegend = "Means over launches ± their standard deviation; × is the improvement over the reference, with the " +
 	"bounds by which a rule decided in [ ], or else its 95% interval in ( ): for every metric, more than 1 is " +
 	"better. ❌ " +
 	"does not count. Tokens are counted by each engine's own tokenizer."
@@ -185,23 +161,26 @@ func (c Column) same(o Column) bool {
 		}
 		return of
 	}
-	return c.Address("") == o.Address("") && stat(c.Stat) == stat(o.Stat)
+	return c.Address() == o.Address() && stat(c.Stat) == stat(o.Stat)
 }
 
 // Columns are those of all tables of the plan, each once; without any, those that are read. Headings
 // of several tables say nothing without their titles.
-func (s *Sheet) Columns() (columns []Shown) {
-	for _, t := range s.tables {
+func (s *Summary) Columns() (columns []Shown) {
+	if s.Plan == nil {
+		return nil
+	}
+	for _, t := range s.Plan.Tables {
 		for _, c := range t.Columns {
 			shown := shownOf(c)
-			if len(s.tables) > 1 {
+			if len(s.Plan.Tables) > 1 {
 				shown.Heading = ""
 			}
 			columns = addColumns(columns, shown)
 		}
 	}
-	if s.tables == nil {
-		for _, c := range s.reads {
+	if s.Plan.Tables == nil {
+		for _, c := range s.Plan.Reads {
 			columns = append(columns, shownOf(c))
 		}
 	}
@@ -210,16 +189,16 @@ func (s *Sheet) Columns() (columns []Shown) {
 
 // grids are the tables of rows: those of the plan, or one with the columns that are read, then
 // others that somebody may want, as far as a row has a value of them.
-func (s *Sheet) grids(rows []row, what string, times bool, others []Shown) (out []Grid) {
+func (s *Summary) grids(rows []row, what string, times bool, others []Shown) (out []Grid) {
 	fill := func(title string, columns []Shown) Grid {
 		g := Grid{Title: title, What: what, Columns: columns, Times: times}
 		for _, r := range rows {
-			line := Line{Name: r.name, Feature: r.feature, Of: r.of, Status: r.status}
+			line := r.Line
 			if r.own != nil {
 				line.N = len(r.own.Launches)
 			}
 			for _, c := range columns {
-				line.Values = append(line.Values, r.value(c, s.Ports))
+				line.Values = append(line.Values, r.value(c, s))
 			}
 			g.Rows = append(g.Rows, line)
 		}
@@ -238,26 +217,26 @@ func (s *Sheet) grids(rows []row, what string, times bool, others []Shown) (out 
 	if len(rows) == 0 {
 		return nil
 	}
-	for _, t := range s.tables {
-		var columns []Shown
-		for _, c := range t.Columns {
-			columns = append(columns, shownOf(c))
+	if s.Plan != nil && s.Plan.Tables != nil {
+		for _, t := range s.Plan.Tables {
+			var columns []Shown
+			for _, c := range t.Columns {
+				columns = append(columns, shownOf(c))
+			}
+			out = append(out, fill(t.Name, columns))
 		}
-		out = append(out, fill(t.Name, columns))
-	}
-	if s.tables != nil {
 		return out
 	}
 	all := addColumns(s.Columns(), others...)
 	if len(all) == 0 {
-		var arms []*Arm
+		var launches []*ledger.Launch
 		for _, r := range rows {
 			if r.own != nil {
-				arms = append(arms, r.own)
+				launches = append(launches, r.own.Launches...)
 			}
 		}
-		for _, c := range Headlines(arms) {
-			unit, _ := unitOf(launchesOf(arms), c.Address(""), false)
+		for _, c := range Headlines(launches) {
+			unit, _ := unitOf(launches, c.Address(), false)
 			all = append(all, shownAs(c, unit))
 		}
 		all = all[:min(mostColumns, len(all))]
@@ -271,47 +250,23 @@ func (s *Sheet) grids(rows []row, what string, times bool, others []Shown) (out 
 
 // Results are the baseline, each feature with its alternatives and with the engines that confirm it,
 // the accepted stack, and the numbers to beat.
-func (s *Sheet) Results() []Grid {
+func (s *Summary) Results() []Grid {
 	var rows []row
-	if p := s.Of(ledger.Baseline); p != nil {
-		rows = append(rows, s.portRow(p, "", "", "reference"))
+	if p := s.Port(ledger.Baseline); p != nil {
+		rows = append(rows, s.portRow(p, Line{Name: p.Variant, Status: "reference"}))
 	}
 	for _, r := range s.Features() {
-		feature, _ := FeatureNode(r.Node)
-		names, status := []string{feature}, s.Status(r)
-		if d := r.Decided; d != nil && len(d.Alternatives) > 0 {
-			names = nil
-			for _, a := range d.Alternatives {
-				names = append(names, a.Name)
+		for _, v := range r.variants() {
+			line, port := Line{Name: v.name, Feature: r.Feature, Status: v.status}, s.Port(v.name)
+			if v.name != r.Feature {
+				line.Of = r.Feature
 			}
-		}
-		if d := r.Decided; d != nil {
-			for _, c := range d.Confirmations {
-				names = append(names, strings.TrimPrefix(c.Node, "feature."))
+			if at := strings.LastIndexByte(v.name, '@'); at >= 0 && port != nil && port.Parent != nil {
+				rows = append(rows, s.portRow(&Port{Arm: port.Parent, of: s}, Line{
+					Name: port.Parent.Variant + v.name[at:], Feature: r.Feature, Of: r.Feature, Status: "reference",
+				}))
 			}
-		}
-		for i, name := range names {
-			of := ""
-			if name != feature {
-				of = feature
-			}
-			if i > 0 {
-				status = s.statusOf(r.Decided.Decision, name)
-			}
-			port, uncounted := s.Of(name), false
-			if port == nil && r.Decided != nil {
-				if a := s.Uncounted(r.Decided.Decision, name); a != nil {
-					port, uncounted = s.Alone(a), true
-				}
-			}
-			if at := strings.LastIndexByte(name, '@'); at >= 0 && port != nil && port.Parent != nil {
-				base := s.portRow(s.Alone(port.Parent), feature, feature, "reference")
-				base.name = port.Parent.Variant + name[at:]
-				rows = append(rows, base)
-			}
-			line := s.portRow(port, feature, of, status)
-			line.name, line.uncounted = name, uncounted
-			rows = append(rows, line)
+			rows = append(rows, s.portRow(port, line))
 		}
 	}
 	if top := s.stackRow(); top != nil {
@@ -320,94 +275,54 @@ func (s *Sheet) Results() []Grid {
 	return s.grids(append(rows, s.targetRows()...), "Configuration", false, nil)
 }
 
-// Features are the features of the plan, or of the newest run without it, in its order.
-func (s *Sheet) Features() (rows []Row) {
-	of := map[string]Row{}
-	for _, r := range Rows(s.st) {
-		if _, is := FeatureNode(r.Node); is && !r.Gone {
-			of[r.Node], rows = r, append(rows, r)
-		}
-	}
-	if s.plan == nil {
-		return rows
-	}
-	rows = nil
-	for _, f := range s.plan.Features() {
-		r := of["feature."+f.Name]
-		r.Node, r.Phase = "feature."+f.Name, f.Phase
-		rows = append(rows, r)
-	}
-	return rows
+// variant is what is measured of a feature, and what became of it.
+type variant struct {
+	name, status string
+	verdict      verdict.Verdict
 }
 
-// Status is Word with why a feature did not pass.
-func (s *Sheet) Status(r Row) string {
-	word, short := s.Word(r), ""
-	if r.Decided != nil {
-		short = Short(r)
+// variants are a feature's alternatives, or else itself, and what confirms it on other engines.
+func (r Row) variants() (all []variant) {
+	if r.Decided == nil {
+		return []variant{{r.Feature, r.Status(), ""}}
 	}
-	return word + verdict.Behind(": ", short)
-}
-
-// Word is what became of a feature: its verdict, or what it waits for.
-func (s *Sheet) Word(r Row) string {
-	f := &plans.Feature{}
-	if name, is := FeatureNode(r.Node); is && s.plan != nil {
-		f = cmp.Or(s.plan.Feature(name), f)
-	}
-	word := "not decided yet"
-	switch d := r.Decided; {
-	case d != nil:
-		word = OverruledOf(d.Decision, s.st.Waiver(d.Node), s.now).Word()
-		if d.Accepted {
-			word += ", accepted"
-		}
-	case len(f.BlockedBy) > 0:
-		word = "blocked by " + strings.Join(f.BlockedBy, "; ")
-	case !r.Locked.IsZero():
-		word = "locked: " + r.Locked.String()
-	case s.plan != nil:
-		word = "TODO"
-	}
-	return word + verdict.Behind("; superseded by ", f.SupersededBy)
-}
-
-// statusOf is that of an alternative or a confirmation.
-func (s *Sheet) statusOf(d *ledger.Decision, name string) string {
+	d := r.Decided
 	for _, a := range d.Alternatives {
-		if a.Name == name {
-			return string(a.Verdict)
-		}
+		all = append(all, variant{a.Name, string(a.Verdict), a.Verdict})
 	}
+	if len(all) == 0 {
+		all = []variant{{r.Feature, "", d.Verdict}}
+	}
+	all[0].status = r.Status()
 	for _, c := range d.Confirmations {
-		if c.Node == "feature."+name {
-			return cmp.Or(string(c.Verdict), "not tried")
-		}
+		all = append(all, variant{
+			strings.TrimPrefix(c.Node, "feature."), cmp.Or(string(c.Verdict), "not tried"), d.Verdict,
+		})
 	}
-	return ""
+	return all
 }
 
-// Uncounted is a variant of an invalid decision by its launches, which do not count, such as those
-// whose answers are garbage; nil if it has none.
-func (s *Sheet) Uncounted(d *ledger.Decision, variant string) *Arm {
-	became := d.Verdict
-	for _, a := range d.Alternatives {
-		if a.Name == variant {
-			became = a.Verdict
+// addUncounted adds what was launched of invalid variants, such as those whose answers are garbage.
+func (s *Summary) addUncounted() {
+	for _, r := range s.Features() {
+		for _, v := range r.variants() {
+			if v.verdict != verdict.Invalid || s.ports[v.name] != nil {
+				continue
+			}
+			if a := s.launched(r.Decided.Decision, v.name); a != nil {
+				a.Uncounted = r.Status()
+				s.uncounted = append(s.uncounted, &Port{Arm: a, of: s})
+			}
 		}
 	}
-	if became != verdict.Invalid || s.Of(variant) != nil {
-		return nil
-	}
-	return s.launched(d, variant)
 }
 
 // launched is a variant by all launches of a decision that worked and that the machine did not
 // disturb; nil without any.
-func (s *Sheet) launched(d *ledger.Decision, variant string) *Arm {
+func (s *Summary) launched(d *ledger.Decision, variant string) *Arm {
 	a := &Arm{Session: d.Session, Variant: variant}
 	for _, id := range d.Launches {
-		l, ok := s.st.LaunchByID(id)
+		l, ok := s.Store.LaunchByID(id)
 		worked := ok && l.OK && !l.Disturbed && l.Purpose == ledger.ForBenchmark
 		if worked && (l.Variant == variant || l.Block == variant) {
 			a.Launches, a.Block, a.Session = append(a.Launches, l), l.Block, l.Session
@@ -419,13 +334,13 @@ func (s *Sheet) launched(d *ledger.Decision, variant string) *Arm {
 	return a
 }
 
-func (s *Sheet) portRow(p *Port, feature, of, status string) row {
+func (s *Summary) portRow(p *Port, line Line) row {
 	if p == nil {
-		return row{feature: feature, of: of, status: status}
+		return row{Line: line}
 	}
-	r := row{name: p.Variant, feature: feature, of: of, status: status, own: p.Arm, base: p.Parent, port: p}
-	if r.levels = qualifiedArm(s.st, p.Arm); p.Parent != nil {
-		r.baseLevels = qualifiedArm(s.st, p.Parent)
+	r := row{Line: line, own: p.Arm, base: p.Parent, port: p}
+	if r.levels = qualifiedArm(s.Store, p.Arm); p.Parent != nil {
+		r.baseLevels = qualifiedArm(s.Store, p.Parent)
 	}
 	return r
 }
@@ -437,20 +352,19 @@ func qualifiedArm(st *store.Store, a *Arm) *ledger.Launch {
 
 // stackRow is the accepted stack of at least two features by its newest launches, beside the
 // baseline if a session launched both; nil without any.
-func (s *Sheet) stackRow() *row {
-	stack := AcceptedStack(s.st)
-	arms := stackArms(s.st, Arms(s.st), stack)
+func (s *Summary) stackRow() *row {
+	stack, arms := s.Stack, s.armsWith(s.Stack.Knobs)
 	if len(stack.Features) < 2 || len(arms) == 0 {
 		return nil
 	}
-	r := row{name: "accepted stack", own: arms[0], levels: qualifiedArm(s.st, arms[0])}
-	r.status = strings.TrimPrefix(stack.Sum(), ledger.Baseline+" + ")
-	if ends := EndsOf(s.st); ends.Pair != nil {
-		r.own, r.base = &Arm{Session: ends.Pair.New.Session, Launches: ends.Pair.New.Launches}, ends.Base
+	line := Line{Name: "accepted stack", Status: strings.TrimPrefix(stack.Sum(), ledger.Baseline+" + ")}
+	r := row{Line: line, own: arms[0], levels: qualifiedArm(s.Store, arms[0])}
+	if pair := s.Ends.Pair; pair != nil {
+		r.own, r.base = &Arm{Session: pair.New.Session, Launches: pair.New.Launches}, s.Ends.Base
 		return &r
 	}
-	for _, name := range s.names { // the feature that was measured with all others below it
-		if p := s.all[name]; p.Block == arms[0].Block && maps.Equal(p.Launches[0].Knobs, stack.Knobs) &&
+	for _, name := range s.Measured() { // the feature that was measured with all others below it
+		if p := s.ports[name]; p.Block == arms[0].Block && maps.Equal(p.Launches[0].Knobs, stack.Knobs) &&
 			p.Parent != nil {
 			r.port = p
 		}
@@ -458,27 +372,27 @@ func (s *Sheet) stackRow() *row {
 	return &r
 }
 
-// Arms are tables of arms by themselves, a row each.
-func (s *Sheet) Arms(arms []*Arm) []Grid {
+// Alone are tables of arms by themselves, a row each.
+func (s *Summary) Alone(arms []*Arm) []Block {
 	var rows []row
 	for _, a := range arms {
-		garbage := slices.ContainsFunc(a.Launches, func(l *ledger.Launch) bool { return len(l.Garbage()) > 0 })
-		rows = append(rows, row{name: a.Variant, own: a, levels: qualifiedArm(s.st, a), uncounted: garbage})
+		if slices.ContainsFunc(a.Launches, func(l *ledger.Launch) bool { return len(l.Garbage()) > 0 }) {
+			a.Uncounted = "answers garbage"
+		}
+		rows = append(rows, row{Line: Line{Name: a.Variant}, own: a, levels: qualifiedArm(s.Store, a)})
 	}
-	return s.grids(rows, "Variant", false, nil)
+	return blocksOf(s.grids(rows, "Variant", false, nil),
+		"Means over launches ± their standard deviation. ❌ does not count.")
 }
 
 // targetRows are the numbers to beat, which others measured.
-func (s *Sheet) targetRows() (rows []row) {
-	run, err := s.st.Run("latest")
-	if err != nil || run.Start == nil {
-		return nil
-	}
-	for _, t := range run.Start.Targets {
-		i := slices.IndexFunc(rows, func(r row) bool { return r.name == t.Name })
+func (s *Summary) targetRows() (rows []row) {
+	for _, contest := range s.Targets {
+		t := contest.Target
+		i := slices.IndexFunc(rows, func(r row) bool { return r.Name == t.Name })
 		if i < 0 {
-			i, rows = len(rows), append(rows, row{name: t.Name, numbers: map[Column]ledger.Target{}})
-			rows[i].status = "to beat" + verdict.Behind(", by ", t.Tool)
+			i, rows = len(rows), append(rows, row{numbers: map[Column]ledger.Target{}})
+			rows[i].Line = Line{Name: t.Name, Status: "to beat" + verdict.Behind(", by ", t.Tool)}
 		}
 		cell, metric := measure.SplitAddress(t.Address)
 		rows[i].numbers[Column{Cell: cell, Metric: metric, Stat: t.Stat}] = t
@@ -486,14 +400,14 @@ func (s *Sheet) targetRows() (rows []row) {
 	return rows
 }
 
-// Rows are the tables of a comparison of engines, or of a matrix. What its rows have beside the
+// Compared are the tables of a comparison of engines, or of a matrix. What its rows have beside the
 // columns that are read comes after them.
-func (s *Sheet) Rows(d *ledger.Decision) []Grid {
+func (s *Summary) Compared(d *ledger.Decision) []Grid {
 	var rows []row
 	var others []Shown
 	what := "Engine"
 	arms := map[string]*Arm{}
-	for _, a := range ArmsOf(s.st, d) {
+	for _, a := range ArmsOf(s.Store, d) {
 		arms[a.Variant] = a
 	}
 	var reference *row
@@ -502,23 +416,26 @@ func (s *Sheet) Rows(d *ledger.Decision) []Grid {
 			what = "Cell"
 		}
 		line := row{
-			name: r.Name, own: arms[r.Name], cells: r.Cells, rounds: len(r.Places) > 0,
+			Line: Line{Name: r.Name}, own: arms[r.Name], cells: r.Cells, rounds: len(r.Places) > 0,
 			words: map[string]string{},
 		}
 		if r.Verdict != verdict.Pass {
-			line.own, line.uncounted, line.status = s.launched(d, r.Name), true, string(r.Verdict)
+			line.Status = string(r.Verdict)
+			if line.own = s.launched(d, r.Name); line.own != nil {
+				line.own.Uncounted = line.Status
+			}
 		}
 		for _, l := range d.Levels {
 			if level, own := strings.CutPrefix(l.Name, r.Name+"/"); own {
 				line.words[plans.FoundRoot+level] = string(l.Verdict)
-				if of, ok := s.st.LaunchByID(l.Launch); ok {
+				if of, ok := s.Store.LaunchByID(l.Launch); ok {
 					line.levels = of
 				}
 			}
 		}
 		rows = append(rows, line)
 		if r.Reference {
-			rows[len(rows)-1].name += " (reference)"
+			rows[len(rows)-1].Name += " (reference)"
 			rows[len(rows)-1].reference, reference = true, &line
 		}
 	}
@@ -536,28 +453,27 @@ func (s *Sheet) Rows(d *ledger.Decision) []Grid {
 }
 
 // In is a column's value in an arm, compared with nothing.
-func (s *Sheet) In(a *Arm, c Shown) Value {
-	return row{own: a, levels: qualifiedArm(s.st, a)}.value(c, s.Ports)
+func (s *Summary) In(a *Arm, c Shown) Value {
+	return s.portRow(&Port{Arm: a, of: s}, Line{}).value(c, s)
 }
 
 // Best is the arm with the best mean of a column in all sessions on the baseline's engine, beside the
 // baseline of its session; nil if none has it. The baseline is best only if nothing is better.
-func (s *Sheet) Best(c Shown) (best *Arm, v Value) {
-	arms, block := Arms(s.st), baselineEngine(s.st)
-	for _, a := range arms {
-		if block != "" && a.Block != block {
+func (s *Summary) Best(c Shown) (best *Arm, v Value) {
+	for _, a := range s.Arms {
+		if s.engine != "" && a.Block != s.engine {
 			continue
 		}
 		r := row{own: a}
-		if p := s.Of(a.Variant); p != nil && p.Session == a.Session {
+		if p := s.Port(a.Variant); p != nil && p.Session == a.Session {
 			r.port = p
 		}
-		if i := slices.IndexFunc(arms, func(o *Arm) bool {
+		if i := slices.IndexFunc(s.Arms, func(o *Arm) bool {
 			return o != a && o.Variant == ledger.Baseline && o.Session == a.Session && o.Block == a.Block
 		}); i >= 0 && a.Variant != ledger.Baseline {
-			r.base = arms[i]
+			r.base = s.Arms[i]
 		}
-		own := r.value(c, s.Ports)
+		own := r.value(c, s)
 		if own.New.N() == 0 || own.Better != measure.Higher && own.Better != measure.Lower {
 			continue
 		}
@@ -565,7 +481,7 @@ func (s *Sheet) Best(c Shown) (best *Arm, v Value) {
 			best, v = a, own
 		}
 	}
-	if base := s.Of(ledger.Baseline); best != nil && v.Old.N() == 0 && base != nil {
+	if base := s.Port(ledger.Baseline); best != nil && v.Old.N() == 0 && base != nil {
 		v.Old = s.In(base.Arm, c).New // of another session, so it is not compared
 	}
 	return best, v
