@@ -46,9 +46,6 @@ func (b *besideOthers) Run(name string, f func(testscript.T)) {
 
 func (b *besideOthers) Verbose() bool { return testing.Verbose() }
 
-// passed reports whether the scenario has neither failed nor been skipped so far.
-func (b *besideOthers) passed() bool { return !b.Failed() && !b.Skipped() }
-
 func (b *besideOthers) FailNow() {
 	if !measured(b.work) {
 		b.T.FailNow()
@@ -59,32 +56,25 @@ func (b *besideOthers) FailNow() {
 
 // alone is the T of scenarios that run one after the other when a test has ended, where
 // testing.T takes no subtests any more.
-type alone struct {
-	*testing.T
-	// stopped is set where the scenario failed or was skipped.
-	stopped bool
-}
+type alone struct{ *testing.T }
 
 func (a *alone) Run(_ string, f func(testscript.T)) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		f(&alone{T: a.T})
+		f(&alone{a.T})
 	}()
 	<-ended
 }
 
 func (a *alone) Parallel()     {}
 func (a *alone) Verbose() bool { return testing.Verbose() }
-func (a *alone) passed() bool  { return !a.stopped }
 
 func (a *alone) Skip(...any) {
-	a.stopped = true
 	runtime.Goexit()
 }
 
 func (a *alone) FailNow() {
-	a.stopped = true
 	a.Fail()
 	runtime.Goexit()
 }

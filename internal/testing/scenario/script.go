@@ -1,5 +1,5 @@
 // Package scenario runs the scenarios of cmd/mxflow/scenarios, and holds what they share with
-// other tests of the program: mxflow as it is shipped, and the frozen verdicts.
+// other tests of the program: mxflow as it is shipped.
 package scenario
 
 import (
@@ -173,7 +173,6 @@ func Run(t *testing.T) {
 			e.Setenv("GOCOVERDIR", os.Getenv("GOCOVERDIR"))
 			e.Values[processesKey{}] = processes{}
 			e.Values[registryStop{}] = new(func())
-			e.Defer(func() { sameVerdicts(e.T(), e.WorkDir) })
 			return nil
 		},
 		Condition: condition,
@@ -225,23 +224,6 @@ func Run(t *testing.T) {
 		}
 	})
 	testscript.RunT(&besideOthers{T: t, disturbed: &disturbed}, scenarios)
-}
-
-// sameVerdicts compares what a scenario that passed left in its ledgers with what is
-// frozen of it.
-func sameVerdicts(t testscript.T, dir string) {
-	state, is := t.(interface{ passed() bool })
-	if !is || !state.passed() {
-		return
-	}
-	differ, err := CheckVerdicts(strings.TrimPrefix(filepath.Base(dir), "script-"), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(differ) > 0 {
-		t.Log("it decides otherwise than before:\n" + strings.Join(differ, "\n"))
-		t.FailNow()
-	}
 }
 
 // cmdApplied is
