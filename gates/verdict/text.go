@@ -367,10 +367,6 @@ func Lines(reasons []Reason) []string {
 
 func Semicolons(reasons []Reason) string { return semicolons(reasons, Lines(reasons)) }
 
-// after are reasons as they follow what they explain: ": one; another", or nothing if
-// there are none.
-func after(reasons []Reason) string { return Behind(": ", Semicolons(reasons)) }
-
 // semicolons puts the lines of reasons on one; the number left out follows the last in
 // brackets.
 func semicolons(reasons []Reason, lines []string) string {
