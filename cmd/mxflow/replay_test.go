@@ -149,6 +149,14 @@ func TestAuditReplay(t *testing.T) {
 			tamper: gate(func(d *ledger.Decision) { d.Statistics.Alternatives = 4 }),
 		},
 		{
+			name: "a caveat left out", exit: 2, want: []string{"decision notes", "decision launches"},
+			record: func(s *recordedState) {
+				s.twice(slower, slower, func() {
+					s.tamper = func(d *ledger.Decision) { d.Notes, d.Launches = nil, d.Launches[:len(d.Launches)-1] }
+				})
+			},
+		},
+		{
 			// Its launches tell nothing of noise.
 			name: "another engine between", want: []string{"Everything agrees: 4 decisions"},
 			record: func(s *recordedState) {

@@ -24,8 +24,8 @@ import (
 func (r *Replay) compare(out *Replayed, d ledger.Decided, is *ledger.Decision) {
 	was, tolerance := d.Decision, r.tolerance(out, r.runs[d.Run].Environment["arch"])
 	differ := func(what string, was, is any) {
-		if x, y := jsonText(was), jsonText(is); x != y {
-			out.differ("decision", what, x, y)
+		if !reflect.DeepEqual(was, is) {
+			out.differ("decision", what, jsonText(was), jsonText(is))
 		}
 	}
 	differ("verdict", was.Verdict, is.Verdict)
@@ -34,7 +34,10 @@ func (r *Replay) compare(out *Replayed, d ledger.Decided, is *ledger.Decision) {
 		differ("launches", sorted(was.Launches), sorted(is.Launches))
 		r.compareEvidence(out, was.Evidence, is.Evidence, tolerance)
 		differ("findings", keysInOrder(was.Findings), keysInOrder(is.Findings))
+		differ("notes", keysInOrder(was.Notes), keysInOrder(is.Notes))
+		differ("reasons", keysInOrder(was.Reasons), keysInOrder(is.Reasons))
 	}
+	differ("levels", levelVerdicts(was), levelVerdicts(is))
 	compareJSON(out, "decision", "accepted", was.Accepted, is.Accepted, 0)
 	compareJSON(out, "decision", "variant", was.Variant, is.Variant, 0)
 	compareRules(out, was.Rules, is.Rules, tolerance)
@@ -43,6 +46,7 @@ func (r *Replay) compare(out *Replayed, d ledger.Decided, is *ledger.Decision) {
 			break
 		}
 		before := was.Alternatives[i]
+		differ("alternative "+fmt.Sprint(i+1), before.Name, alt.Name)
 		if before.Verdict != alt.Verdict {
 			out.differ(alt.Name, "verdict", string(before.Verdict), string(alt.Verdict))
 		}
@@ -115,6 +119,14 @@ func noiseText(n verdict.Noise) string {
 func confirmed(d *ledger.Decision) (all []string) {
 	for _, c := range d.Confirmations {
 		all = append(all, c.Engine+" "+string(c.Verdict))
+	}
+	return all
+}
+
+// levelVerdicts are a decision's levels with their verdicts.
+func levelVerdicts(d *ledger.Decision) (all []string) {
+	for _, l := range d.Levels {
+		all = append(all, l.Name+" "+string(l.Verdict))
 	}
 	return all
 }
