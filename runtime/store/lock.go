@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/mxflow/mxflow/internal/flock"
@@ -67,17 +68,20 @@ func Lock(dir string) (*DirLock, error) {
 		return nil, d.explain(err)
 	}
 	// A process that only looks at the lock holds it for a moment: it is retried while no
-	// writer holds it.
+	// writer holds it. So does one that was killed while it started a child, until that has begun.
 	held := true
 	for tries := 0; held && err == nil && tries < lookers; tries++ {
 		if held, err = flock.Exclusive(f); !held || err != nil {
 			break
 		}
 		var writer bool
+		again := time.Millisecond
 		if writer, err = isLocked(f); writer {
-			break
+			if again = afterDeath; !readHolder(f).ended() {
+				break
+			}
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(again)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot lock %s: %w", d.path(lockFile), err), f.Close())
@@ -94,8 +98,24 @@ func Lock(dir string) (*DirLock, error) {
 	return l, nil
 }
 
-// lookers is how often a lock is retried that no writer holds.
-const lookers = 200
+// lookers is how often a lock is retried that no writer holds, or one that ended; then at this pace.
+const (
+	lookers    = 200
+	afterDeath = 25 * time.Millisecond
+)
+
+// ended reports whether the holder was a process of this host that is no more.
+func (h *Holder) ended() bool {
+	if h == nil {
+		return false
+	}
+	host, err := os.Hostname()
+	if err != nil || host != h.Host {
+		return false
+	}
+	p, err := os.FindProcess(h.PID)
+	return err == nil && errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
 
 // isLocked reports whether a writer holds the lock, blocking one only for a moment.
 func isLocked(f *os.File) (bool, error) {
@@ -154,7 +174,7 @@ func (l *DirLock) sign(run string) error {
 
 // readHolder returns nil for incomplete or invalid contents.
 func readHolder(f *os.File) *Holder {
-	text, err := io.ReadAll(io.LimitReader(f, 64<<10))
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, 64<<10))
 	if err != nil {
 		return nil
 	}

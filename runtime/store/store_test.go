@@ -22,6 +22,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/flock"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -414,6 +415,17 @@ func TestLockDiesWithItsHolder(t *testing.T) {
 	if b, _ := os.ReadFile(filepath.Join(dir, "lock")); len(b) == 0 {
 		t.Error("the dead holder's file is empty, so this shows nothing")
 	}
+	// What it was about to start may hold it a moment longer.
+	f := must.Get(os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR, 0))(t)
+	must.Get(flock.Exclusive(f))(t)
+	late := exec.Command("cat")
+	late.ExtraFiles = []*os.File{f}
+	in := must.Get(late.StdinPipe())(t)
+	must.Do(t, errors.Join(late.Start(), f.Close()))
+	if held, _, err := AtWork(dir); !held {
+		t.Fatalf("its child does not hold it: %v", err)
+	}
+	time.AfterFunc(100*time.Millisecond, func() { in.Close(); late.Wait() })
 	l, err := Lock(dir)
 	if err != nil {
 		t.Fatalf("the holder is dead: %v", err)
