@@ -43,6 +43,9 @@ const (
 	// on the same kind of prompts agree within 1% over a few dozen; a tenth of an answer
 	// claimed but never sent is a difference of 10%.
 	minText = 0.05
+	// minShared is the same for prompts behind a system prompt: all of a launch share its text, so a few
+	// launches differ by it, and where lengths were not verified it has not the tokens asked for.
+	minShared = 0.15
 	// minCount is the same for answers counted by one tokenizer, which allows for text
 	// that it would split differently.
 	minCount = 0.02
@@ -73,10 +76,13 @@ type Count struct {
 }
 
 // CompareWork compares the work that two arms did with the work that they report, cell by
-// cell; few are the cells with too few answers to compare. Prompts may have a system prompt of so
-// many tokens before them. Its evidence is the text sent
-// and received, which the engine under test does not count.
-func CompareWork(parent, candidate Arm, system int) (found []WorkDifference, few []string) {
+// cell; few are the cells with too few answers to compare. Prompts may share a system prompt. Its
+// evidence is the text sent and received, which the engine under test does not count.
+func CompareWork(parent, candidate Arm, system bool) (found []WorkDifference, few []string) {
+	least := minText
+	if system {
+		least = minShared
+	}
 	theirs, ours := byWorkload(parent.Samples), byWorkload(candidate.Samples)
 	for _, cell := range slices.Sorted(maps.Keys(ours)) {
 		if len(theirs[cell]) < Fewest || len(ours[cell]) < Fewest {
@@ -125,9 +131,9 @@ func CompareWork(parent, candidate Arm, system int) (found []WorkDifference, few
 				if s.PromptBytes == 0 || s.Turn > 0 {
 					return 0, 0
 				}
-				return s.PromptBytes, s.PromptTokens - system
+				return s.PromptBytes, s.PromptTokens
 			}
-			compare(PromptText, minText, ratios(theirs[cell], bytes), ratios(ours[cell], bytes))
+			compare(PromptText, least, ratios(theirs[cell], bytes), ratios(ours[cell], bytes))
 		}
 		// White space can be sent without computing anything, and code and tables have as
 		// much of it in both arms. Counts are only those of the engine that gives the answer,

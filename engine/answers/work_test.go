@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // answered are honest answers of n tokens, one word each, to prompts of 64 tokens.
@@ -57,7 +58,7 @@ func TestCompareWork(t *testing.T) {
 			for i := range candidate {
 				c.do(&candidate[i])
 			}
-			found, _ := CompareWork(Arm{Samples: parent}, Arm{Samples: candidate}, 0)
+			found, _ := CompareWork(Arm{Samples: parent}, Arm{Samples: candidate}, false)
 			if c.want == "" && len(found) > 0 || c.want != "" &&
 				(!slices.ContainsFunc(found, func(f WorkDifference) bool { return f.Code == c.want })) {
 				t.Errorf("%s: %+v, want %q", name, found, c.want)
@@ -65,8 +66,17 @@ func TestCompareWork(t *testing.T) {
 		}
 	}
 	// With too few answers nothing is known, and Compare says so.
+	// A system prompt is another text in each launch.
+	for share, want := range map[float64]int{0.92: 0, 0.5: 1} {
+		other := answered(48, 32, 2)
+		for i := range other {
+			other[i].PromptBytes = int(share * float64(other[i].PromptBytes))
+		}
+		found, _ := CompareWork(Arm{Samples: answered(48, 32, 1)}, Arm{Samples: other}, true)
+		must.Equal(t, fmt.Sprintf("differences of %v of the text behind a system prompt", share), len(found), want)
+	}
 	if found, few := CompareWork(Arm{Samples: answered(48, 32, 1)}, Arm{Samples: answered(Fewest-1, 32, 2)},
-		0); len(found) > 0 || len(few) != 1 {
+		false); len(found) > 0 || len(few) != 1 {
 		t.Errorf("%d answers: %+v, %v", Fewest-1, found, few)
 	}
 }
@@ -99,7 +109,7 @@ func TestCountedAgain(t *testing.T) {
 		for i := range candidate {
 			c.do(&candidate[i])
 		}
-		found, _ := CompareWork(Arm{parent, count(32, 32)}, Arm{candidate, c.ours}, 0)
+		found, _ := CompareWork(Arm{parent, count(32, 32)}, Arm{candidate, c.ours}, false)
 		if c.want == "" && len(found) > 0 || c.want != "" && (len(found) != 1 || found[0].Code != c.want) {
 			t.Errorf("%s: %+v, want %q", name, found, c.want)
 		}
@@ -109,7 +119,7 @@ func TestCountedAgain(t *testing.T) {
 		double[i].Prompt.Billed *= 2
 	}
 	if found, _ := CompareWork(Arm{answered(48, 32, 1), count(32, 32)}, Arm{answered(48, 32, 2), double},
-		0); len(found) != 1 || found[0].Code != PromptCount {
+		false); len(found) != 1 || found[0].Code != PromptCount {
 		t.Errorf("%+v", found)
 	}
 }
@@ -119,7 +129,7 @@ func TestHonestArms(t *testing.T) {
 	for _, n := range []int{4, 9, 24} {
 		for seed := range uint64(400) {
 			if found, _ := CompareWork(Arm{Samples: answered(n, 16, 2*seed)}, Arm{Samples: answered(n, 16, 2*seed+1)},
-				0); len(found) > 0 {
+				false); len(found) > 0 {
 				t.Errorf("%d answers, seed %d: %+v", n, seed, found)
 			}
 		}

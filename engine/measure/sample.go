@@ -118,8 +118,8 @@ type Sample struct {
 	RequestedOutput int `parquet:"requested_output"`
 	RequestedPrompt int `parquet:"requested_prompt"`
 	ContextTokens   int `parquet:"context_tokens"`
-	// PromptBytes is the length of the sent text without a system prompt, and PromptSum identifies prompts (the
-	// first 64 bits of their SHA-256, in hex). 0 and empty if not determined.
+	// PromptBytes is the length of the sent text, and PromptSum identifies prompts (the first 64 bits of
+	// their SHA-256, in hex). 0 and empty if not determined.
 	PromptBytes int    `parquet:"prompt_bytes"`
 	PromptSum   string `parquet:"prompt_sum"`
 	// TokenSource is who counted OutputTokens.

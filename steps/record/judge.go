@@ -418,7 +418,7 @@ func mark(samples []measure.Sample, sent prompt.Prompts) {
 		}
 		p := all[s.Index]
 		digest := sha256.New()
-		texts := []string{p.System, p.Context}
+		texts := []string{p.System, p.Context} // all prompts of a launch share the first
 		for _, m := range p.Before {
 			texts = append(texts, m.Content)
 		}
@@ -426,8 +426,6 @@ func mark(samples []measure.Sample, sent prompt.Prompts) {
 			s.PromptBytes += len(text)
 			_, _ = io.WriteString(digest, text) // a hash accepts everything
 		}
-		// All prompts of a launch share one text, which differs between launches.
-		s.PromptBytes -= len(p.System)
 		s.PromptSum = hex.EncodeToString(digest.Sum(nil)[:8])
 	}
 }

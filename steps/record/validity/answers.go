@@ -45,7 +45,7 @@ func (j *Checker) SameWork(launches []*ledger.Launch, vs []*variant.Variant, ws 
 			if err != nil {
 				return "", nil, err
 			}
-			found, few := answers.CompareWork(parent, candidate, w.SystemTokens)
+			found, few := answers.CompareWork(parent, candidate, w.SystemTokens > 0)
 			for _, cell := range few {
 				notes = append(notes, verdict.Say("work.uncompared",
 					"{subject}: fewer than {least} answers per arm: the work of {one} and {other} per token was "+
