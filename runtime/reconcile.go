@@ -79,7 +79,7 @@ func (s *State) HasWork() bool {
 // an apply would do. It changes nothing.
 func (r *Runner) Reconcile() ([]*State, error) {
 	w := r.walk()
-	w.known = &sync.Map{}
+	w.memo = &sync.Map{}
 	var out []*State
 	for _, n := range r.Graph.Nodes {
 		st, _, s, err := w.derive(n)
@@ -162,17 +162,17 @@ type walk struct {
 	// waived are the phases whose gate is waived as last decided.
 	waived map[string]bool
 
-	// Known are the outcomes so far.
-	Known
-	// known is what steps found out in a walk that does nothing, where no node's work can
+	// NodeOutcomes are those so far.
+	NodeOutcomes
+	// memo is what steps found out in a walk that does nothing, where no node's work can
 	// change what another's sees; nil in an apply.
-	known *sync.Map
+	memo *sync.Map
 }
 
 func (r *Runner) walk() *walk {
 	w := &walk{
 		Runner: r, at: r.now(), waived: map[string]bool{},
-		Known: Known{map[string]*ledger.Decision{}, map[string]verdict.Reason{}, map[string]bool{}},
+		NodeOutcomes: NodeOutcomes{map[string]*ledger.Decision{}, map[string]verdict.Reason{}, map[string]bool{}},
 	}
 	for _, n := range r.Graph.Nodes {
 		if n.Phase != "" && w.validWaiver(r.Journal.Latest(n.ID)) != nil {
@@ -203,7 +203,7 @@ func (w *walk) scope(n *Node) *Scope {
 	s := &Scope{
 		Plan: w.Plan, Node: n, Run: w.Run, Previous: w.Journal.Latest(n.ID), Attempt: 1,
 		Forced:   w.Rerun != nil && w.Rerun(n),
-		Outcomes: w, Emit: w.emit, Context: w.ctx, Memo: w.known, Force: w.Force, w: w,
+		Outcomes: w, Emit: w.emit, Context: w.ctx, Memo: w.memo, Force: w.Force, w: w,
 	}
 	if s.Memo == nil {
 		s.Memo = &sync.Map{}

@@ -61,18 +61,18 @@ type Outcomes interface {
 	Assumed(id string) bool
 }
 
-// Known are outcomes, locks and assumed outcomes by node.
-type Known struct {
+// NodeOutcomes are outcomes, locks and assumed outcomes by node.
+type NodeOutcomes struct {
 	Decisions map[string]*ledger.Decision
 	Locks     map[string]verdict.Reason
 	Open      map[string]bool
 }
 
-func (k *Known) Outcome(id string) *ledger.Decision { return k.Decisions[id] }
+func (k *NodeOutcomes) Outcome(id string) *ledger.Decision { return k.Decisions[id] }
 
-func (k *Known) LockedBy(id string) verdict.Reason { return k.Locks[id] }
+func (k *NodeOutcomes) LockedBy(id string) verdict.Reason { return k.Locks[id] }
 
-func (k *Known) Assumed(id string) bool { return k.Open[id] }
+func (k *NodeOutcomes) Assumed(id string) bool { return k.Open[id] }
 
 // Launch is one launch that is to be made.
 type Launch struct {

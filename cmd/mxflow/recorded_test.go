@@ -239,7 +239,7 @@ func (s *recordedState) decide(session string) {
 	}
 	record("feature.routed.benchmark", measured)
 	view := &decide.View{
-		Plan: s.plan, Graph: g, Outcomes: &runtime.Known{Decisions: known}, Record: s.st, Identities: armsOf{s},
+		Plan: s.plan, Graph: g, Outcomes: &runtime.NodeOutcomes{Decisions: known}, Record: s.st, Identities: armsOf{s},
 		Goals: decide.Goals(s.plan),
 	}
 	if s.forgets {

@@ -236,6 +236,24 @@ func TestAuditReplay(t *testing.T) {
 			},
 		},
 		{
+			name: "a decision of another node", sealed: true, plan: withVariable,
+			vars: map[string]string{"least": "0.10"}, exit: 2,
+			want: []string{"baseline 1 pass – not replayed", "phase.experts 1 decision verdict pass invalid"},
+			tamper: func(d *ledger.Decision) {
+				if d.Kind == ledger.KindFeature {
+					d.Node = "baseline"
+				}
+			},
+		},
+		{
+			name: "a decision of another node, by the plan", exit: 2, want: []string{"none that is decided so"},
+			tamper: func(d *ledger.Decision) {
+				if d.Kind == ledger.KindFeature {
+					d.Node = "baseline"
+				}
+			},
+		},
+		{
 			name: "a sensitive variable given again", sealed: true, plan: withVariable,
 			vars: map[string]string{"least": "0.10"}, args: []string{"--var", "least=0.1"},
 			want: []string{"the recorded plan", "Everything agrees: 2 decisions"},

@@ -34,8 +34,8 @@ type View struct {
 	Identities Identities
 	// Goals are the plan's, see Goals.
 	Goals map[string]ledger.Goal
-	// Before keeps what was known before sessions, for many decisions on them; its zero value keeps nothing.
-	Before Before
+	// Cache is for many decisions on the same sessions; its zero value keeps nothing.
+	Cache Cache
 }
 
 // Record is what was measured and decided up to some point.

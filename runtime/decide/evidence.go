@@ -168,14 +168,10 @@ func armsOf(ev *gates.Feature, a Arms) iter.Seq2[string, *gates.Arm] {
 // numbers: the candidate's own, and those of parent and baseline beside it or in another
 // node.
 func (v *View) qualified(ev *gates.Feature, a Arms, f *plans.Feature) {
-	if !FindsNumbers(v.Plan, f) {
+	if !findsNumbers(v.Plan, f) {
 		return
 	}
-	nodes := []string{runtime.QualifyID(f.Name), runtime.BaselineID}
-	for _, c := range v.Plan.Candidates() {
-		nodes = append(nodes, runtime.QualifyID(c.Name))
-	}
-	for _, node := range nodes {
+	for _, node := range QualifyingNodes(v.Plan, f) {
 		d := v.Outcome(node)
 		if d == nil {
 			continue
@@ -194,8 +190,20 @@ func (v *View) qualified(ev *gates.Feature, a Arms, f *plans.Feature) {
 	}
 }
 
-// FindsNumbers reports whether a level that qualifies a feature finds numbers.
-func FindsNumbers(p *plans.Plan, f *plans.Feature) bool {
+// QualifyingNodes are those whose launches qualified a candidate or what it is compared with: its own and
+// the baseline's or, where a level finds numbers that rules read, any.
+func QualifyingNodes(p *plans.Plan, f *plans.Feature) []string {
+	nodes := []string{runtime.QualifyID(f.Name), runtime.BaselineID}
+	if findsNumbers(p, f) {
+		for _, c := range p.Candidates() {
+			nodes = append(nodes, runtime.QualifyID(c.Name))
+		}
+	}
+	return nodes
+}
+
+// findsNumbers reports whether a level that qualifies a feature finds numbers.
+func findsNumbers(p *plans.Plan, f *plans.Feature) bool {
 	protocol := p.Protocol(f.Protocol)
 	return protocol != nil &&
 		slices.ContainsFunc(protocol.Levels, func(b *plans.Block) bool { return len(b.Finds) > 0 })

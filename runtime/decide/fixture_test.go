@@ -19,7 +19,7 @@ import (
 // of a variant is its engine and its knobs.
 func viewOf(t *testing.T, src string, outcomes map[string]*ledger.Decision, locked map[string]verdict.Reason) *View {
 	t.Helper()
-	v := &View{Outcomes: &runtime.Known{Decisions: outcomes, Locks: locked}}
+	v := &View{Outcomes: &runtime.NodeOutcomes{Decisions: outcomes, Locks: locked}}
 	v.Identities = identities{v, verdict.Reason{}}
 	if src == "" {
 		return v

@@ -228,21 +228,21 @@ func easierCompares(was, is ledger.Goal, compares []ledger.Compare) (why []verdi
 	return why
 }
 
-// asked is what a run required that made the first launch of a candidate in its session, whether it
+// launchGoals are what a run required that made the first launch of a candidate in its session, whether it
 // counts or not, and the candidate's name then; not recorded if no record says so.
-type asked struct {
+type launchGoals struct {
 	goals    map[string]ledger.Goal
 	variant  string
 	recorded bool
 }
 
-// goalsAt is what was asked of a candidate when it was first launched.
-func (v *View) goalsAt(ev gates.Feature) asked {
+// goalsAt is what was required of a candidate when it was first launched.
+func (v *View) goalsAt(ev gates.Feature) launchGoals {
 	if len(ev.Candidate.Launches) == 0 { // numbers that a level or a step found
 		ev.Candidate.Launches = []gates.Launch{ev.Candidate.Qualified}
 	}
 	launch := ev.Candidate.Launches[0].ID
-	return remember(v.Before.asked, [2]string{ev.Session, launch}, func() asked {
+	return remember(v.Cache.goals, [2]string{ev.Session, launch}, func() launchGoals {
 		goals := map[string]map[string]ledger.Goal{}
 		first := map[string]*ledger.Record{} // by variant
 		for _, r := range v.records() {
@@ -256,11 +256,11 @@ func (v *View) goalsAt(ev gates.Feature) asked {
 				}
 				if l.ID == launch {
 					of := first[l.VariantKey]
-					return asked{goals[of.Run], of.Launch.Variant, true}
+					return launchGoals{goals[of.Run], of.Launch.Variant, true}
 				}
 			}
 		}
-		return asked{}
+		return launchGoals{}
 	})
 }
 

@@ -253,7 +253,7 @@ func noiseOf(v *View, f *plans.Feature, a Arms, session, work string) map[string
 	if session == "" {
 		return find()
 	}
-	return remember(v.Before.noise, strings.Join(slices.Concat([]string{session, work}, arms, keys), " "), find)
+	return remember(v.Cache.noise, strings.Join(slices.Concat([]string{session, work}, arms, keys), " "), find)
 }
 
 // tries counts the tries of a candidate against its parent, see triesOf.
@@ -262,18 +262,18 @@ func (v *View) tries(candidate, parent Arm, session, work string) int {
 	if session == "" {
 		return find()
 	}
-	return remember(v.Before.tries, [...]string{candidate.Name, candidate.Key, parent.Key, session, work}, find)
+	return remember(v.Cache.tries, [...]string{candidate.Name, candidate.Key, parent.Key, session, work}, find)
 }
 
-// Before is what the record held before sessions on record: it stays as it is, whatever comes later.
-type Before struct {
+// Cache keeps what decisions ask of the record before a session: it stays as it is, whatever comes later.
+type Cache struct {
 	noise map[string]map[string]verdict.Noise
 	tries map[[5]string]int
-	asked map[[2]string]asked
+	goals map[[2]string]launchGoals
 }
 
-func NewBefore() Before {
-	return Before{map[string]map[string]verdict.Noise{}, map[[5]string]int{}, map[[2]string]asked{}}
+func NewCache() Cache {
+	return Cache{map[string]map[string]verdict.Noise{}, map[[5]string]int{}, map[[2]string]launchGoals{}}
 }
 
 // remember is what find found for a key, which it is asked once; each time where nothing is kept.

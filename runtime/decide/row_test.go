@@ -97,7 +97,7 @@ func TestGateReadsRows(t *testing.T) {
 		add("openai.slow", []float64{100, 101, 99, 100}[:len(c.fast)])
 		v := &View{
 			Plan: res.Plan, Goals: Goals(res.Plan), Record: on,
-			Outcomes: &runtime.Known{
+			Outcomes: &runtime.NodeOutcomes{
 				Decisions: map[string]*ledger.Decision{step: c.step},
 				Locks:     map[string]verdict.Reason{step: fact("locked")},
 			},

@@ -28,7 +28,7 @@ func (r *Replay) compare(out *Replayed, d ledger.Decided, is *ledger.Decision) {
 			out.differ("decision", what, jsonText(was), jsonText(is))
 		}
 	}
-	differ("verdict", was.Verdict, is.Verdict)
+	differ("verdict", string(was.Verdict), string(is.Verdict))
 	if was.Statistics.Version == decide.Version { // another version takes and says other things
 		compareJSON(out, "decision", "statistics", was.Statistics, is.Statistics, 0)
 		differ("launches", sorted(was.Launches), sorted(is.Launches))

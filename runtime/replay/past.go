@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"errors"
 	"iter"
 	"maps"
 	"slices"
@@ -30,7 +31,7 @@ type past struct {
 func (r *Replay) viewAt(out *Replayed, d ledger.Decided, plan *plans.Plan, g *runtime.Graph) *past {
 	p := &past{Replay: r, out: out, of: d}
 	p.view = &decide.View{
-		Plan: plan, Graph: g, Outcomes: p, Record: p, Identities: p, Goals: r.runs[d.Run].Goals, Before: r.before,
+		Plan: plan, Graph: g, Outcomes: p, Record: p, Identities: p, Goals: r.runs[d.Run].Goals, Cache: r.cache,
 	}
 	return p
 }
@@ -60,7 +61,7 @@ func (p *past) LockedBy(id string) verdict.Reason {
 	if !known {
 		locked = (&runtime.Runner{
 			Plan: p.view.Plan, Graph: p.view.Graph, Now: func() time.Time { return p.of.Time },
-			Journal: journal{p.store, p.last[p.of.Run] + 1},
+			Journal: p.journalBefore(p.last[p.of.Run] + 1),
 		}).LockedNodes()
 		p.locked[p.of.Run] = locked
 	}
@@ -93,7 +94,9 @@ func (p *past) Arms(f *plans.Feature) (a decide.Arms, err error) {
 	if a, err = decide.ArmsOf(p.view, f); err != nil {
 		return a, err
 	}
-	launches := p.launchesFor(a.Candidate.Name, f)
+	own := *f // an alternative represents a feature that chooses
+	own.Name = a.Candidate.Name
+	launches := p.launchesFor(&own)
 	for _, arm := range []*decide.Arm{&a.Candidate, &a.Parent, &a.Root} {
 		arm.Knobs = p.view.Plan.DefaultKnobs()
 		maps.Copy(arm.Knobs, arm.Set)
@@ -112,9 +115,9 @@ func (p *past) Arms(f *plans.Feature) (a decide.Arms, err error) {
 
 // launchesFor are the launches that may be of a candidate and its references: of its session, and of
 // the qualifications before.
-func (p *past) launchesFor(name string, f *plans.Feature) (all []*ledger.Launch) {
+func (p *past) launchesFor(f *plans.Feature) (all []*ledger.Launch) {
 	session := p.of.Session
-	if id := runtime.BenchmarkID(name); p.of.Node != id {
+	if id := runtime.BenchmarkID(f.Name); p.of.Node != id {
 		session = ""
 		if d := p.Outcome(id); d != nil {
 			session = d.Session
@@ -123,13 +126,7 @@ func (p *past) launchesFor(name string, f *plans.Feature) (all []*ledger.Launch)
 	if session != "" {
 		all = p.session(session)
 	}
-	nodes := []string{runtime.QualifyID(name), runtime.BaselineID}
-	if decide.FindsNumbers(p.view.Plan, f) {
-		for _, c := range p.view.Plan.Candidates() {
-			nodes = append(nodes, runtime.QualifyID(c.Name))
-		}
-	}
-	for _, node := range nodes {
+	for _, node := range decide.QualifyingNodes(p.view.Plan, f) {
 		d := p.Outcome(node)
 		if d == nil {
 			continue
@@ -156,14 +153,30 @@ func (r *Replay) session(id string) []*ledger.Launch {
 	return slices.Clone(all)
 }
 
-// journal is the record before some position.
+// journal is the record before some position, with the waivers of then.
 type journal struct {
-	store  *store.Store
-	record int
+	store   *store.Store
+	record  int
+	waivers map[string]*ledger.Waiver
+}
+
+func (r *Replay) journalBefore(record int) journal {
+	j := journal{r.store, record, map[string]*ledger.Waiver{}}
+	for i, rec := range r.store.Records() {
+		if i >= record {
+			break
+		}
+		if w := rec.Waiver; w != nil {
+			j.waivers[w.Node] = w
+		}
+	}
+	return j
 }
 
 func (j journal) Latest(node string) *ledger.Decision { return latestBefore(j.store, node, j.record) }
 
-func (j journal) Waiver(node string) *ledger.Waiver { return j.store.Waiver(node) }
+func (j journal) Waiver(node string) *ledger.Waiver { return j.waivers[node] }
 
-func (journal) Append(...*ledger.Record) error { return nil }
+func (journal) Append(...*ledger.Record) error {
+	return errors.New("a replay records nothing (a bug in mxflow)")
+}

@@ -280,7 +280,7 @@ const (
 // the node that is decided by them: for a plan with inputs that its run does not record.
 func (p *recordedPlan) asRecorded(d *ledger.Decision) (*plans.Plan, *runtime.Node, verdict.Reason) {
 	plan, n := *p.res.Plan, p.graph.Node(d.Node)
-	if n == nil {
+	if n == nil || string(n.Kind) != d.Kind {
 		return nil, nil, verdict.New(code.PlanInexact, p.lacking()...)
 	}
 	node := *n

@@ -4,6 +4,7 @@
 package replay
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/mxflow/mxflow/gates"
@@ -40,7 +41,7 @@ type Replay struct {
 	plans    map[string]*recordedPlan
 	launches map[string]*replayedLaunch
 	sessions map[string][]*ledger.Launch
-	before   decide.Before
+	cache    decide.Cache
 }
 
 type Outcome string
@@ -101,7 +102,7 @@ func New(st *store.Store, registry *plans.Registry, inputs []load.Given) *Replay
 		runs: map[string]*ledger.RunStart{}, arch: map[string]string{}, recorded: map[string]int{},
 		locked: map[string]map[string]verdict.Reason{},
 		plans:  map[string]*recordedPlan{}, launches: map[string]*replayedLaunch{},
-		sessions: map[string][]*ledger.Launch{}, before: decide.NewBefore(), last: map[string]int{},
+		sessions: map[string][]*ledger.Launch{}, cache: decide.NewCache(), last: map[string]int{},
 	}
 	if key, err := store.KnownSecretKey(st.Dir()); err == nil {
 		r.key = key
@@ -172,8 +173,7 @@ func (r *Replay) Decide(d ledger.Decided) Replayed {
 		out.Outcome, out.Why = Unruled, verdict.New(code.NoRule).From(first(d.Why())...)
 		return out
 	case d.Statistics == nil || len(d.Evidence) == 0:
-		out.Outcome, out.Why = Broken,
-			verdict.Say("replay.kept_not_what", "its record lacks the evidence that decided it")
+		out.lackEvidence()
 		return out
 	}
 	if err := r.recompute(&out, d.Evidence); err != nil {
@@ -202,8 +202,8 @@ func (r *Replay) decideByRules(out *Replayed, d ledger.Decided) {
 			return
 		}
 	}
-	if node == nil {
-		out.differ("decision", "node", d.Node, "absent")
+	if node == nil || string(node.Kind) != d.Kind {
+		out.differ("decision", "node", d.Node, "none that is decided so")
 		out.conclude()
 		return
 	}
@@ -216,15 +216,21 @@ func (r *Replay) decideByRules(out *Replayed, d ledger.Decided) {
 	case at.gone != nil:
 		out.Outcome, out.Why = Broken, verdict.OfError(at.gone)
 		return
+	case errors.Is(err, runtime.ErrUndecided): // no decision on what it rests on
+		out.lackEvidence()
+		return
 	case err != nil:
-		out.Outcome, out.Why = Broken,
-			verdict.Say("replay.kept_not_what", "its record lacks the evidence that decided it").
-				From(verdict.OfError(err))
+		out.Outcome, out.Why = Broken, verdict.OfError(err)
 		return
 	}
 	out.Verdict = replayed.Verdict
 	r.compare(out, d, replayed)
 	out.conclude()
+}
+
+func (out *Replayed) lackEvidence() {
+	out.Outcome, out.Why = Broken,
+		verdict.Say("replay.kept_not_what", "its record lacks the evidence that decided it")
 }
 
 // recompute evaluates the launches that evidence names again.

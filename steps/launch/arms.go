@@ -79,7 +79,7 @@ func (a Arms) ArmKeys() decide.Arms {
 func (l *Lab) View(s *runtime.Scope) *decide.View {
 	l.asking.Do(func() { l.asked = decide.Goals(l.Variants.Plan) })
 	v := &decide.View{
-		Plan: l.Variants.Plan, Graph: l.Graph, Outcomes: s.Outcomes, Identities: resolved{l, s}, Goals: l.asked,
+		Plan: l.Variants.Plan, Graph: l.Graph, Outcomes: s.Outcomes, Identities: identities{l, s}, Goals: l.asked,
 	}
 	if l.Store != nil {
 		v.Record = l.Store
@@ -87,13 +87,13 @@ func (l *Lab) View(s *runtime.Scope) *decide.View {
 	return v
 }
 
-// resolved are arms as they resolve now.
-type resolved struct {
+// identities are arms as they resolve now.
+type identities struct {
 	lab   *Lab
 	scope *runtime.Scope
 }
 
-func (r resolved) Arms(f *plans.Feature) (decide.Arms, error) {
+func (r identities) Arms(f *plans.Feature) (decide.Arms, error) {
 	a, err := r.lab.Arms(r.scope, f)
 	if err != nil {
 		return decide.Arms{}, err
@@ -101,7 +101,7 @@ func (r resolved) Arms(f *plans.Feature) (decide.Arms, error) {
 	return a.ArmKeys(), nil
 }
 
-func (r resolved) Changed(f *plans.Feature) verdict.Reason {
+func (r identities) Changed(f *plans.Feature) verdict.Reason {
 	a, err := r.lab.Arms(r.scope, f)
 	if err != nil || r.lab.Launcher == nil {
 		return verdict.Reason{}

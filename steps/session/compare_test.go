@@ -138,7 +138,7 @@ func TestCompareWantsOneEngine(t *testing.T) {
 func tableOf(all []*ledger.Launch, places int, spoil func(l *ledger.Launch), vs ...*variant.Variant) *table {
 	scope := &runtime.Scope{
 		Node: &runtime.Node{ID: "compare"}, Emit: func(runtime.Event) {},
-		Outcomes: &runtime.Known{},
+		Outcomes: &runtime.NodeOutcomes{},
 	}
 	it := &table{
 		ComparisonContent: plans.ComparisonContent{Launches: 4, Reference: "reference"},

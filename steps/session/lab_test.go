@@ -180,7 +180,7 @@ func TestStack(t *testing.T) {
 
 // scopeOf is a scope over some outcomes and locks.
 func scopeOf(outcomes map[string]*ledger.Decision, locked map[string]verdict.Reason) *runtime.Scope {
-	return &runtime.Scope{Outcomes: &runtime.Known{Decisions: outcomes, Locks: locked}}
+	return &runtime.Scope{Outcomes: &runtime.NodeOutcomes{Decisions: outcomes, Locks: locked}}
 }
 
 // because is a fact of which only the words are told apart.

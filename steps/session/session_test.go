@@ -60,7 +60,7 @@ func newRig(t *testing.T, speed speeds) *rig {
 	}
 	r := &rig{}
 	scope := &runtime.Scope{
-		Node: &runtime.Node{ID: "feature.x.benchmark"}, Outcomes: &runtime.Known{},
+		Node: &runtime.Node{ID: "feature.x.benchmark"}, Outcomes: &runtime.NodeOutcomes{},
 		Emit: func(ev runtime.Event) { r.told = append(r.told, ev) },
 	}
 	parent := &variant.Variant{Arm: decide.Arm{Name: "baseline", Key: "base"}}

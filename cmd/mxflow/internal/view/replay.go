@@ -115,7 +115,8 @@ func (out *Replay) Print(on table.Screen) {
 				[]string{d.Node, fmt.Sprint(d.Attempt), diff.Rule, diff.What, diff.Recorded, diff.Replayed})
 		}
 		if !d.Why.IsZero() && d.Outcome != replay.Agrees && d.Outcome != replay.Differs {
-			said = append(said, fmt.Sprintf("%s, attempt %d, %s: %s.", d.Node, d.Attempt, d.Outcome, d.Why.String()))
+			said = append(said, fmt.Sprintf("%s, attempt %d, %s: %s.", d.Node, d.Attempt, d.Outcome,
+				strings.TrimSuffix(d.Why.String(), ".")))
 		}
 		for _, n := range verdict.Lines(d.Notes) {
 			if !slices.Contains(said, n) {
