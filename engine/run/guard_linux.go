@@ -60,7 +60,6 @@ type order struct {
 // report is a line of a guard: how the start went, then how the engine ended, then that
 // nothing is left of the launch, and what had to be ended after Linger.
 type report struct {
-	PID   int          `json:",omitempty"`
 	Errno int          `json:",omitempty"`
 	Error string       `json:",omitempty"`
 	Exit  *engine.Exit `json:",omitempty"`
@@ -88,7 +87,7 @@ func guard() int {
 		_ = out.Encode(report{Errno: int(errno), Error: err.Error()})
 		return 1
 	}
-	_ = out.Encode(report{PID: child})
+	_ = out.Encode(report{}) // it has started
 
 	exited, empty := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -201,7 +200,6 @@ func isClosed(c <-chan struct{}) bool {
 
 // child is the process tree of a launch, behind its guard.
 type child struct {
-	pid    int
 	exited chan struct{}
 	exit   engine.Exit // valid once exited is closed
 
@@ -247,23 +245,24 @@ func spawn(cmd *exec.Cmd, l engine.Launch, grace time.Duration) (*child, error) 
 	err = json.NewEncoder(orders).Encode(order{
 		Path: cmd.Path, Dir: dir, Args: cmd.Args, Env: cmd.Env, Linger: min(mostLinger, grace/2),
 	})
-	var first report
-	if err == nil {
-		err = in.Decode(&first)
-	}
-	switch {
-	case err != nil:
-	case first.Errno != 0:
-		err = syscall.Errno(first.Errno)
-	case first.Error != "":
-		err = errors.New(first.Error)
-	}
 	if err != nil {
 		orders.Close()
 		_ = g.Wait()
 		return nil, err
 	}
-	c.pid = first.PID
+	var first report
+	switch _ = in.Decode(&first); {
+	case first.Errno != 0:
+		err = syscall.Errno(first.Errno)
+	case first.Error != "":
+		err = errors.New(first.Error)
+	}
+	// A guard that is killed first says nothing, and may have started the engine.
+	if err != nil {
+		orders.Close()
+		_ = g.Wait()
+		return nil, err
+	}
 	go func() {
 		defer close(c.ended)
 		// Without a guard its child has ended too, as far as can be known.

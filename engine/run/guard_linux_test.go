@@ -155,6 +155,22 @@ func TestAGuardThatIsLost(t *testing.T) {
 	}
 }
 
+// A guard that is killed before it could say how the start went has started something all
+// the same. Which of the two came first is chance, so this is tried often.
+func TestAGuardThatIsLostAtTheStart(t *testing.T) {
+	for range 30 {
+		l := engine.Launch{ID: "l-" + rand.Text(), Owner: "o", LogPath: filepath.Join(t.TempDir(), "log")}
+		run, err := run.StartCommand(shell(`setsid sleep 1000 & kill -KILL $PPID; sleep 1000`), l)
+		must.Do(t, err)
+		<-run.Exited()
+		var f *engine.Failure
+		if err := run.Stop(t.Context()); !errors.As(err, &f) || !strings.Contains(f.Reason, "mx-guard") {
+			t.Errorf("Stop: %v, want a failure that names the guard", err)
+		}
+		eventually(t, "nothing runs", func() bool { return len(carrying("MXFLOW_LAUNCH="+l.ID)) == 0 })
+	}
+}
+
 // A stopped guard delays nothing.
 func TestAGuardThatIsStopped(t *testing.T) {
 	before := guards(os.Getpid())

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -116,6 +117,20 @@ func (id procID) env(key string) string {
 	return ""
 }
 
+// inExec reports whether a process is about to become another program, or to end, and so
+// has neither arguments nor an environment. Threads of the kernel never have any.
+func (p proc) inExec() bool {
+	if p.gone || p.pgid == 0 {
+		return false
+	}
+	for _, name := range []string{"environ", "cmdline"} {
+		if text, err := os.ReadFile(procFile(p.pid, name)); err != nil || len(text) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // name is what ps shows: at most 15 bytes, chosen by the process, safe to print.
 func (id procID) name() string {
 	name, _ := os.ReadFile(procFile(id.pid, "comm"))
@@ -146,10 +161,15 @@ func (id procID) signal(sig unix.Signal) error {
 // stuck in a driver needs longer, and that one may never end.
 const killWait = 30 * time.Second
 
+// mostExec is how long a process that has no environment is waited for. One that gave it
+// up for good is not to be found by a mark.
+const mostExec = time.Second
+
 // killAll kills the processes that find selects until there are none, or killWait has
-// passed: then it returns those left.
+// passed: then it returns those left. Those about to become another program are looked at
+// again, as they have no mark until then.
 func killAll(find func(table []proc) []proc) (stuck []int, err error) {
-	limit := time.Now().Add(killWait)
+	began := time.Now()
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		table, err := processTable()
 		if err != nil {
@@ -162,7 +182,9 @@ func killAll(find func(table []proc) []proc) (stuck []int, err error) {
 			// stuck.
 			_ = p.signal(unix.SIGKILL)
 		}
-		if len(stuck) == 0 || time.Now().After(limit) {
+		over := time.Since(began)
+		ended := len(stuck) == 0 && (over > mostExec || !slices.ContainsFunc(table, proc.inExec))
+		if ended || over > killWait {
 			return stuck, nil
 		}
 		time.Sleep(wait)
