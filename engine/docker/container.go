@@ -246,6 +246,13 @@ func (c *box) entered(of container.InspectResponse) error {
 		}
 	}
 	c.memory = cgroupOf(of.State.Pid, c.id)
+	c.lookAtMemory = func() {
+		if c.memory.dir != "" {
+			c.peak.Raise(c.memory.bytes())
+		} else {
+			c.peak.Raise(c.usage(context.Background(), c.id))
+		}
+	}
 	c.Activity.PIDs, c.Alone = c.PIDs, c.port != 0 && !c.shared && !of.HostConfig.NetworkMode.IsContainer()
 	if c.Alone {
 		for _, n := range sorted.All(of.NetworkSettings.Networks) {
@@ -327,16 +334,6 @@ func (c *box) ended() ending {
 	return how
 }
 
-func (c *box) Ready(ctx context.Context) error {
-	err := c.ready(ctx, c.PortUser)
-	if err == nil {
-		c.lookAtMemory()
-	}
-	return err
-}
-
-func (c *box) PortUser() (who string, seen bool) { return c.portUser(c.PIDs) }
-
 // PIDs implements engine.Resident: the container's processes by this machine's PIDs; none
 // if they cannot be seen here.
 func (c *box) PIDs() []int {
@@ -353,11 +350,8 @@ func (c *box) Output(ctx context.Context, argv ...string) ([]byte, error) {
 	return c.outputOf(ctx, c.id, container.ExecOptions{Cmd: argv})
 }
 
-// PeakMemory implements engine.Instance: the most that the kernel counted for the
-// container once a second, less the file pages that it can reclaim at any time.
-func (c *box) PeakMemory() int64 { return c.peak.Load() }
-
-// sampleMemory raises the peak until the container ends. Memory that cannot be read is
+// sampleMemory raises the peak until the container ends: once a second what the kernel counts
+// for it, less the file pages that it can reclaim at any time. Memory that cannot be read is
 // unknown, which is not a failure.
 func (c *box) sampleMemory() {
 	for c.memory.dir != "" {
@@ -368,15 +362,6 @@ func (c *box) sampleMemory() {
 		case <-time.After(time.Second):
 		}
 	}
-}
-
-// lookAtMemory takes one sample: of the kernel where it can be read, else of the daemon.
-func (c *box) lookAtMemory() {
-	if c.memory.dir != "" {
-		c.peak.Raise(c.memory.bytes())
-		return
-	}
-	c.peak.Raise(c.usage(context.Background(), c.id))
 }
 
 // Stop implements engine.Instance: SIGTERM, then SIGKILL after the grace period, or at

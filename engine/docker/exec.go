@@ -112,6 +112,18 @@ func (e *execInstance) launch(ctx context.Context, launch engine.Launch, l Launc
 	if err := e.openLogs(launch, l.LogLimit); err != nil {
 		return err
 	}
+	// The resident sets of all processes of the launch, or, if larger, the most that one of them
+	// ever held: when the engine is ready and before it is stopped, as each look starts a shell in
+	// the container, which must not disturb the measurement.
+	e.lookAtMemory = func() {
+		all, _ := e.in.family(context.Background(), e.sessionNow(), "0")
+		var sum int64
+		for _, m := range all {
+			sum += m.memory
+			e.peak.Raise(m.peak)
+		}
+		e.peak.Raise(sum)
+	}
 	e.about = map[string]string{
 		"container": e.in.Name, "container_id": e.in.ID, "docker": e.in.host,
 		"image": e.in.Config.Image, "image_id": e.in.Image, "resolved_command": strings.Join(options.Cmd, " "),
@@ -433,20 +445,6 @@ func (e *execInstance) await() {
 	}
 }
 
-func (e *execInstance) Ready(ctx context.Context) error {
-	err := e.ready(ctx, e.PortUser)
-	if err == nil {
-		e.lookAtMemory()
-	}
-	return err
-}
-
-// PortUser implements engine.Listener: which processes a command in a container has is not
-// known by this machine's PIDs.
-func (e *execInstance) PortUser() (who string, seen bool) {
-	return e.portUser(func() []int { return nil })
-}
-
 // Output implements engine.Instance: in the container, with the engine's environment,
 // folder and user.
 func (e *execInstance) Output(ctx context.Context, argv ...string) ([]byte, error) {
@@ -455,23 +453,6 @@ func (e *execInstance) Output(ctx context.Context, argv ...string) ([]byte, erro
 		return nil, err
 	}
 	return e.outputOf(ctx, e.in.ID, options)
-}
-
-// PeakMemory implements engine.Instance: the resident sets of all processes of the
-// launch, when the engine is ready and before it is stopped, or, if larger, the maximum
-// that one of them ever held.
-func (e *execInstance) PeakMemory() int64 { return e.peak.Load() }
-
-// lookAtMemory raises the peak. Each look starts a shell in the container, which must not
-// disturb the measurement.
-func (e *execInstance) lookAtMemory() {
-	all, _ := e.in.family(context.Background(), e.sessionNow(), "0")
-	var sum int64
-	for _, m := range all {
-		sum += m.memory
-		e.peak.Raise(m.peak)
-	}
-	e.peak.Raise(sum)
 }
 
 // Stop implements engine.Instance: it asks every process of the launch to end, once each,

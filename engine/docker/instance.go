@@ -40,7 +40,9 @@ type instance struct {
 	exited   chan struct{}
 	how      ending // valid once exited is closed
 	peak     engine.Peak
-	killed   atomic.Bool // by us
+	// lookAtMemory raises the peak.
+	lookAtMemory func()
+	killed       atomic.Bool // by us
 	stopper  engine.Stopper
 }
 
@@ -60,6 +62,7 @@ func (i *instance) openLogs(l engine.Launch, limit int64) (err error) {
 		i.closeLogs()
 		return fmt.Errorf("cannot write its log: %w", err)
 	}
+	// The processes of a command in a container are not known by this machine's PIDs.
 	i.Activity = &run.Activity{Port: i.port, Log: i.log.Path, PIDs: func() []int { return nil }}
 	return nil
 }
@@ -142,25 +145,29 @@ func (i *instance) LogBroken() bool {
 	}
 }
 
-// portUser implements engine.Listener for an engine with these processes. The daemon itself
-// binds what it publishes; in its machine's network anybody may listen.
-func (i *instance) portUser(pids func() []int) (who string, seen bool) {
+// PortUser implements engine.Listener. The daemon itself binds what it publishes; in its
+// machine's network anybody may listen.
+func (i *instance) PortUser() (who string, seen bool) {
 	switch {
 	case !i.shared || i.port == 0:
 		return "", true
-	case len(pids()) == 0:
+	case len(i.Activity.PIDs()) == 0:
 		return "", false
 	}
-	return run.PortUser(i.port, pids)
+	return run.PortUser(i.port, func(bool) []int { return i.Activity.PIDs() })
 }
 
-func (i *instance) ready(ctx context.Context, others func() (string, bool)) error {
+// PeakMemory implements engine.Instance: the highest that lookAtMemory saw.
+func (i *instance) PeakMemory() int64 { return i.peak.Load() }
+
+func (i *instance) Ready(ctx context.Context) error {
 	took, err := run.Waiter{
 		Kind: i.kind, Model: i.spec.Model, Access: i.Access(), Started: i.started, Limit: i.spec.ReadyTimeout,
-		Exited: i.exited, Exit: i.Exit, PortUser: others, Failure: i.failure, Activity: i.Activity,
+		Exited: i.exited, Exit: i.Exit, PortUser: i.PortUser, Failure: i.failure, Activity: i.Activity,
 	}.Wait(ctx)
 	if err == nil {
 		i.startup.CompareAndSwap(0, int64(took))
+		i.lookAtMemory()
 	}
 	return err
 }

@@ -57,9 +57,12 @@ type order struct {
 	Linger time.Duration
 }
 
-// report is a line of a guard: how the start went, then how the engine ended, then that
-// nothing is left of the launch, and what had to be ended after Linger.
+// report is a line of a guard: how the start went, with the PID of the engine and when it
+// began (see procID), then how the engine ended, then that nothing is left of the launch, and
+// what had to be ended after Linger.
 type report struct {
+	PID   int          `json:",omitempty"`
+	Start uint64       `json:",omitempty"`
 	Errno int          `json:",omitempty"`
 	Error string       `json:",omitempty"`
 	Exit  *engine.Exit `json:",omitempty"`
@@ -87,7 +90,8 @@ func guard() int {
 		_ = out.Encode(report{Errno: int(errno), Error: err.Error()})
 		return 1
 	}
-	_ = out.Encode(report{}) // it has started
+	started, _ := readProc(child) // before it is reaped, so its PID is nobody else's
+	_ = out.Encode(report{PID: child, Start: started.start})
 
 	exited, empty := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -212,7 +216,7 @@ type child struct {
 	last  report
 
 	mu   sync.Mutex
-	seen []procID // by searches
+	seen []procID // the engine, and by searches
 }
 
 // spawn starts cmd, whose output goes to files, in its own process group behind a guard.
@@ -263,6 +267,7 @@ func spawn(cmd *exec.Cmd, l engine.Launch, grace time.Duration) (*child, error) 
 		_ = g.Wait()
 		return nil, err
 	}
+	c.seen = []procID{{first.PID, first.Start}}
 	go func() {
 		defer close(c.ended)
 		// Without a guard its child has ended too, as far as can be known.

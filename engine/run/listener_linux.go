@@ -17,16 +17,17 @@ import (
 
 // PortUser names a program that listens at a port of this machine where requests to
 // 127.0.0.1 may end, and is none of own; it is empty if there is none. own are asked for
-// once somebody listens. seen is false if nobody can tell: the sockets of one of own are
-// hidden, or one starts programs that are not its descendants.
-func PortUser(port int, own func() []int) (who string, seen bool) {
-	for again := false; ; again = true { // a socket that is being closed has no owner
+// once somebody listens: those that are known first, which mostly hold the socket, then those
+// that a search finds, as it costs far more. seen is false if nobody can tell: the sockets of
+// one of own are hidden, or one starts programs that are not its descendants.
+func PortUser(port int, own func(search bool) []int) (who string, seen bool) {
+	for look := 0; ; look++ { // once more after a search: a socket that is being closed has no owner
 		listening, err := listeners("self")
 		listening = slices.DeleteFunc(listening, func(s socket) bool { return !reaches(s.at, port) })
 		if err != nil || len(listening) == 0 {
 			return "", err == nil
 		}
-		for _, pid := range own() {
+		for _, pid := range own(look > 0) {
 			if slices.Contains(outsiders, procID{pid: pid}.name()) {
 				return "", false
 			}
@@ -39,7 +40,7 @@ func PortUser(port int, own func() []int) (who string, seen bool) {
 		switch {
 		case len(listening) == 0:
 			return "", true
-		case again:
+		case look == 2:
 			return holder(listening), true
 		}
 	}

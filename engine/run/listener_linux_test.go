@@ -80,7 +80,7 @@ func TestPortUser(t *testing.T) {
 		"of another tree":     {free, []int{docker}, "", false},
 		"gone, so no sockets": {free, []int{1 << 30}, me, true},
 	} {
-		who, seen := PortUser(tc.port, func() []int { return tc.own })
+		who, seen := PortUser(tc.port, func(bool) []int { return tc.own })
 		if seen != tc.seen || (who == "") != (tc.who == "") || !strings.HasPrefix(who, tc.who) {
 			t.Errorf("%s: %q, %v; want %q, %v", name, who, seen, tc.who, tc.seen)
 		}
@@ -121,6 +121,29 @@ func TestAnothersListenerIsNotAsked(t *testing.T) {
 				t.Errorf("at its end: %q, %v", who, seen)
 			}
 		})
+	}
+}
+
+// BenchmarkPortUser asks who listens at the port of an engine that does itself, as each probe of its readiness does.
+func BenchmarkPortUser(b *testing.B) {
+	dir := b.TempDir()
+	spec := engine.Spec{Kind: "openai", Dir: dir, Command: []string{os.Args[0], "-test.run=TestBeside"}}
+	inst, err := Launcher{}.Launch(b.Context(), spec,
+		engine.Launch{ID: "l", Owner: "o", LogPath: filepath.Join(dir, "log")})
+	must.Do(b, err)
+	defer inst.Stop(context.Background())
+	p := inst.(*process)
+	for limit := time.Now().Add(30 * time.Second); time.Now().Before(limit); time.Sleep(time.Millisecond) {
+		table, err := listeners("self")
+		must.Do(b, err)
+		if slices.ContainsFunc(table, func(s socket) bool { return reaches(s.at, p.port) }) {
+			break
+		}
+	}
+	for b.Loop() {
+		if who, seen := p.PortUser(); who != "" || !seen {
+			b.Fatalf("%q, %v", who, seen)
+		}
 	}
 }
 

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,6 +26,8 @@ type proc struct {
 	// gone is set if nothing of it runs any more; it only waits to be reaped by a parent
 	// that may never do so.
 	gone bool
+	// environ is the environment that it was started with, as killAll read it.
+	environ string
 }
 
 // processTable reads every visible process. Processes that end meanwhile are left out,
@@ -107,28 +109,29 @@ func (id procID) alive() bool {
 
 // env is a variable of the environment the process was started with. It is unknown for
 // other users' processes, and for those that overwrote that memory.
-func (id procID) env(key string) string {
-	environ, _ := os.ReadFile(procFile(id.pid, "environ"))
-	for kv := range bytes.SplitSeq(environ, []byte{0}) {
-		if value, ok := bytes.CutPrefix(kv, []byte(key+"=")); ok {
-			return string(value)
+func (p proc) env(key string) string {
+	for kv := range strings.SplitSeq(p.environ, "\x00") {
+		if value, ok := strings.CutPrefix(kv, key+"="); ok {
+			return value
 		}
 	}
 	return ""
 }
 
-// inExec reports whether a process is about to become another program, or to end, and so
-// has neither arguments nor an environment. Threads of the kernel never have any.
-func (p proc) inExec() bool {
-	if p.gone || p.pgid == 0 {
-		return false
-	}
-	for _, name := range []string{"environ", "cmdline"} {
-		if text, err := os.ReadFile(procFile(p.pid, name)); err != nil || len(text) > 0 {
+// readEnviron reads the environment of a process. It reports whether the process is about to
+// become another program, or to end, and so has neither arguments nor an environment; threads
+// of the kernel never have any. One that has arguments may just have become that program.
+func (p *proc) readEnviron() (inExec bool) {
+	for again := 0; again < 3 && !p.gone && p.pgid != 0; again++ {
+		environ, err := os.ReadFile(procFile(p.pid, "environ"))
+		if p.environ = string(environ); err != nil || len(environ) > 0 {
 			return false
 		}
+		if args, err := os.ReadFile(procFile(p.pid, "cmdline")); err != nil || len(args) == 0 {
+			return err == nil
+		}
 	}
-	return true
+	return false
 }
 
 // name is what ps shows: at most 15 bytes, chosen by the process, safe to print.
@@ -176,6 +179,10 @@ func killAll(find func(table []proc) []proc) (stuck []int, err error) {
 			return nil, err
 		}
 		stuck = nil
+		inExec := false
+		for i := range table {
+			inExec = table[i].readEnviron() || inExec
+		}
 		for _, p := range find(table) {
 			stuck = append(stuck, p.pid)
 			// ESRCH: it ended by itself. EPERM: it changed user, and will be reported as
@@ -183,7 +190,7 @@ func killAll(find func(table []proc) []proc) (stuck []int, err error) {
 			_ = p.signal(unix.SIGKILL)
 		}
 		over := time.Since(began)
-		ended := len(stuck) == 0 && (over > mostExec || !slices.ContainsFunc(table, proc.inExec))
+		ended := len(stuck) == 0 && (over > mostExec || !inExec)
 		if ended || over > killWait {
 			return stuck, nil
 		}

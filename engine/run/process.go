@@ -191,7 +191,7 @@ func (p *process) Opened() string { return p.meter.Opened() }
 func (p *process) PIDs() []int { return p.pids(false) }
 
 func (p *process) PortUser() (who string, seen bool) {
-	return PortUser(p.port, func() []int { return p.pids(true) }) // with its newest children
+	return PortUser(p.port, p.pids)
 }
 
 // Leftovers implements engine.Leaver; what outlives the engine is known on Linux only.
