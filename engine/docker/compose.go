@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -28,19 +29,53 @@ import (
 // compose or docker-compose.
 //
 // Every launch is its own project, so it neither collides with nor ends what already runs
-// from the same file. Its file is the user's as compose resolves it, with what mxflow
-// needs: labels, environment, flags, a published port.
+// from the same file. It is the user's file as compose resolves it, and one that compose
+// merges into that, with what mxflow needs: labels, environment, flags, a published port.
 type project struct {
-	argv    []string // the compose command
-	spec    engine.Compose
-	launch  engine.Launch
-	unset   []string
-	text    string         // what `config` printed
-	file    map[string]any // its content: variables are expanded, and a $ is written as $$
-	service map[string]any
-	// name is the project's, and own the path of its file; empty while the file is only
+	argv   []string // the compose command
+	spec   engine.Compose
+	launch engine.Launch
+	unset  []string
+	text   string // what `config` printed: variables are expanded, and a $ is written as $$
+	file   composeFile
+	// name is the project's, and files the paths of its files; empty while the file is only
 	// read.
-	name, own string
+	name  string
+	files []string
+}
+
+// composeFile is what is read of a file that compose has resolved, and what compose merges into
+// it: mappings by their keys, lists one behind the other but for a command, and the rest is
+// replaced (https://docs.docker.com/reference/compose-file/merge/). The older compose wants one
+// version in all files.
+type composeFile struct {
+	Version  string `yaml:",omitempty"`
+	Name     string `yaml:",omitempty"`
+	Services map[string]*composeService
+	Networks map[string]composeShared `yaml:",omitempty"`
+	Volumes  map[string]composeShared `yaml:",omitempty"`
+}
+
+type composeService struct {
+	Labels        map[string]string  `yaml:",omitempty"`
+	Image         string             `yaml:",omitempty"`
+	Build         any                `yaml:",omitempty"`
+	PullPolicy    string             `yaml:"pull_policy,omitempty"`
+	NetworkMode   string             `yaml:"network_mode,omitempty"`
+	ContainerName string             `yaml:"container_name,omitempty"`
+	Init          bool               `yaml:",omitempty"`
+	Restart       string             `yaml:",omitempty"`
+	Environment   map[string]*string `yaml:",omitempty"`
+	Ports         []any              `yaml:",omitempty"`
+	Volumes       []any              `yaml:",omitempty"`
+	Command       any                `yaml:",omitempty"` // a text or a list
+}
+
+// composeShared is a network or a volume. One that is external is not the project's.
+type composeShared struct {
+	Name     string            `yaml:",omitempty"`
+	External any               `yaml:",omitempty"` // true, or in old files an object with its name
+	Labels   map[string]string `yaml:",omitempty"`
 }
 
 // read has compose read a file, which takes about a second, unless that was done for the
@@ -91,16 +126,14 @@ func (p *project) read(ctx context.Context) (err error) {
 	if err := yaml.Unmarshal([]byte(p.text), &p.file); err != nil {
 		return fmt.Errorf("cannot read compose's resolved %s: %w", p.spec.File, err)
 	}
-	services := part(p.file, "services")
-	if _, ok := services[p.spec.Service]; !ok {
+	if _, ok := p.file.Services[p.spec.Service]; !ok {
 		with := ""
 		if len(p.spec.Profiles) > 0 {
 			with = " with the profiles " + strings.Join(p.spec.Profiles, ", ")
 		}
 		return fmt.Errorf("%s has no service %q%s; it has %s", p.spec.File, p.spec.Service, with,
-			strings.Join(slices.Sorted(maps.Keys(services)), ", "))
+			strings.Join(slices.Sorted(maps.Keys(p.file.Services)), ", "))
 	}
-	p.service = part(services, p.spec.Service)
 	return nil
 }
 
@@ -110,25 +143,13 @@ func (p *project) digest() string {
 	return "file " + hex.EncodeToString(sum[:16])
 }
 
-// part is a mapping in another, which is made if it is missing.
-func part(of map[string]any, name string) map[string]any {
-	in, ok := of[name].(map[string]any)
-	if !ok {
-		in = map[string]any{}
-		of[name] = in
-	}
-	return in
-}
-
 // image is the service's image and when it is pulled, in terms of a docker block: never
 // if compose builds it. An unnamed image is one to be built.
 func (p *project) image() (name, pull string) {
-	if name, _ = p.service["image"].(string); p.spec.Image != "" {
-		name = p.spec.Image
-	}
-	policy, _ := p.service["pull_policy"].(string)
-	switch {
-	case p.service["build"] != nil, policy == "never", policy == "build":
+	s := p.file.Services[p.spec.Service]
+	name = cmp.Or(p.spec.Image, s.Image)
+	switch policy := s.PullPolicy; {
+	case s.Build != nil, policy == "never", policy == "build":
 		return name, "never"
 	case policy == "always":
 		return name, "always"
@@ -141,19 +162,24 @@ const projectLabel = "com.docker.compose.project="
 
 // up brings the service up, and finds its container.
 func (p *project) up(ctx context.Context, c *box, launch engine.Launch) error {
-	p.launch = launch
-	if err := p.change(ctx, c); err != nil {
-		return err
-	}
-	text, err := yaml.Marshal(p.file)
+	p.launch, p.name = launch, "mxflow-"+strings.ToLower(rand.Text()[:10])
+	change, err := p.change(ctx, c)
 	if err != nil {
 		return err
 	}
-	p.name, p.own = "mxflow-"+strings.ToLower(rand.Text()[:10]), launch.LogPath+".compose.yaml"
-	defer os.Remove(p.own)
-	// It contains the plan's environment, secrets included.
-	if err := os.WriteFile(p.own, text, 0o600); err != nil {
+	text, err := yaml.Marshal(change)
+	if err != nil {
 		return err
+	}
+	// They contain the plan's environment, secrets included. Compose must expand no variable.
+	literal := strings.ReplaceAll(string(text), "$", "$$")
+	for suffix, text := range sorted.All(map[string]string{".compose.yaml": p.text, ".override.yaml": literal}) {
+		path := launch.LogPath + suffix
+		defer os.Remove(path)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return err
+		}
+		p.files = append(p.files, path)
 	}
 	if _, err := p.compose(ctx, "up", "--detach", "--no-recreate", p.spec.Service); err != nil {
 		return err
@@ -170,104 +196,99 @@ func (p *project) up(ctx context.Context, c *box, launch engine.Launch) error {
 	return nil
 }
 
-// change makes the file the project's own. Everything that it creates has labels, so a
+// change is what makes the file the project's own. Everything that it creates has labels, so a
 // later start finds what this one could not remove. Volumes are those that the user's file
 // would use: a cache that is empty at every launch would be useless. So are images that
 // compose builds.
-func (p *project) change(ctx context.Context, c *box) error {
-	own, _ := p.file["name"].(string)
-	if own == "" {
-		own = projectName(p.spec.File)
-	}
-	delete(p.file, "name")
+func (p *project) change(ctx context.Context, c *box) (change composeFile, err error) {
+	own := cmp.Or(p.file.Name, projectName(p.spec.File))
 	separator := "-"
 	if p.argv[0] == "docker-compose" {
 		separator = "_"
 	}
-	marks := map[string]any{}
-	for name, value := range labels(p.launch) {
-		marks[name] = literal(value)
+	marks := labels(p.launch)
+	change = composeFile{
+		Version: p.file.Version, Services: map[string]*composeService{},
+		Networks: map[string]composeShared{"default": {Labels: marks}}, Volumes: map[string]composeShared{},
 	}
-	services, networks := part(p.file, "services"), part(p.file, "networks")
-	for name := range sorted.All(services) {
-		s := part(services, name)
-		maps.Copy(part(s, "labels"), marks)
-		if s["image"] == nil && s["build"] != nil {
-			s["image"] = own + separator + name
+	for name, s := range p.file.Services {
+		to := &composeService{Labels: marks}
+		if s.Image == "" && s.Build != nil {
+			to.Image = own + separator + name
 		}
+		change.Services[name] = to
 	}
-	part(networks, "default")
-	for name := range sorted.All(networks) {
-		n := part(networks, name)
-		if n["name"] == own+"_"+name {
-			delete(n, "name")
+	for name, n := range p.file.Networks {
+		to := composeShared{Labels: marks}
+		switch isOwn := own + "_" + name; {
+		case n.External != nil && n.External != false, n.Name != "" && n.Name != isOwn:
+			delete(change.Networks, name)
+			continue
+		case n.Name == isOwn:
+			to.Name = p.name + "_" + name
 		}
-		if external, _ := n["external"].(bool); !external && n["name"] == nil {
-			maps.Copy(part(n, "labels"), marks)
-		}
+		change.Networks[name] = to
 	}
-	for name := range part(p.file, "volumes") {
-		v := part(part(p.file, "volumes"), name)
-		if external, _ := v["external"].(bool); !external && v["name"] == nil {
-			v["name"] = own + "_" + name
+	for name, v := range p.file.Volumes {
+		if v.Name == "" && (v.External == nil || v.External == false) {
+			change.Volumes[name] = composeShared{Name: own + "_" + name}
 		}
 	}
 
-	s := p.service
-	s["init"], s["restart"], s["container_name"] = true, "no", c.name
-	delete(s, "pull_policy") // it was pulled before
-	if p.spec.Image != "" {
-		s["image"] = literal(p.spec.Image)
+	return change, p.changeService(ctx, c, change.Services[p.spec.Service])
+}
+
+// changeService makes a service the engine.
+func (p *project) changeService(ctx context.Context, c *box, s *composeService) error {
+	was := p.file.Services[p.spec.Service]
+	s.Init, s.Restart, s.ContainerName = true, "no", c.name
+	if was.PullPolicy != "" {
+		s.PullPolicy = "if_not_present" // it was pulled before
 	}
+	s.Image = cmp.Or(p.spec.Image, s.Image)
 	expand := engine.Placeholders(c.port, configFolder+c.spec.ConfigName)
-	env := part(s, "environment")
+	s.Environment = map[string]*string{}
 	for _, name := range c.spec.Unset {
-		env[name] = nil
+		s.Environment[name] = nil
 	}
 	set, err := c.spec.Environ(expand)
 	if err != nil {
 		return err
 	}
-	for _, kv := range append(set, "MXFLOW_LAUNCH="+p.launch.ID) {
-		name, value, _ := strings.Cut(kv, "=")
-		env[name] = literal(value)
-	}
+	set = append(set, "MXFLOW_LAUNCH="+p.launch.ID)
 	if c.port != 0 {
-		env["MXFLOW_PORT"] = strconv.Itoa(c.port)
+		set = append(set, "MXFLOW_PORT="+strconv.Itoa(c.port))
 		if !c.shared {
-			ports, _ := s["ports"].([]any)
-			s["ports"] = append(ports, "127.0.0.1::"+strconv.Itoa(c.port))
+			s.Ports = []any{"127.0.0.1::" + strconv.Itoa(c.port)}
 		}
+	}
+	for _, kv := range set {
+		name, value, _ := strings.Cut(kv, "=")
+		s.Environment[name] = new(value)
 	}
 	if c.config != "" {
-		volumes, _ := s["volumes"].([]any)
-		s["volumes"] = append(volumes, literal(c.config+":"+configFolder+c.spec.ConfigName+":ro"))
+		s.Volumes = []any{c.config + ":" + configFolder + c.spec.ConfigName + ":ro"}
 	}
-	args, err := expanded(c.spec.Command, expand)
-	if err != nil || len(args) == 0 {
+	flags, err := expanded(c.spec.Command, expand)
+	if err != nil || len(flags) == 0 {
 		return err
 	}
-	for i := range args {
-		args[i] = literal(args[i])
-	}
+	var before []string
 	if len(p.spec.Command) == 0 {
-		before, err := p.command(ctx, c.daemon)
-		if err != nil {
-			return err
-		}
-		args = append(before, args...)
+		before, err = p.command(ctx, c.daemon, cmp.Or(s.Image, was.Image))
 	}
-	s["command"] = args
-	return nil
+	s.Command = append(before, flags...)
+	return err
 }
 
 // command is the service's command, which flags are appended to: the file's or the
-// image's. Each $ in it is doubled.
-func (p *project) command(ctx context.Context, d *daemon) (words []string, err error) {
-	switch own := p.service["command"].(type) {
+// image's.
+func (p *project) command(ctx context.Context, d *daemon, image string) (words []string, err error) {
+	s := p.file.Services[p.spec.Service]
+	switch own := s.Command.(type) {
 	case []any:
 		for _, arg := range own {
-			words = append(words, fmt.Sprint(arg))
+			words = append(words, strings.ReplaceAll(fmt.Sprint(arg), "$$", "$"))
 		}
 		return words, nil
 	case string:
@@ -275,21 +296,17 @@ func (p *project) command(ctx context.Context, d *daemon) (words []string, err e
 			fmt.Errorf("the command of service %q in %s is one text: write it as a list, so flags can be appended",
 				p.spec.Service, p.spec.File)
 	}
-	name, _ := p.service["image"].(string)
-	is, err := d.inspectImage(ctx, name)
-	if isMissing(err) && p.service["build"] != nil {
+	is, err := d.inspectImage(ctx, image)
+	if isMissing(err) && s.Build != nil {
 		if _, err := p.compose(ctx, "build", p.spec.Service); err != nil {
 			return nil, err
 		}
-		is, err = d.inspectImage(ctx, name)
+		is, err = d.inspectImage(ctx, image)
 	}
 	if err != nil || is.Config == nil {
 		return nil, err
 	}
-	for _, word := range is.Config.Cmd {
-		words = append(words, literal(word))
-	}
-	return words, nil
+	return is.Config.Cmd, nil
 }
 
 // remove removes what the project created, except volumes with a name. The engine's own
@@ -331,9 +348,14 @@ var composeCommand = sync.OnceValues(func() ([]string, error) {
 
 // compose runs compose for the project and returns its standard output.
 func (p *project) compose(ctx context.Context, args ...string) (string, error) {
-	argv := append(slices.Clone(p.argv), "--file", p.spec.File)
-	if p.own != "" {
-		argv = append(slices.Clone(p.argv), "--file", p.own, "--project-name", p.name)
+	argv := slices.Clone(p.argv)
+	if p.files == nil {
+		argv = append(argv, "--file", p.spec.File)
+	} else {
+		argv = append(argv, "--project-name", p.name)
+	}
+	for _, file := range p.files {
+		argv = append(argv, "--file", file)
 	}
 	for _, profile := range p.spec.Profiles {
 		argv = append(argv, "--profile", profile)
@@ -371,6 +393,3 @@ func projectName(path string) string {
 	}
 	return notInProject.ReplaceAllString(strings.ToLower(name), "")
 }
-
-// literal keeps compose from expanding variables.
-func literal(text string) string { return strings.ReplaceAll(text, "$", "$$") }

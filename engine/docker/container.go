@@ -112,8 +112,7 @@ func (l Launcher) launch(ctx context.Context, c *box, launch engine.Launch) (err
 	}
 	block := engine.Docker{}
 	if c.project = is.project; c.project != nil {
-		network, _ := c.project.service["network_mode"].(string)
-		block = engine.Docker{Port: c.spec.Compose.Port, Network: network}
+		block.Port, block.Network = c.spec.Compose.Port, is.project.file.Services[c.spec.Compose.Service].NetworkMode
 	} else {
 		block = *c.spec.Docker
 		block.Image = is.ref

@@ -43,7 +43,7 @@ type instance struct {
 	// lookAtMemory raises the peak.
 	lookAtMemory func()
 	killed       atomic.Bool // by us
-	stopper  engine.Stopper
+	stopper      engine.Stopper
 }
 
 type ending struct {
