@@ -22,7 +22,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/internal/sorted"
 )
 
 // project is the compose project of one launch, or only a file that is read, by docker
@@ -163,23 +162,13 @@ const projectLabel = "com.docker.compose.project="
 // up brings the service up, and finds its container.
 func (p *project) up(ctx context.Context, c *box, launch engine.Launch) error {
 	p.launch, p.name = launch, "mxflow-"+strings.ToLower(rand.Text()[:10])
-	change, err := p.change(ctx, c)
-	if err != nil {
-		return err
-	}
-	text, err := yaml.Marshal(change)
-	if err != nil {
-		return err
-	}
-	// They contain the plan's environment, secrets included. Compose must expand no variable.
-	literal := strings.ReplaceAll(string(text), "$", "$$")
-	for suffix, text := range sorted.All(map[string]string{".compose.yaml": p.text, ".override.yaml": literal}) {
-		path := launch.LogPath + suffix
-		defer os.Remove(path)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			return err
+	defer func() {
+		for _, path := range p.files {
+			os.Remove(path)
 		}
-		p.files = append(p.files, path)
+	}()
+	if err := p.write(ctx, c, launch.LogPath); err != nil {
+		return err
 	}
 	if _, err := p.compose(ctx, "up", "--detach", "--no-recreate", p.spec.Service); err != nil {
 		return err
@@ -194,6 +183,22 @@ func (p *project) up(ctx context.Context, c *box, launch engine.Launch) error {
 	}
 	c.id = of[0].ID
 	return nil
+}
+
+// write writes the project's files. They contain the plan's environment, secrets included.
+func (p *project) write(ctx context.Context, c *box, beside string) error {
+	change, err := p.change(ctx, c)
+	if err != nil {
+		return err
+	}
+	text, err := yaml.Marshal(change)
+	if err != nil {
+		return err
+	}
+	literal := strings.ReplaceAll(string(text), "$", "$$") // compose must expand no variable
+	p.files = []string{beside + ".compose.yaml", beside + ".override.yaml"}
+	return errors.Join(os.WriteFile(p.files[0], []byte(p.text), 0o600),
+		os.WriteFile(p.files[1], []byte(literal), 0o600))
 }
 
 // change is what makes the file the project's own. Everything that it creates has labels, so a
