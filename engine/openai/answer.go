@@ -3,9 +3,11 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -46,7 +48,21 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 32<<10); return &
 // and is skipped; a line "error: …" is an error reported by the server (llama-server wrote
 // these); and what comes after [DONE] is no part of the answer.
 type answer struct {
-	events
+	request Request
+	s       measure.Sample
+	// text, reasoning and tools are what was decoded, and spoken counts events with any but the
+	// last: textEvents with any, uncounted those of them without a count of the server's.
+	text, reasoning, tools        strings.Builder
+	textEvents, uncounted, spoken int
+	// visible is set if the text so far has visible characters, began if a token has been
+	// generated as far as visible, late if data came after [DONE], enough once Request.Heard has
+	// returned true.
+	visible, began, late, enough bool
+	// counted is the count of the last event with a choice, most the highest count.
+	counted, most int
+	// fell, moved and final are contradictions in the order of the events, each noted once.
+	fell, moved, final string
+	choices            bool // more than one
 	// buf holds the bytes that are not decoded yet: first the events in frames, and from
 	// start on one that is not complete. line is where its last line starts, searched how
 	// far that has no end.
@@ -75,14 +91,14 @@ type frame struct {
 }
 
 func newAnswer(r Request) *answer {
-	a := &answer{buf: (*buffers.Get().(*[]byte))[:0]}
-	a.request = r
-	a.s = measure.Sample{PromptTokens: -1, OutputTokens: -1, CachedTokens: -1, RequestedOutput: r.MaxTokens}
-	return a
+	return &answer{
+		buf: (*buffers.Get().(*[]byte))[:0], request: r,
+		s: measure.Sample{PromptTokens: -1, OutputTokens: -1, CachedTokens: -1, RequestedOutput: r.MaxTokens},
+	}
 }
 
-// receive reads until [DONE] and checks what follows it. A body that ends properly after a
-// finish reason is complete as well: transformers sends no [DONE].
+// receive reads until [DONE]. A body that ends properly after a finish reason is complete as
+// well: transformers sends no [DONE].
 func (a *answer) receive(from io.Reader, w *watch) error {
 	for {
 		if cap(a.buf)-len(a.buf) < minRead {
@@ -115,15 +131,7 @@ func (a *answer) receive(from io.Reader, w *watch) error {
 			return &StreamError{Kind: Endless, Detail: detail, Events: a.received}
 		case a.done && a.received == 1:
 			return a.nothing(&StreamError{Kind: Empty})
-		case a.done:
-			a.ended()
-			if readErr == nil {
-				a.drain(from, w)
-			}
-			a.late = bytes.Contains(a.buf[a.line:], []byte("data:"))
-			return nil
-		case readErr == io.EOF && a.s.Finish != "":
-			a.ended()
+		case a.done, readErr == io.EOF && a.s.Finish != "":
 			return nil
 		case readErr == io.EOF:
 			return a.nothing(&StreamError{Kind: EndedEarly, Detail: "no [DONE]", Events: a.received})
@@ -131,13 +139,6 @@ func (a *answer) receive(from io.Reader, w *watch) error {
 			return w.explain(readErr, a.received)
 		}
 		w.progress(at, a.received > before, a.began, a.unfinished())
-	}
-}
-
-// ended tells that the answer has come; the end of its body may take longer.
-func (a *answer) ended() {
-	if a.request.Ended != nil {
-		a.request.Ended()
 	}
 }
 
@@ -272,13 +273,13 @@ func (a *answer) nothing(e *StreamError) error {
 	return e
 }
 
-// drain reads what follows [DONE], so the connection can be reused. A server that keeps the
-// body open loses the connection.
+// drain reads what follows the answer, which should be nothing, so the connection can be
+// reused. A server that keeps the body open loses the connection.
 func (a *answer) drain(from io.Reader, w *watch) {
-	t := time.AfterFunc(drainTime, func() { w.cancel(errDrained) })
+	t := time.AfterFunc(drainTime, func() { w.cancel(errors.New("the answer is complete")) })
 	defer t.Stop()
 	rest, _ := io.ReadAll(io.LimitReader(from, maxDrained)) // an error only costs the connection
-	a.buf = append(a.buf, rest...)
+	a.late = bytes.Contains(append(a.buf[a.line:], rest...), []byte("data:"))
 }
 
 // sample decodes what is left of an answer and returns it, with the error that it ended by.

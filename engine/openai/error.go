@@ -23,9 +23,6 @@ const (
 	minRetryAfter = time.Millisecond
 )
 
-// errDrained ends a request whose answer is complete.
-var errDrained = errors.New("the answer is complete")
-
 // checkResponse rejects an answer that is not an event stream.
 func checkResponse(resp *http.Response, path string) error {
 	if resp.StatusCode != http.StatusOK {

@@ -101,26 +101,8 @@ func count(from ...*int) int {
 	return -1
 }
 
-type events struct {
-	request                Request
-	s                      measure.Sample
-	text, reasoning, tools strings.Builder
-	// textEvents counts events with text; uncounted is how many of them came without a
-	// count of the server's, and spoken those that were not a tool call's.
-	textEvents, uncounted, spoken int
-	// visible is set if the text so far has visible characters, began if a token has been
-	// generated as far as visible, late if data came after [DONE].
-	visible, began, late bool
-	// enough is set once Request.Heard has returned true.
-	enough bool
-	// counted is the count of the last event with a choice, most the highest count.
-	counted, most int
-	// odd are contradictions in the order of the events, each noted once.
-	fell, moved, final string
-	choices            bool
-}
-
-func (a *events) add(data []byte, f frame) *StreamError {
+// add decodes an event.
+func (a *answer) add(data []byte, f frame) *StreamError {
 	ev := measure.Event{At: f.at, Kind: measure.KindDone, Tokens: -1}
 	if string(data) == "[DONE]" {
 		a.s.Events = append(a.s.Events, ev)
@@ -215,7 +197,7 @@ func (a *events) add(data []byte, f frame) *StreamError {
 }
 
 // compare notes counts of the last event that contradict those before.
-func (a *events) compare(output, prompt int, choice bool) {
+func (a *answer) compare(output, prompt int, choice bool) {
 	n := len(a.s.Events)
 	if output >= 0 && output < a.most && a.fell == "" {
 		a.fell = fmt.Sprintf("the count of output tokens falls from %d to %d at event %d", a.most, output, n)
@@ -233,10 +215,10 @@ func (a *events) compare(output, prompt int, choice bool) {
 }
 
 // size is the length of the text so far.
-func (a *events) size() int { return a.text.Len() + a.reasoning.Len() + a.tools.Len() }
+func (a *answer) size() int { return a.text.Len() + a.reasoning.Len() + a.tools.Len() }
 
 // end completes the sample.
-func (a *events) end(err error) measure.Sample {
+func (a *answer) end(err error) measure.Sample {
 	s := a.s
 	s.Text, s.Reasoning, s.Tools = a.text.String(), a.reasoning.String(), a.tools.String()
 	s.Doubts = a.contradictions()
@@ -260,7 +242,7 @@ func (a *events) end(err error) measure.Sample {
 // contradictions are contradictions in an answer that can be read nevertheless, in words. They stop
 // nothing here, since their meaning for a measurement is not the client's to judge, but
 // they are never silent: the sample carries them.
-func (a *events) contradictions() string {
+func (a *answer) contradictions() string {
 	var all []string
 	add := func(doubtful bool, format string, values ...any) {
 		if doubtful {

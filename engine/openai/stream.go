@@ -100,7 +100,14 @@ func (c *Client) stream(ctx context.Context, r Request, model string, usage usag
 	if err := checkResponse(resp, path); err != nil {
 		return err
 	}
-	return a.receive(resp.Body, w)
+	if err := a.receive(resp.Body, w); err != nil || a.enough {
+		return err
+	}
+	if r.Ended != nil { // the end of the body may take longer
+		r.Ended()
+	}
+	a.drain(resp.Body, w)
+	return nil
 }
 
 // usageMode is how much token counting is requested of the engine.
