@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/run"
 	"github.com/mxflow/mxflow/internal/foreign"
 )
 
@@ -73,20 +72,13 @@ type command struct {
 	limit      time.Duration
 }
 
-// signingKey is the variable that may hold the key that signs the record, which no engine
-// needs.
-const signingKey = "MXFLOW_SIGNING_KEY"
-
 // output runs the command and returns its standard output. It has a process group of its
 // own: Ctrl-C is for mxflow only, and what the command starts ends with it.
 func (c command) output(ctx context.Context) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()
 	cmd := exec.CommandContext(limited, c.argv[0], c.argv[1:]...)
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return name == signingKey || slices.Contains(c.unset, name)
-	}), c.env...)
+	cmd.Env = append(run.Inherited(c.unset), c.env...)
 	cmd.Dir, cmd.WaitDelay = c.dir, cancelGrace
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }

@@ -271,15 +271,7 @@ func (c *box) await() {
 	defer close(c.exited)
 	<-c.shown
 	// The output of a container can end a moment before it does.
-	_, _ = ask(context.Background(), c.daemon, 2*time.Second, func(ctx context.Context) (struct{}, error) {
-		ended, failed := c.ContainerWait(ctx, c.id, container.WaitConditionNotRunning)
-		select {
-		case <-ended:
-			return struct{}{}, nil
-		case err := <-failed:
-			return struct{}{}, err
-		}
-	})
+	_ = c.wait(c.id, container.WaitConditionNotRunning, 2*time.Second)
 	if c.how = c.ended(); c.how.err != nil || c.how.exit.Signal != "SIGKILL" || c.how.why != "" || c.killed.Load() {
 		return
 	}

@@ -95,33 +95,24 @@ func findEndpoint() (at endpoint, err error) {
 	return at, nil
 }
 
-// address is where the daemon is. It must be on this machine, as mxflow watches the
-// engine's port, files and memory here.
-func address() (string, error) {
+// daemons are the clients of this process by endpoint: each keeps its connections and the
+// version of the API that it negotiated.
+var daemons sync.Map
+
+// dial returns the client of the daemon, without asking it anything. The daemon must be on this
+// machine, as mxflow watches the engine's port, files and memory here.
+func dial() (*daemon, error) {
 	at, err := findEndpoint()
 	if err != nil {
-		return at.host, err
+		return nil, err
 	}
 	to, err := url.Parse(at.host)
 	near := []string{"", "localhost", "127.0.0.1", "::1"}
 	schemes := []string{"unix", "npipe", "tcp"}
 	if err != nil || !slices.Contains(schemes, to.Scheme) || !slices.Contains(near, to.Hostname()) {
-		return at.host, fmt.Errorf("the docker daemon %s is not on this machine: name one that is in DOCKER_HOST, "+
+		return nil, fmt.Errorf("the docker daemon %s is not on this machine: name one that is in DOCKER_HOST, "+
 			"or run mxflow on that machine (executor \"ssh\" launches engines there, as processes)", at.host)
 	}
-	return at.host, nil
-}
-
-// daemons are the clients of this process by endpoint: each keeps its connections and the
-// version of the API that it negotiated.
-var daemons sync.Map
-
-// dial returns the client of the daemon, without asking it anything.
-func dial() (*daemon, error) {
-	if _, err := address(); err != nil {
-		return nil, err
-	}
-	at, _ := findEndpoint()
 	if d, ok := daemons.Load(at); ok {
 		return d.(*daemon), nil
 	}
@@ -160,9 +151,9 @@ func connect(ctx context.Context) (*daemon, error) {
 
 // Connect returns the address of the daemon, if one answers there.
 func Connect(ctx context.Context) (host string, err error) {
-	host, _ = address()
+	at, _ := findEndpoint()
 	_, err = connect(ctx)
-	return host, err
+	return at.host, err
 }
 
 // ask makes a request, which must end within limit.

@@ -30,9 +30,9 @@ func TestAddress(t *testing.T) {
 		"10.0.0.3:2375": true,
 	} {
 		t.Setenv("DOCKER_HOST", host)
-		got, err := address()
-		if got != host || (err != nil) != far || far && !strings.Contains(err.Error(), `executor "ssh"`) {
-			t.Errorf("DOCKER_HOST %q: %q, %v", host, got, err)
+		d, err := dial()
+		if (err != nil) != far || !far && d.host != host || far && !strings.Contains(err.Error(), `executor "ssh"`) {
+			t.Errorf("DOCKER_HOST %q: %v, %v", host, d, err)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (l Launcher) launchExec(ctx context.Context, e *execInstance, launch engine
 	err := e.launch(ctx, launch, l)
 	if err != nil {
 		if e.shown != nil {
-			_ = e.killAll()
+			_, _ = e.killAll()
 		}
 		e.unfollow()
 		e.removeFolder()
@@ -321,11 +321,7 @@ type member struct {
 
 // family sends each process of the launch a signal, except some, and lists all.
 func (in inside) family(ctx context.Context, session, signal string, but ...member) (all []member, err error) {
-	var pids []string
-	for _, m := range but {
-		pids = append(pids, m.pid)
-	}
-	out, err := in.run(ctx, nil, scriptFamily, in.mark, session, signal, strings.Join(pids, " "))
+	out, err := in.run(ctx, nil, scriptFamily, in.mark, session, signal, strings.Join(pidsOf(but), " "))
 	for line := range strings.Lines(out) {
 		var m member
 		var kib int64
@@ -337,12 +333,11 @@ func (in inside) family(ctx context.Context, session, signal string, but ...memb
 	return all, err
 }
 
-func describe(all []member) string {
-	var pids []string
+func pidsOf(all []member) (pids []string) {
 	for _, m := range all {
 		pids = append(pids, m.pid)
 	}
-	return strings.Join(pids, ", ")
+	return pids
 }
 
 // choosePort chooses the port and how to reach it: a port that the plan names, else one
@@ -480,7 +475,7 @@ func (e *execInstance) Stop(ctx context.Context) error {
 				patient = false
 			}
 		}
-		if err := e.killAll(); err != nil {
+		if _, err := e.killAll(); err != nil {
 			return e.failure("stop", err, "%v", err)
 		}
 		select {
@@ -495,19 +490,24 @@ func (e *execInstance) Stop(ctx context.Context) error {
 	})
 }
 
-// killAll kills the launch's processes until none is left.
-func (e *execInstance) killAll() error {
+// killAll kills the launch's processes until none is left, and returns how many there were.
+func (e *execInstance) killAll() (killed int, err error) {
+	seen := map[string]bool{}
 	end := time.Now().Add(killWait)
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		left, err := e.in.family(context.Background(), e.sessionNow(), "KILL")
+		for _, m := range left {
+			seen[m.pid] = true
+		}
 		switch {
 		case err == nil && len(left) == 0, err != nil && e.in.lost() != "":
-			return nil
+			return len(seen), nil
 		case time.Now().Before(end):
 		case err != nil:
-			return fmt.Errorf("cannot list the processes in container %s: %w", e.in.Name, err)
+			return len(seen), fmt.Errorf("cannot list the processes in container %s: %w", e.in.Name, err)
 		default:
-			return fmt.Errorf("in container %s still running %s after SIGKILL: %s", e.in.Name, killWait, describe(left))
+			return len(seen), fmt.Errorf("in container %s still running %s after SIGKILL: %s", e.in.Name, killWait,
+				strings.Join(pidsOf(left), ", "))
 		}
 		e.killed.Store(true)
 		time.Sleep(wait)

@@ -77,21 +77,26 @@ func (d *daemon) remove(ids ...string) error {
 			return d.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
 		})
 		if errdefs.IsConflict(err) {
-			_, err = ask(context.Background(), d, killWait, func(ctx context.Context) (struct{}, error) {
-				gone, failed := d.ContainerWait(ctx, id, container.WaitConditionRemoved)
-				select {
-				case <-gone:
-					return struct{}{}, nil
-				case err := <-failed:
-					return struct{}{}, err
-				}
-			})
+			err = d.wait(id, container.WaitConditionRemoved, killWait)
 		}
 		if err != nil && !isMissing(err) {
 			return err
 		}
 	}
 	return nil
+}
+
+// wait returns when a container has got so far.
+func (d *daemon) wait(id string, until container.WaitCondition, limit time.Duration) error {
+	return d.do(context.Background(), limit, func(ctx context.Context) error {
+		is, failed := d.ContainerWait(ctx, id, until)
+		select {
+		case <-is:
+			return nil
+		case err := <-failed:
+			return err
+		}
+	})
 }
 
 // removeNetwork removes a network, unless it is gone.

@@ -89,23 +89,9 @@ func SweepExec(ctx context.Context, id, owner string) (name string, processes in
 	if err != nil {
 		return id, 0, err
 	}
-	seen := map[string]bool{}
-	end := time.Now().Add(killWait)
-	for {
-		left, err := in.family(ctx, "0", "KILL")
-		for _, m := range left {
-			seen[m.pid] = true
-		}
-		switch {
-		case err != nil:
-			return in.Name, len(seen),
-				fmt.Errorf("cannot list leftovers of an earlier run in container %s: %w", in.Name, err)
-		case len(left) == 0:
-			return in.Name, len(seen), nil
-		case time.Now().After(end):
-			return in.Name, len(seen), fmt.Errorf("processes of an earlier run in container %s did not end: %s",
-				in.Name, describe(left))
-		}
-		time.Sleep(50 * time.Millisecond)
+	e := &execInstance{in: in}
+	if processes, err = e.killAll(); err != nil {
+		err = fmt.Errorf("leftovers of an earlier run: %w", err)
 	}
+	return in.Name, processes, err
 }

@@ -119,7 +119,7 @@ func (k Kind) Diagnose(logPath string) (Diagnosis, bool) {
 var warnings = []string{"warning", "level=warn", "[W*.cpp:"}
 
 // either is a glob for lines that any of these match.
-func either(globs ...string) string { return logscan.AnyOf(globs) }
+func either(globs ...string) string { return strings.Join(globs, "\n") }
 
 // each is a glob for lines that match any of the forms with any of the words for its %.
 func each(forms []string, words ...string) string {

@@ -16,9 +16,6 @@ import (
 // them matches.
 type Glob struct{ alternatives [][][]byte }
 
-// AnyOf is the pattern that matches whatever any of the patterns matches.
-func AnyOf(patterns []string) string { return strings.Join(patterns, "\n") }
-
 // ParseGlob compiles a pattern. One without any text, such as "*", would match
 // everything and prove nothing: that is an error.
 func ParseGlob(pattern string) (Glob, error) {

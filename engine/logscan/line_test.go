@@ -76,7 +76,7 @@ func FuzzCleanLine(f *testing.F) {
 func TestScanLogCutsHugeLines(t *testing.T) {
 	log := "before\n" + strings.Repeat("x", maxScanLine) + "needle" + strings.Repeat("y", 2*maxScanLine) + "\nafter\n" +
 		strings.Repeat("z", maxScanLine-1) + "\nexact"
-	seen, lines, err := ScanFile(writeLog(t, log), []string{"before", "xx", "needle", "yy", "after", "exact"})
+	seen, lines, err := scanFile(writeLog(t, log), []string{"before", "xx", "needle", "yy", "after", "exact"})
 	if err != nil || lines != 5 {
 		t.Errorf("%d lines, %v; want 5", lines, err)
 	}
@@ -88,10 +88,10 @@ func TestScanLogCutsHugeLines(t *testing.T) {
 }
 
 func TestScanLogErrors(t *testing.T) {
-	if _, _, err := ScanFile(writeLog(t, "a"), []string{"*"}); err == nil {
+	if _, _, err := scanFile(writeLog(t, "a"), []string{"*"}); err == nil {
 		t.Error("a pattern that matches everything was accepted")
 	}
-	if _, _, err := ScanFile(filepath.Join(t.TempDir(), "none"), []string{"a"}); err == nil {
+	if _, _, err := scanFile(filepath.Join(t.TempDir(), "none"), []string{"a"}); err == nil {
 		t.Error("a missing log was read")
 	}
 }
@@ -258,4 +258,14 @@ func FuzzNearest(f *testing.F) {
 			}
 		}
 	})
+}
+
+// scanFile looks for globs in the log at a path.
+func scanFile(path string, globs []string) (seen map[string]Match, lines int, err error) {
+	s, err := New(globs)
+	if err != nil {
+		return nil, 0, err
+	}
+	err = s.File(path)
+	return s.Matches(), s.Lines(), err
 }

@@ -85,20 +85,6 @@ func New(globs []string) (*Scan, error) {
 	return s, nil
 }
 
-// ScanFile looks for the globs in the log at path. The map holds those that were seen,
-// under the glob as given; lines is how many lines the log has. Errors are a glob without
-// text and a file that cannot be read.
-func ScanFile(path string, globs []string) (seen map[string]Match, lines int, err error) {
-	s, err := New(globs)
-	if err != nil {
-		return nil, 0, err
-	}
-	if err := s.File(path); err != nil {
-		return nil, 0, err
-	}
-	return s.Matches(), s.Lines(), nil
-}
-
 // Unless skips lines that match both a glob of the scan and one of these. A glob without
 // text skips none.
 func (s *Scan) Unless(globs []string) {
@@ -171,7 +157,7 @@ type Match struct {
 
 type pattern struct {
 	name string
-	// to is the number of its Match or Found.
+	// to is the number of its Match or lastMatch.
 	to   int
 	glob Glob
 	// expr is nil for a glob; group is the number of the group with the value.
@@ -201,7 +187,7 @@ type Expressions struct {
 	Each bool
 }
 
-// Add adds expressions and returns the number under which Found returns their result. The
+// Add adds expressions and returns the number under which LastMatch returns their result. The
 // error names the invalid expression.
 func (s *Scan) Add(e Expressions) (int, error) {
 	last := lastMatch{first: e.First, each: e.Each}
@@ -309,7 +295,7 @@ type Extract struct {
 // mostValues bounds the memory for an engine that prints ever new values.
 const mostValues = 16
 
-// lastMatch is a Found while the log is scanned: the line is kept raw, as far as Clean
+// lastMatch is an Extract while the log is scanned: the line is kept raw, as far as Clean
 // reads, and made safe once.
 type lastMatch struct {
 	count, number int

@@ -16,6 +16,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/internal/foreign"
 )
 
@@ -64,7 +65,9 @@ type observer struct {
 	unread error
 	// pages are pages and files by what they are called.
 	pages  map[string]*page
-	series *seriesPage
+	// series are the lines of the page of metrics by exact name, or unlisted why there are none.
+	series   map[string][]machine.Metric
+	unlisted error
 }
 
 // page is the text of a page or a file, or why there is none.
@@ -156,48 +159,65 @@ func (o *observer) fromMetric(ctx context.Context, p kinds.Pattern) Observation 
 	if o.metrics == "" {
 		return missing(p, "this kind of engine has no metrics page")
 	}
-	if o.series == nil {
-		o.series = &seriesPage{}
+	if o.series == nil && o.unlisted == nil {
 		text := o.get(ctx, o.metrics)
-		if o.series.err = text.err; text.err == nil {
-			o.series.byName, o.series.err = parseMetrics(text.text)
+		lines, _, wrong := machine.ParseMetrics(string(text.text), nil)
+		switch o.series = map[string][]machine.Metric{}; {
+		case text.err != nil:
+			o.unlisted = text.err
+		case wrong != nil && len(lines) == 0: // one that cannot be read beside others is not there
+			o.unlisted = fmt.Errorf("it is not a page of Prometheus metrics: %w", wrong)
+		}
+		for _, l := range lines {
+			o.series[l.Name] = append(o.series[l.Name], l)
 		}
 	}
-	if o.series.err != nil {
-		return missing(p, "GET %s: %v", o.metrics, o.series.err)
+	if o.unlisted != nil {
+		return missing(p, "GET %s: %v", o.metrics, o.unlisted)
 	}
 	for _, name := range p.Metric {
-		all := o.series.byName[name]
+		all := o.series[name]
 		if len(all) == 0 {
 			continue
 		}
-		var fit []series
-		for _, s := range all {
-			if s.fits(p.Labels) {
-				fit = append(fit, s)
+		fit := slices.DeleteFunc(slices.Clone(all), func(m machine.Metric) bool {
+			for label, want := range p.Labels {
+				if m.Labels[label] != want {
+					return true
+				}
 			}
-		}
+			return false
+		})
 		if len(fit) == 0 {
 			return missing(p, "none of the %d series of metric %s has labels %s", len(all), name, labelText(p.Labels))
 		}
 		for _, s := range fit {
-			if math.IsNaN(s.value) || math.IsInf(s.value, 0) {
-				found := missing(p, `metric %s: "%v" is not a finite number`, name, s.value)
+			if math.IsNaN(s.Value) || math.IsInf(s.Value, 0) {
+				found := missing(p, `metric %s: "%v" is not a finite number`, name, s.Value)
 				found.NotFinite = name
 				return found
 			}
 		}
 		for _, s := range fit[1:] {
-			if s.value != fit[0].value {
+			if s.Value != fit[0].Value {
 				found := missing(p, "metric %s has %d different series (%s is %v, %s is %v): choose one with labels",
-					name, len(fit), labelText(fit[0].labels), fit[0].value, labelText(s.labels), s.value)
+					name, len(fit), labelText(fit[0].Labels), fit[0].Value, labelText(s.Labels), s.Value)
 				found.Ambiguous = true
 				return found
 			}
 		}
-		return observed(p, fit[0].value, "metric "+name)
+		return observed(p, fit[0].Value, "metric "+name)
 	}
 	return missing(p, "GET %s has no metric %s", o.metrics, strings.Join(p.Metric, " or "))
+}
+
+func labelText(labels map[string]string) string {
+	var out []string
+	for name, value := range labels {
+		out = append(out, fmt.Sprintf("%s=%q", name, value))
+	}
+	slices.Sort(out)
+	return "{" + strings.Join(out, ",") + "}"
 }
 
 // page reads a page or a file, once.

@@ -56,7 +56,7 @@ func command(spec engine.Spec, l engine.Launch, port int) (*exec.Cmd, *engine.Fa
 	if err != nil {
 		return nil, engine.StartFailure(err, "%v", err)
 	}
-	env := append(append(inherited(spec.Unset), envNoClobber+"=1"), own...)
+	env := append(append(Inherited(spec.Unset), envNoClobber+"=1"), own...)
 	// Last, because the last one wins: no plan may remove the marks.
 	env = append(env, envOwner+"="+l.Owner, envLaunch+"="+l.ID)
 	if port != 0 {
@@ -76,15 +76,12 @@ func command(spec engine.Spec, l engine.Launch, port int) (*exec.Cmd, *engine.Fa
 	return &exec.Cmd{Path: path, Args: argv, Env: env, Dir: spec.Dir}, nil
 }
 
-// signingKey is the variable that may hold the key that signs the record, which no engine
-// or step needs.
-const signingKey = "MXFLOW_SIGNING_KEY"
-
-// inherited is mxflow's environment without the named variables.
-func inherited(unset []string) []string {
+// Inherited is mxflow's environment without the named variables, and without the key that signs
+// the record, which no engine or step needs.
+func Inherited(unset []string) []string {
 	return slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return name == signingKey || slices.Contains(unset, name)
+		return name == "MXFLOW_SIGNING_KEY" || slices.Contains(unset, name)
 	})
 }
 

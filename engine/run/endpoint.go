@@ -85,7 +85,7 @@ func restart(ctx context.Context, spec engine.Spec) *engine.Failure {
 	if err != nil {
 		return engine.StartFailure(err, "%v", err)
 	}
-	env := append(inherited(append([]string{envOwner, envLaunch, envPort}, spec.Unset...)), own...)
+	env := append(Inherited(append([]string{envOwner, envLaunch, envPort}, spec.Unset...)), own...)
 	path, failure := findProgram(argv[0], spec.Dir, env)
 	if failure != nil {
 		failure.Reason = "its restart command: " + failure.Reason

@@ -226,10 +226,10 @@ func TestLogIsBounded(t *testing.T) {
 			t.Fatalf("%d bytes, ending in %q", size(), last())
 		}
 	}
-	seen, _, err := logscan.ScanFile(inst.LogPath(),
-		[]string{"first", "[mxflow] log limit reached: about * bytes were dropped"})
-	if err != nil || len(seen) != 2 {
-		t.Errorf("the log holds %+v, %v; want its beginning and the mark", seen, err)
+	scan, err := logscan.New([]string{"first", "[mxflow] log limit reached: about * bytes were dropped"})
+	must.Do(t, err)
+	if err := scan.File(inst.LogPath()); err != nil || len(scan.Matches()) != 2 {
+		t.Errorf("the log holds %+v, %v; want its beginning and the mark", scan.Matches(), err)
 	}
 }
 

@@ -95,11 +95,11 @@ func (st *Started) mark(ctx context.Context, spec engine.Spec) error {
 		return nil
 	}
 	st.settleLog(ctx)
-	_, lines, err := logscan.ScanFile(path, nil)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	var log logscan.Scan
+	if err := log.File(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("cannot read the engine's log: %w", err)
 	}
-	st.Record.Asked = &lines
+	st.Record.Asked = new(log.Lines())
 	return nil
 }
 
