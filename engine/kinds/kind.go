@@ -328,7 +328,11 @@ func (p Pattern) Shows() bool { return p.Chosen || p.Consequence }
 // effect, whenever it logs them. If it may be an engine of any kind, they are those of
 // all.
 func (k Kind) EffectPatterns() (exprs []string) {
-	for _, k := range k.orAll() {
+	of := []Kind{k}
+	if k.Any {
+		of = All()
+	}
+	for _, k := range of {
 		for _, p := range k.Observe {
 			if p.Shows() {
 				exprs = append(exprs, p.Log...)
@@ -336,14 +340,6 @@ func (k Kind) EffectPatterns() (exprs []string) {
 		}
 	}
 	return exprs
-}
-
-// orAll is the kind, or all of them if it may be any.
-func (k Kind) orAll() []Kind {
-	if k.Any {
-		return All()
-	}
-	return []Kind{k}
 }
 
 // OnlyEchoed reports whether an observation can only come from log lines that repeat what was

@@ -63,7 +63,12 @@ func Nearest(log io.Reader, glob string, after int) ([]NearLine, error) {
 			shared <= near[nearest-1].shared:
 			return
 		}
-		l := NearLine{LineNo: number, Line: foreign.Clean(line), shared: shared, key: withoutDigits(lower)}
+		l := NearLine{LineNo: number, Line: foreign.Clean(line), shared: shared, key: strings.Map(func(r rune) rune {
+			if unicode.IsDigit(r) { // what differs between repetitions
+				return -1
+			}
+			return r
+		}, string(lower))}
 		if early[l.key] = early[l.key] || number <= after; early[l.key] || after > 0 && aboutRequest.Match(lower) {
 			return
 		}
@@ -81,14 +86,4 @@ func Nearest(log io.Reader, glob string, after int) ([]NearLine, error) {
 		near = near[:min(len(near), nearest)]
 	})
 	return near, err
-}
-
-// withoutDigits is a line without what differs between its repetitions.
-func withoutDigits(line []byte) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsDigit(r) {
-			return -1
-		}
-		return r
-	}, string(line))
 }

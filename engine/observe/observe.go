@@ -64,7 +64,7 @@ type observer struct {
 	wrong  map[int]error
 	unread error
 	// pages are pages and files by what they are called.
-	pages  map[string]*page
+	pages map[string]*page
 	// series are the lines of the page of metrics by exact name, or unlisted why there are none.
 	series   map[string][]machine.Metric
 	unlisted error

@@ -305,7 +305,10 @@ func (c *Client) Tokenize(ctx context.Context, text string) (count int, ids []in
 	if err != nil {
 		return 0, nil, err
 	}
-	if c.Tokenizer.Count == nil && !countsTokens(answer) { // a server that answers every path alike
+	var page map[string]json.RawMessage
+	if c.Tokenizer.Count == nil &&
+		(json.Unmarshal(answer, &page) != nil || page["count"] == nil && page["tokens"] == nil) {
+		// a server that answers every path alike
 		return 0, nil,
 			&StatusError{Method: http.MethodPost, Path: path, Status: http.StatusNotFound, Body: foreign.Quote(answer)}
 	}
@@ -321,12 +324,6 @@ func (c *Client) Tokenize(ctx context.Context, text string) (count int, ids []in
 		return 0, nil, fmt.Errorf("POST %s: %w", path, err)
 	}
 	return count, ids, nil
-}
-
-// countsTokens reports whether an answer is an object with a count or tokens.
-func countsTokens(answer []byte) bool {
-	var page map[string]json.RawMessage
-	return json.Unmarshal(answer, &page) == nil && (page["count"] != nil || page["tokens"] != nil)
 }
 
 // countTokens is the number of tokens in an answer, and the tokens if it lists them.

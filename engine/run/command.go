@@ -147,7 +147,12 @@ func checkModel(spec engine.Spec) *engine.Failure {
 func findProgram(name, dir string, env []string) (string, *engine.Failure) {
 	folders, inPath := []string{""}, !strings.ContainsRune(name, filepath.Separator)
 	if inPath {
-		folders = filepath.SplitList(lastEnv(env, "PATH"))
+		folders = nil
+		for _, kv := range env { // the last one wins
+			if list, ok := strings.CutPrefix(kv, "PATH="); ok {
+				folders = filepath.SplitList(list)
+			}
+		}
 	}
 	var blocked *engine.Failure
 	for _, folder := range folders {
@@ -188,15 +193,6 @@ func executable(path string) error {
 		return errors.New("it is not executable (chmod +x)")
 	}
 	return nil
-}
-
-func lastEnv(env []string, key string) string {
-	for _, kv := range slices.Backward(env) {
-		if v, ok := strings.CutPrefix(kv, key+"="); ok {
-			return v
-		}
-	}
-	return ""
 }
 
 // explainStart explains the kernel's refusal to start an existing program.

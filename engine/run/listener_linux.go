@@ -41,7 +41,14 @@ func PortUser(port int, own func(search bool) []int) (who string, seen bool) {
 		case len(listening) == 0:
 			return "", true
 		case look == 2:
-			return holder(listening), true
+			table, _ := processTable()
+			for _, p := range table {
+				held, _ := socketsOf(p.pid)
+				if slices.ContainsFunc(listening, func(s socket) bool { return slices.Contains(held, s.name) }) {
+					return fmt.Sprintf("process %d (%s)", p.pid, p.name()), true
+				}
+			}
+			return "a program of another user", true
 		}
 	}
 }
@@ -193,15 +200,4 @@ func socketsOf(pid int) (sockets []string, err error) {
 		}
 	}
 	return sockets, err
-}
-
-func holder(sockets []socket) string {
-	table, _ := processTable()
-	for _, p := range table {
-		held, _ := socketsOf(p.pid)
-		if slices.ContainsFunc(sockets, func(s socket) bool { return slices.Contains(held, s.name) }) {
-			return fmt.Sprintf("process %d (%s)", p.pid, p.name())
-		}
-	}
-	return "a program of another user"
 }

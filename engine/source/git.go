@@ -138,7 +138,12 @@ func (r *Repo) run(ctx context.Context, in io.Reader, out io.Writer, args ...str
 		"-c", "color.ui=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
 		"-c", "advice.detachedHead=false",
 	}, args...)...)
-	cmd.Env = append(environment(), r.env...)
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(notPassedOn, name)
+	})
+	cmd.Env = append(append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat",
+		"GIT_EDITOR=true", "GIT_LITERAL_PATHSPECS=1"), r.env...)
 	var said bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, &said
 	// git's children (ssh, hooks, filters) end with it, and none of them can use the
@@ -195,17 +200,6 @@ var notPassedOn = []string{
 	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS",
 	"GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_ICASE_PATHSPECS",
 	"LC_ALL", "LANG", "LANGUAGE", "LC_MESSAGES",
-}
-
-// environment is mxflow's without those, and with no prompt, no editor and English
-// messages.
-func environment() []string {
-	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(notPassedOn, name)
-	})
-	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat",
-		"GIT_EDITOR=true", "GIT_LITERAL_PATHSPECS=1")
 }
 
 func FileList(files []string) string {

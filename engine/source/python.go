@@ -33,10 +33,12 @@ func (code *Code) imports(interpreter string, c Command) {
 			if from == c.Dir && filepath.Ext(to) == "" { // of PYTHONPATH: somebody may make it
 				code.Add(filepath.Clean(to), HoldsAll)
 			}
-		case info.IsDir() && hasPackages(to):
-			code.Add(filepath.Clean(to), HoldsPackages)
 		case info.IsDir():
-			code.Add(filepath.Clean(to), HoldsAll)
+			holds := HoldsAll
+			if packages, _ := filepath.Glob(filepath.Join(to, "*.dist-info")); packages != nil {
+				holds = HoldsPackages
+			}
+			code.Add(filepath.Clean(to), holds)
 		case info.Mode().IsRegular(): // a zip file
 			code.Files = append(code.Files, to)
 		}
@@ -61,12 +63,6 @@ func (code *Code) imports(interpreter string, c Command) {
 			}
 		}
 	}
-}
-
-// hasPackages reports whether packages are installed in a folder.
-func hasPackages(dir string) bool {
-	found, _ := filepath.Glob(filepath.Join(dir, "*.dist-info"))
-	return found != nil
 }
 
 // editable is the folder of a package that is installed in place, empty for another.

@@ -171,25 +171,20 @@ func (r *Reader) keepList(sum, text string) {
 	}
 }
 
-func (r *Reader) text(sum string) string {
-	r.loaded.Do(r.load)
-	r.mu.Lock()
-	text := r.lists[sum]
-	r.mu.Unlock()
-	if text != "" || r.Cache == "" || sum == "" {
-		return text
-	}
-	data, _ := os.ReadFile(filepath.Join(r.Cache, listed, sum))
-	return string(data)
-}
-
 // list are the digests of the files on a list; false if it is gone.
 func (r *Reader) list(sum string) (digests map[string]string, ok bool) {
 	digests = map[string]string{}
 	if sum == emptyList {
 		return digests, true
 	}
-	text := r.text(sum)
+	r.loaded.Do(r.load)
+	r.mu.Lock()
+	text := r.lists[sum]
+	r.mu.Unlock()
+	if text == "" && r.Cache != "" && sum != "" {
+		data, _ := os.ReadFile(filepath.Join(r.Cache, listed, sum))
+		text = string(data)
+	}
 	for line := range strings.Lines(text) {
 		digest, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		digests[name] = digest
