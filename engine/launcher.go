@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Launcher starts engines in one way: as a process, in Docker, remotely.
@@ -90,3 +91,36 @@ func (p *Peak) Raise(now int64) {
 }
 
 func (p *Peak) Load() int64 { return p.most.Load() }
+
+// Lifetime is when something was started, how long it took to be ready, and how it ended: that
+// part of an Instance.
+type Lifetime struct {
+	Started time.Time
+	startup atomic.Int64 // ns, 0 before
+	ended   chan struct{}
+	how     Exit // valid once ended is closed
+}
+
+func (l *Lifetime) Begin() { l.Started, l.ended = time.Now(), make(chan struct{}) }
+
+// SetReady is called with the time from its start to readiness; the first counts.
+func (l *Lifetime) SetReady(took time.Duration) { l.startup.CompareAndSwap(0, int64(took)) }
+
+func (l *Lifetime) End(how Exit) {
+	l.how = how
+	close(l.ended)
+}
+
+func (l *Lifetime) Startup() time.Duration { return time.Duration(l.startup.Load()) }
+
+func (l *Lifetime) Exited() <-chan struct{} { return l.ended }
+
+func (l *Lifetime) Exit() *Exit {
+	select {
+	case <-l.ended:
+		how := l.how
+		return &how
+	default:
+		return nil
+	}
+}

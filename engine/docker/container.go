@@ -230,8 +230,8 @@ var _ interface {
 // entered takes over what the daemon says of a container that has started.
 func (c *box) entered(of container.InspectResponse) error {
 	at, err := time.Parse(time.RFC3339Nano, of.State.StartedAt)
-	if err == nil && at.After(c.started) && at.Before(time.Now()) {
-		c.started = at
+	if err == nil && at.After(c.Started) && at.Before(time.Now()) {
+		c.Started = at
 	}
 	switch {
 	case c.port == 0:
@@ -268,7 +268,7 @@ func (c *box) entered(of container.InspectResponse) error {
 const lateEvent = time.Second
 
 func (c *box) await() {
-	defer close(c.exited)
+	defer func() { c.End(c.how.exit) }()
 	<-c.shown
 	// The output of a container can end a moment before it does.
 	_ = c.wait(c.id, container.WaitConditionNotRunning, 2*time.Second)
@@ -279,7 +279,7 @@ func (c *box) await() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*lateEvent)
 	defer cancel()
 	messages, failed := c.Events(ctx, events.ListOptions{
-		Since: strconv.FormatInt(c.started.Unix(), 10),
+		Since: strconv.FormatInt(c.Started.Unix(), 10),
 		Until: strconv.FormatInt(time.Now().Add(lateEvent).Unix()+1, 10),
 		Filters: filters.NewArgs(filters.Arg("container", c.id), filters.Arg("event", string(events.ActionOOM)),
 			filters.Arg("event", string(events.ActionDestroy))),
@@ -348,7 +348,7 @@ func (c *box) sampleMemory() {
 	for c.memory.dir != "" {
 		c.lookAtMemory()
 		select {
-		case <-c.exited:
+		case <-c.Exited():
 			return
 		case <-time.After(time.Second):
 		}
@@ -369,7 +369,7 @@ func (c *box) Stop(ctx context.Context) error {
 				return c.ContainerKill(ctx, c.id, "TERM")
 			})
 			select {
-			case <-c.exited:
+			case <-c.Exited():
 			case <-grace.C:
 			case <-hurry:
 			}
@@ -380,7 +380,7 @@ func (c *box) Stop(ctx context.Context) error {
 		err := c.remove()
 		if err == nil {
 			select {
-			case <-c.exited:
+			case <-c.Exited():
 			case <-time.After(killWait):
 				err = fmt.Errorf("docker still shows its output %s after SIGKILL", killWait)
 			}

@@ -419,7 +419,7 @@ func (e *execInstance) removeFolder() {
 }
 
 func (e *execInstance) await() {
-	defer close(e.exited)
+	defer func() { e.End(e.how.exit) }()
 	<-e.shown
 	ended, lost := e.execEnd(context.Background(), e.exec)
 	code := ended.ExitCode
@@ -479,10 +479,10 @@ func (e *execInstance) Stop(ctx context.Context) error {
 			return e.failure("stop", err, "%v", err)
 		}
 		select {
-		case <-e.exited: // no process of the launch is left, so its output ends
+		case <-e.Exited(): // no process of the launch is left, so its output ends
 		case <-time.After(killWait):
 			e.unfollow()
-			<-e.exited
+			<-e.Exited()
 		}
 		e.removeFolder()
 		e.closeLogs()

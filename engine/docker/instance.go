@@ -8,7 +8,6 @@ import (
 	"maps"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/docker/docker/pkg/stdcopy"
 	"golang.org/x/sys/unix"
@@ -23,6 +22,7 @@ import (
 type instance struct {
 	*daemon
 	*run.Activity
+	engine.Lifetime
 	spec  engine.Spec
 	kind  kinds.Kind
 	about map[string]string
@@ -35,10 +35,7 @@ type instance struct {
 	log, out *logscan.File // out is nil where standard output goes into log
 	stream   *stream
 	shown    chan struct{} // closed when the stream has ended
-	started  time.Time
-	startup  atomic.Int64 // ns, 0 before ready
-	exited   chan struct{}
-	how      ending // valid once exited is closed
+	how      ending        // valid once it has ended
 	peak     engine.Peak
 	// lookAtMemory raises the peak.
 	lookAtMemory func()
@@ -54,7 +51,7 @@ type ending struct {
 }
 
 func (i *instance) openLogs(l engine.Launch, limit int64) (err error) {
-	i.started, i.exited = time.Now(), make(chan struct{})
+	i.Begin()
 	if i.log, err = logscan.Open(l.LogPath, limit, l.Evidence); err == nil && l.OutPath != "" {
 		i.out, err = logscan.Open(l.OutPath, limit, logscan.Evidence{})
 	}
@@ -117,28 +114,14 @@ func (i *instance) Access() engine.Access { return engine.Access{BaseURL: i.Base
 
 func (i *instance) About() map[string]string { return maps.Clone(i.about) }
 
-func (i *instance) Startup() time.Duration { return time.Duration(i.startup.Load()) }
-
 func (i *instance) LogPath() string { return i.log.Path }
-
-func (i *instance) Exited() <-chan struct{} { return i.exited }
-
-func (i *instance) Exit() *engine.Exit {
-	select {
-	case <-i.exited:
-		exit := i.how.exit
-		return &exit
-	default:
-		return nil
-	}
-}
 
 // LogBroken reports whether some of the engine's output was missed, so what its log lacks
 // proves nothing.
 func (i *instance) LogBroken() bool {
 	select {
 	case <-i.shown:
-		<-i.exited
+		<-i.Exited()
 		return errors.Is(i.how.err, ErrUnreachable)
 	default:
 		return false
@@ -161,12 +144,11 @@ func (i *instance) PortUser() (who string, seen bool) {
 func (i *instance) PeakMemory() int64 { return i.peak.Load() }
 
 func (i *instance) Ready(ctx context.Context) error {
-	took, err := run.Waiter{
-		Kind: i.kind, Model: i.spec.Model, Access: i.Access(), Started: i.started, Limit: i.spec.ReadyTimeout,
-		Exited: i.exited, Exit: i.Exit, PortUser: i.PortUser, Failure: i.failure, Activity: i.Activity,
+	err := run.Waiter{
+		Kind: i.kind, Model: i.spec.Model, Access: i.Access(), Lifetime: &i.Lifetime, Limit: i.spec.ReadyTimeout,
+		PortUser: i.PortUser, Failure: i.failure, Activity: i.Activity,
 	}.Wait(ctx)
 	if err == nil {
-		i.startup.CompareAndSwap(0, int64(took))
 		i.lookAtMemory()
 	}
 	return err

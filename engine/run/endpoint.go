@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -30,14 +29,13 @@ type Endpoints struct{}
 
 // endpoint is an Instance that outlives its Stop.
 type endpoint struct {
-	spec    engine.Spec
-	kind    kinds.Kind
-	access  engine.Access
-	started time.Time
-
-	startup atomic.Int64 // ns, 0 before ready and for a server that was not started
-	dead    chan struct{}
-	once    sync.Once
+	// Lifetime has no startup of a server that was already running, and ends once Alive has found
+	// the server gone: how is unknown.
+	engine.Lifetime
+	spec   engine.Spec
+	kind   kinds.Kind
+	access engine.Access
+	gone   sync.Once
 }
 
 var (
@@ -63,7 +61,8 @@ func (Endpoints) Launch(ctx context.Context, spec engine.Spec, l engine.Launch) 
 	if failure != nil {
 		return nil, failure
 	}
-	e := &endpoint{spec: spec, kind: kind, access: access, started: time.Now(), dead: make(chan struct{})}
+	e := &endpoint{spec: spec, kind: kind, access: access}
+	e.Begin()
 	if e.fresh() {
 		if failure := restart(ctx, spec); failure != nil {
 			return nil, failure
@@ -148,32 +147,11 @@ func (e *endpoint) Output(context.Context, ...string) ([]byte, error) {
 }
 
 func (e *endpoint) Ready(ctx context.Context) error {
-	took, err := Waiter{
-		Kind: e.kind, Model: e.spec.Model, Access: e.access, Started: e.started, Limit: e.spec.ReadyTimeout,
-		Exited: e.dead, Exit: e.Exit, Failure: e.failure, Settled: !e.fresh(),
+	return Waiter{
+		Kind: e.kind, Model: e.spec.Model, Access: e.access, Lifetime: &e.Lifetime, Limit: e.spec.ReadyTimeout,
+		Failure: e.failure, Settled: !e.fresh(),
 		Key: "api_key of its endpoint block and the variable that sets it",
 	}.Wait(ctx)
-	if err == nil && e.fresh() {
-		e.startup.CompareAndSwap(0, int64(took))
-	}
-	return err
-}
-
-// Startup implements Instance. A server that was already running has none.
-func (e *endpoint) Startup() time.Duration { return time.Duration(e.startup.Load()) }
-
-// Exited implements Instance: it is closed once Alive has found the server gone.
-func (e *endpoint) Exited() <-chan struct{} { return e.dead }
-
-// Exit implements Instance. How a server not started by mxflow ended is unknown, only
-// that it has.
-func (e *endpoint) Exit() *engine.Exit {
-	select {
-	case <-e.dead:
-		return &engine.Exit{Code: -1}
-	default:
-		return nil
-	}
 }
 
 // PeakMemory implements Instance; the memory of another machine is unknown.
@@ -207,7 +185,7 @@ func (e *endpoint) Alive(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return nil
 	}
-	e.once.Do(func() { close(e.dead) })
+	e.gone.Do(func() { e.End(engine.Exit{Code: -1}) })
 	return fmt.Errorf("the server no longer answers: %s", a.says)
 }
 

@@ -204,9 +204,7 @@ func isClosed(c <-chan struct{}) bool {
 
 // child is the process tree of a launch, behind its guard.
 type child struct {
-	exited chan struct{}
-	exit   engine.Exit // valid once exited is closed
-
+	engine.Lifetime
 	launch engine.Launch
 	guard  *exec.Cmd
 	orders io.WriteCloser
@@ -221,6 +219,8 @@ type child struct {
 
 // spawn starts cmd, whose output goes to files, in its own process group behind a guard.
 func spawn(cmd *exec.Cmd, l engine.Launch, grace time.Duration) (*child, error) {
+	c := &child{launch: l, ended: make(chan struct{})}
+	c.Begin()
 	dir, err := filepath.Abs(cmd.Dir)
 	if err != nil {
 		return nil, err
@@ -244,7 +244,7 @@ func spawn(cmd *exec.Cmd, l engine.Launch, grace time.Duration) (*child, error) 
 	if err := g.Start(); err != nil {
 		return nil, err
 	}
-	c := &child{launch: l, guard: g, orders: orders, exited: make(chan struct{}), ended: make(chan struct{})}
+	c.guard, c.orders = g, orders
 	in := json.NewDecoder(reports)
 	err = json.NewEncoder(orders).Encode(order{
 		Path: cmd.Path, Dir: dir, Args: cmd.Args, Env: cmd.Env, Linger: min(mostLinger, grace/2),
@@ -271,12 +271,9 @@ func spawn(cmd *exec.Cmd, l engine.Launch, grace time.Duration) (*child, error) 
 	go func() {
 		defer close(c.ended)
 		// Without a guard its child has ended too, as far as can be known.
-		c.exit = engine.Exit{Code: -1, Signal: signalName(unix.SIGKILL)}
-		var exit report
-		if err := in.Decode(&exit); err == nil && exit.Exit != nil {
-			c.exit = *exit.Exit
-		}
-		close(c.exited)
+		exit := report{Exit: &engine.Exit{Code: -1, Signal: signalName(unix.SIGKILL)}}
+		_ = in.Decode(&exit)
+		c.End(*exit.Exit)
 		_ = in.Decode(&c.last)
 		_ = g.Wait()
 	}()

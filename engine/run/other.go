@@ -27,22 +27,22 @@ func Sweep(owner string) ([]Leftover, error) { return nil, nil }
 // child is the process group of a launch, without /proc and subreapers. A process that
 // leaves it, or that a killed mxflow started, runs on.
 type child struct {
-	pid    int
-	exited chan struct{}
-	exit   engine.Exit // valid once exited is closed
+	engine.Lifetime
+	pid int
 }
 
 // spawn starts cmd in its own process group.
 func spawn(cmd *exec.Cmd, _ engine.Launch, _ time.Duration) (*child, error) {
+	c := &child{}
+	c.Begin()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	c := &child{pid: cmd.Process.Pid, exited: make(chan struct{})}
+	c.pid = cmd.Process.Pid
 	go func() {
-		defer close(c.exited)
 		_ = cmd.Wait()
-		c.exit = exitOf(cmd.ProcessState.Sys().(syscall.WaitStatus))
+		c.End(exitOf(cmd.ProcessState.Sys().(syscall.WaitStatus)))
 	}()
 	return c, nil
 }
@@ -64,7 +64,7 @@ func (c *child) end(grace time.Duration, hurry <-chan struct{}) error {
 			return fmt.Errorf("process group %d did not end after SIGKILL", c.pid)
 		}
 	}
-	<-c.exited
+	<-c.Exited()
 	return nil
 }
 

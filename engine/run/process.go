@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
@@ -47,12 +46,10 @@ type process struct {
 	argv    []string
 	env     []string
 	log     *logscan.File
-	started time.Time
 	watched sync.WaitGroup
 	endWait chan struct{} // closed to end the watch
 
-	startup atomic.Int64 // ns, 0 before ready
-	peak    engine.Peak  // bytes
+	peak    engine.Peak // bytes
 	meter   machine.Meter
 	stopper engine.Stopper
 }
@@ -117,7 +114,7 @@ func (p Launcher) start(spec engine.Spec, kind kinds.Kind, l engine.Launch, port
 	}
 	inst := &process{
 		spec: spec, kind: kind, log: log, port: port, release: func() {}, argv: cmd.Args, env: cmd.Env,
-		started: time.Now(), endWait: make(chan struct{}),
+		endWait: make(chan struct{}),
 	}
 	if inst.child, err = spawn(cmd, l, spec.StopGrace); err != nil {
 		log.Close()
@@ -151,28 +148,10 @@ func (p *process) Output(ctx context.Context, argv ...string) ([]byte, error) {
 }
 
 func (p *process) Ready(ctx context.Context) error {
-	took, err := Waiter{
-		Kind: p.kind, Model: p.spec.Model, Access: p.Access(), Started: p.started, Limit: p.spec.ReadyTimeout,
-		Exited: p.exited, Exit: p.Exit, Failure: p.failure, PortUser: p.PortUser, Activity: p.Activity,
+	return Waiter{
+		Kind: p.kind, Model: p.spec.Model, Access: p.Access(), Lifetime: &p.Lifetime, Limit: p.spec.ReadyTimeout,
+		Failure: p.failure, PortUser: p.PortUser, Activity: p.Activity,
 	}.Wait(ctx)
-	if err == nil {
-		p.startup.CompareAndSwap(0, int64(took))
-	}
-	return err
-}
-
-func (p *process) Startup() time.Duration { return time.Duration(p.startup.Load()) }
-
-func (p *process) Exited() <-chan struct{} { return p.exited }
-
-func (p *process) Exit() *engine.Exit {
-	select {
-	case <-p.exited:
-		exit := p.exit
-		return &exit
-	default:
-		return nil
-	}
 }
 
 func (p *process) LogPath() string { return p.log.Path }

@@ -38,11 +38,9 @@ type Waiter struct {
 	Kind   kinds.Kind
 	Model  string
 	Access engine.Access
-	// Started is when the engine was started, Limit how long it may take.
-	Started time.Time
-	Limit   time.Duration
-	Exited  <-chan struct{}
-	Exit    func() *engine.Exit
+	// Lifetime is the engine's, and Limit how long its start may take.
+	*engine.Lifetime
+	Limit time.Duration
 	// Settled means that the server is not being started, so there is no point in waiting
 	// for a page that it does not know.
 	Settled bool
@@ -57,19 +55,19 @@ type Waiter struct {
 }
 
 // Wait sends the probes of the kind, one after the other, until each got the expected
-// answer, and returns the time since the start. It fails at once if the engine ends, or
-// for what waiting cannot cure. The error is an *engine.Failure.
-func (w Waiter) Wait(ctx context.Context) (time.Duration, error) {
+// answer, and notes the time since the start of one that was started. It fails at once if the
+// engine ends, or for what waiting cannot cure. The error is an *engine.Failure.
+func (w Waiter) Wait(ctx context.Context) error {
 	waiting, cancel := context.WithDeadline(ctx, w.Started.Add(w.Limit))
 	defer cancel()
 	go func() { // the engine's end also ends a request in flight
 		select {
-		case <-w.Exited:
+		case <-w.Exited():
 			cancel()
 		case <-waiting.Done():
 		}
 	}()
-	fail := func(why string) (time.Duration, error) { return 0, w.Failure("become ready", nil, "%s", why) }
+	fail := func(why string) error { return w.Failure("become ready", nil, "%s", why) }
 	try, last, fallback, identified := firstTry, "none", false, false
 	asked := map[netip.AddrPort]time.Time{}
 	for next := 0; next < len(w.Kind.Ready); {
@@ -77,7 +75,7 @@ func (w Waiter) Wait(ctx context.Context) (time.Duration, error) {
 			if who, _ := w.PortUser(); who != "" {
 				f := w.Failure("become ready", nil, "%s listens on its port but is not part of the engine", who)
 				f.Class = kinds.Port
-				return 0, f
+				return f
 			}
 		}
 		probe := w.Kind.Ready[next]
@@ -119,19 +117,19 @@ func (w Waiter) Wait(ctx context.Context) (time.Duration, error) {
 			if at := w.elsewhere(waiting, a, asked); at.IsValid() {
 				f := w.Failure("become ready", nil, "it answers at %s, not at port %d", at, w.Activity.Port)
 				f.Port, f.Elsewhere, f.Class = w.Activity.Port, at, kinds.Config
-				return 0, f
+				return f
 			}
 		}
 		// A fiftieth of the time waited so far, within bounds: the startup time is known to
 		// about 2%.
 		pause := min(max(time.Since(w.Started)/50, 5*time.Millisecond), 250*time.Millisecond)
 		select {
-		case <-w.Exited:
+		case <-w.Exited():
 		case <-waiting.Done():
 		case <-time.After(pause):
 			continue
 		}
-		return 0, w.notReady(ctx, last)
+		return w.notReady(ctx, last)
 	}
 	took := time.Since(w.Started)
 	if len(w.Kind.Ready) > 0 {
@@ -139,7 +137,10 @@ func (w Waiter) Wait(ctx context.Context) (time.Duration, error) {
 			return fail(other)
 		}
 	}
-	return took, nil
+	if !w.Settled {
+		w.SetReady(took)
+	}
+	return nil
 }
 
 // notReady explains why waiting for readiness ended.

@@ -52,9 +52,10 @@ func TestAnAnswerThatWaitingDoesNotMend(t *testing.T) {
 	}))
 	defer server.Close()
 	kind, _ := kinds.Lookup("ollama")
-	_, err := run.Waiter{
-		Kind: kind, Model: "nope", Access: engine.Access{BaseURL: server.URL}, Started: time.Now(), Limit: time.Hour,
-		Exited: make(chan struct{}), Exit: func() *engine.Exit { return nil },
+	var life engine.Lifetime
+	life.Begin()
+	err := run.Waiter{
+		Kind: kind, Model: "nope", Access: engine.Access{BaseURL: server.URL}, Lifetime: &life, Limit: time.Hour,
 		Failure: func(op string, cause error, format string, args ...any) *engine.Failure {
 			return &engine.Failure{Op: op, Reason: fmt.Sprintf(format, args...), Err: cause}
 		},
