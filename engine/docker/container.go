@@ -62,22 +62,24 @@ func (l Launcher) Launch(ctx context.Context, spec engine.Spec, launch engine.La
 	if failure != nil {
 		return nil, failure
 	}
+	var i interface {
+		engine.Instance
+		launch(context.Context, Launcher, engine.Launch) error
+		await()
+		discard() error // undoes a failed start
+	} = &box{instance: instance{spec: spec, kind: kind}, name: containerName(launch.ID)}
 	if spec.Exec != nil {
-		e := &execInstance{instance: instance{spec: spec, kind: kind}}
-		if err := l.launchExec(ctx, e, launch); err != nil {
-			return nil, startFailure(err)
-		}
-		return e, nil
+		i = &execInstance{instance: instance{spec: spec, kind: kind}}
 	}
-	c := &box{instance: instance{spec: spec, kind: kind}, name: containerName(launch.ID)}
-	if err := l.launch(ctx, c, launch); err != nil {
+	if err := i.launch(ctx, l, launch); err != nil {
 		failure := startFailure(err)
-		if err := c.discard(); err != nil {
-			failure.Reason += fmt.Sprintf("; its container %s was not removed: %v", c.name, err)
+		if err := i.discard(); err != nil {
+			failure.Reason += fmt.Sprintf("; what was started of it was not removed: %v", err)
 		}
 		return nil, failure
 	}
-	return c, nil
+	go i.await()
+	return i, nil
 }
 
 func (l Launcher) remember(host, container string) error {
@@ -90,7 +92,7 @@ func (l Launcher) remember(host, container string) error {
 	return nil
 }
 
-func (l Launcher) launch(ctx context.Context, c *box, launch engine.Launch) (err error) {
+func (c *box) launch(ctx context.Context, l Launcher, launch engine.Launch) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -162,7 +164,6 @@ func (l Launcher) launch(ctx context.Context, c *box, launch engine.Launch) (err
 		c.about["compose_file"], c.about["compose_service"] = p.spec.File, p.spec.Service
 		c.about["compose_project"], c.about["compose_command"] = p.name, strings.Join(p.argv, " ")
 	}
-	go c.await()
 	go c.sampleMemory()
 	return nil
 }
@@ -406,9 +407,11 @@ func (c *box) remove() error {
 	return err
 }
 
-// discard undoes a failed start.
 func (c *box) discard() error {
 	err := c.remove()
+	if err != nil {
+		err = fmt.Errorf("container %s: %w", c.name, err)
+	}
 	c.unfollow()
 	c.release()
 	return err

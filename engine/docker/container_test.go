@@ -89,6 +89,15 @@ func TestChecked(t *testing.T) {
 	}
 }
 
+// A process that is in no container's cgroup has none, whatever lies in the working folder.
+func TestNoCgroup(t *testing.T) {
+	t.Chdir(t.TempDir())
+	must.Do(t, os.WriteFile("memory.current", []byte("900"), 0o644))
+	if got := cgroupOf(os.Getpid(), "nobody's"); got != (cgroup{}) {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestMemory: what the kernel counts, less files that it can reclaim, in both versions.
 func TestMemory(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -58,23 +58,18 @@ type execInstance struct {
 	exec, session string
 }
 
-func (l Launcher) launchExec(ctx context.Context, e *execInstance, launch engine.Launch) error {
-	err := e.launch(ctx, launch, l)
-	if err != nil {
-		if e.shown != nil {
-			_, _ = e.killAll()
-		}
-		e.unfollow()
-		e.removeFolder()
-		e.closeLogs()
-		return err
+func (e *execInstance) discard() (err error) {
+	if e.shown != nil {
+		_, err = e.killAll()
 	}
-	go e.await()
-	return nil
+	e.unfollow()
+	e.removeFolder()
+	e.closeLogs()
+	return err
 }
 
 // launch returns when the command runs, or why it does not.
-func (e *execInstance) launch(ctx context.Context, launch engine.Launch, l Launcher) (err error) {
+func (e *execInstance) launch(ctx context.Context, l Launcher, launch engine.Launch) (err error) {
 	block := *e.spec.Exec
 	if e.spec.Exec = &block; len(e.spec.Command) == 0 {
 		e.spec.Command = block.Command

@@ -57,6 +57,10 @@ func TestCallsThatFail(t *testing.T) {
 			t.Errorf("a page that is no tokenizer (%s): %v", said, err)
 		}
 	}
+	long := serve(t, pages(map[string]string{"GET /v1/models": strings.Repeat(" ", maxAnswer) + "{}"}))
+	if _, err := long.Models(t.Context()); err == nil || !strings.Contains(err.Error(), "more than 64 MiB") {
+		t.Errorf("an answer without an end in sight: %v", err)
+	}
 	odd := serve(t, pages(map[string]string{"GET /v1/models": `{"data":[]}`, "POST /tokenize": `{"tokens":[]}`}))
 	if _, err := odd.Models(t.Context()); err == nil {
 		t.Error("an empty list of models is no answer")
