@@ -56,7 +56,7 @@ func (a *Activity) Doing() engine.Doing {
 		a.says.Logged = info.ModTime()
 	}
 	pids := a.PIDs()
-	for _, at := range Listening(pids, a.Alone) {
+	for _, at := range listening(pids, a.Alone) {
 		if a.Port != 0 && reaches(at, a.Port) && !(a.Alone && at.Addr().IsLoopback()) {
 			a.says.Listens = true
 		} else {

@@ -59,9 +59,9 @@ var outsiders = []string{
 	"machinectl", "lxc", "incus",
 }
 
-// Listening is where processes listen; alone is set if nobody else is in their network
+// listening is where processes listen; alone is set if nobody else is in their network
 // namespace, as in a container, whose processes may hide which sockets are theirs.
-func Listening(pids []int, alone bool) (at []netip.AddrPort) {
+func listening(pids []int, alone bool) (at []netip.AddrPort) {
 	if len(pids) == 0 {
 		return nil
 	}

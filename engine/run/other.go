@@ -18,8 +18,8 @@ func PortUser(int, func(search bool) []int) (who string, seen bool) { return "",
 // Private does nothing on this system, which has no such call.
 func Private() error { return nil }
 
-// Listening cannot tell here where processes listen.
-func Listening([]int, bool) []netip.AddrPort { return nil }
+// listening cannot tell here where processes listen.
+func listening([]int, bool) []netip.AddrPort { return nil }
 
 // Sweep finds nothing on this system: it has no /proc.
 func Sweep(owner string) ([]Leftover, error) { return nil, nil }
