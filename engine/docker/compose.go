@@ -125,7 +125,7 @@ func (p *project) read(ctx context.Context) (err error) {
 	if err := yaml.Unmarshal([]byte(p.text), &p.file); err != nil {
 		return fmt.Errorf("cannot read compose's resolved %s: %w", p.spec.File, err)
 	}
-	if _, ok := p.file.Services[p.spec.Service]; !ok {
+	if p.file.Services[p.spec.Service] == nil {
 		with := ""
 		if len(p.spec.Profiles) > 0 {
 			with = " with the profiles " + strings.Join(p.spec.Profiles, ", ")
@@ -218,7 +218,7 @@ func (p *project) change(ctx context.Context, c *box) (change composeFile, err e
 	}
 	for name, s := range p.file.Services {
 		to := &composeService{Labels: marks}
-		if s.Image == "" && s.Build != nil {
+		if s != nil && s.Image == "" && s.Build != nil {
 			to.Image = own + separator + name
 		}
 		change.Services[name] = to
