@@ -108,7 +108,7 @@ func init() {
 // which also says how a prompt is read.
 var embeddedObserve = []Pattern{
 	{
-		Name: "attention", Doc: "Kernel of attention.",
+		Name: "attention", Type: TypeString, Doc: "Kernel of attention.",
 		Log: []string{`\[embedded\] attention: using kernel (?P<value>(?:decode|full)\S+)`},
 	},
 	{
@@ -116,7 +116,7 @@ var embeddedObserve = []Pattern{
 		Log: []string{`\[embedded\] softmax: using kernel (?P<value>\S+)`},
 	},
 	{
-		Name: "moe_kernel", Doc: "Kernel of the experts.",
+		Name: "moe_kernel", Type: TypeString, Doc: "Kernel of the experts.",
 		Log: []string{`\[embedded\] moe: using kernel (?P<value>\S+)`},
 	},
 	{
@@ -136,25 +136,25 @@ var embeddedObserve = []Pattern{
 		Log: []string{`\[embedded\] version \S+, vectors: (?P<value>.+?)\s*$`},
 	},
 	{
-		Name: "kv_cache_dtype",
-		Doc:  "Kernel that stores keys and values in a format other than float32.",
-		Log:  []string{`\[embedded\] kv_format: using kernel (?P<value>\S+)`},
+		Name: "kv_cache_dtype", Type: TypeString,
+		Doc: "Kernel that stores keys and values in a format other than float32.",
+		Log: []string{`\[embedded\] kv_format: using kernel (?P<value>\S+)`},
 	},
 	{
-		Name: "kv_capacity_tokens",
-		Doc:  "Tokens that the KV cache holds.", Log: []string{`\[embedded\] KV cache size: (?P<value>\d+) tokens`},
+		Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens",
+		Doc: "Tokens that the KV cache holds.", Log: []string{`\[embedded\] KV cache size: (?P<value>\d+) tokens`},
 	},
 	{
-		Name: "weights_gb", Scale: gibToGB,
+		Name: "weights_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB,
 		Doc: "Memory of the weights.",
 		Log: []string{`\[embedded\] Model loading took (?P<value>[\d.]+) GiB`},
 	},
 	{
-		Name: "model_load_s", Doc: "Time to construct the weights.",
+		Name: "model_load_s", Type: TypeNumber, Consequence: true, Unit: "s", Doc: "Time to construct the weights.",
 		Log: []string{`\[embedded\] Model loading took [\d.]+ GiB and (?P<value>[\d.]+) seconds`},
 	},
 	{
-		Name: "max_model_len", Doc: "Longest sequence served.", Path: "/v1/models",
+		Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence served.", Path: "/v1/models",
 		JQ: ".data[0].max_model_len",
 	},
 	{

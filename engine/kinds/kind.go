@@ -163,31 +163,7 @@ func register(k Kind) {
 			s.Type, s.Whole, s.Doc = c.Type, c.Whole, cmp.Or(s.Doc, c.Doc)
 		}
 	}
-	for i := range k.Observe {
-		p := &k.Observe[i]
-		if c := commonObserved[p.Name]; p.Type == "" {
-			p.Type, p.Unit, p.Consequence = c.Type, c.Unit, c.Consequence
-		}
-	}
 	kinds[k.Name] = k
-}
-
-// commonObserved are observations that most kinds have with one meaning: register gives one
-// without a type what is said of its name here.
-var commonObserved = map[string]Pattern{
-	"attention":              {Type: TypeString},
-	"cuda_graphs":            {Type: TypeString},
-	"drafted_tokens":         {Type: TypeNumber, Unit: "tokens", Consequence: true},
-	"kv_cache_dtype":         {Type: TypeString},
-	"kv_capacity_tokens":     {Type: TypeNumber, Unit: "tokens", Consequence: true},
-	"max_model_len":          {Type: TypeNumber, Unit: "tokens"},
-	"max_num_batched_tokens": {Type: TypeNumber, Unit: "tokens"},
-	"model_load_s":           {Type: TypeNumber, Unit: "s", Consequence: true},
-	"moe_kernel":             {Type: TypeString},
-	"prefix_caching":         {Type: TypeBool},
-	"quantization":           {Type: TypeString},
-	"speculative":            {Type: TypeString},
-	"weights_gb":             {Type: TypeNumber, Unit: "GB", Consequence: true},
 }
 
 func All() []Kind {

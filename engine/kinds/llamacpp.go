@@ -115,7 +115,7 @@ var llamacppHarmless = []string{
 // first one is about the served model.
 var llamacppObserve = []Pattern{
 	{
-		Name: "attention", Chosen: true, First: true, Doc: "Whether flash attention is on.",
+		Name: "attention", Type: TypeString, Chosen: true, First: true, Doc: "Whether flash attention is on.",
 		Log: []string{
 			`flash_attn\s+= (?P<value>[01]|enabled|disabled)\b`,
 			`Flash Attention was auto, set to (?P<value>\w+)`,
@@ -124,29 +124,29 @@ var llamacppObserve = []Pattern{
 		Words: map[string]string{"1": "on", "enabled": "on", "0": "off", "disabled": "off"},
 	},
 	{
-		Name: "quantization", Doc: "Type of the file's weights.", Path: "/props",
+		Name: "quantization", Type: TypeString, Doc: "Type of the file's weights.", Path: "/props",
 		JQ: `.model_ftype | ltrimstr("(guessed) ")`,
 	},
 	{
-		Name: "quantization", Chosen: true, First: true,
+		Name: "quantization", Type: TypeString, Chosen: true, First: true,
 		Doc: "Type of the file's weights, in builds that show it only in their log.",
 		Log: []string{`print_info: file type\s+= (?:\(guessed\) )?(?P<value>.+?)\s*$`},
 	},
 	{
-		Name: "kv_cache_dtype", Chosen: true, First: true, Doc: "Type of the keys in the KV cache.",
+		Name: "kv_cache_dtype", Type: TypeString, Chosen: true, First: true, Doc: "Type of the keys in the KV cache.",
 		Log: []string{`K \((?P<value>\w+)\):`},
 	},
 	{
-		Name: "kv_capacity_tokens", First: true,
+		Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, First: true, Unit: "tokens",
 		Doc: "Tokens that the KV cache holds, over all slots.",
 		Log: []string{`llama_context: n_ctx\s+= (?P<value>\d+)`},
 	},
 	{
-		Name: "max_model_len", Doc: "Longest sequence of one slot.", Path: "/props",
+		Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence of one slot.", Path: "/props",
 		JQ: ".default_generation_settings.n_ctx",
 	},
 	{
-		Name: "max_num_batched_tokens", First: true,
+		Name: "max_num_batched_tokens", Type: TypeNumber, First: true, Unit: "tokens",
 		Doc: "Maximum tokens per step, over all sequences.",
 		Log: []string{`llama_context: n_batch\s+= (?P<value>\d+)`},
 	},
@@ -155,7 +155,7 @@ var llamacppObserve = []Pattern{
 		Log: []string{`llama_context: n_ubatch\s+= (?P<value>\d+)`},
 	},
 	{
-		Name: "prefix_caching", Doc: "Whether prefixes are cached in host memory.",
+		Name: "prefix_caching", Type: TypeBool, Doc: "Whether prefixes are cached in host memory.",
 		Log:   []string{`prompt cache is (?P<value>enabled|disabled)`},
 		Words: map[string]string{"enabled": "true", "disabled": "false"},
 	},
@@ -164,11 +164,11 @@ var llamacppObserve = []Pattern{
 		JQ: ".total_slots",
 	},
 	{
-		Name: "weights_gb", First: true, Scale: gibToGB,
+		Name: "weights_gb", Type: TypeNumber, Consequence: true, First: true, Unit: "GB", Scale: gibToGB,
 		Doc: "Size of the file's weights.", Log: []string{`print_info: file size\s+= (?P<value>[\d.]+) GiB`},
 	},
 	{
-		Name: "weights_gb", First: true, Scale: gibToGB / 1024,
+		Name: "weights_gb", Type: TypeNumber, Consequence: true, First: true, Unit: "GB", Scale: gibToGB / 1024,
 		Doc: "Size of the file's weights, if it is small.",
 		Log: []string{`print_info: file size\s+= (?P<value>[\d.]+) MiB`},
 	},
@@ -199,7 +199,7 @@ var llamacppObserve = []Pattern{
 		Log: []string{`graph splits = (?P<value>\d+)`, `graph\b.*: nodes = .*, splits = (?P<value>\d+)`},
 	},
 	{
-		Name: "speculative", Chosen: true, Doc: "Method of speculative decoding.",
+		Name: "speculative", Type: TypeString, Chosen: true, Doc: "Method of speculative decoding.",
 		Log: []string{
 			`adding speculative implementation '(?P<value>[\w-]+)'`,
 			`(?P<value>no implementations) specified for speculative decoding`,
@@ -207,14 +207,14 @@ var llamacppObserve = []Pattern{
 		Words: map[string]string{"no implementations": "none"},
 	},
 	{
-		Name:   "drafted_tokens",
+		Name: "drafted_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens",
 		Doc:    "Drafted tokens: of all requests if enable_metrics is on, otherwise of the last request with drafts.",
 		Metric: []string{"llamacpp:spec_decode_num_draft_tokens_total"},
 	},
 	{
-		Name: "drafted_tokens",
-		Doc:  "Drafted tokens of the last request with drafts.",
-		Log:  []string{`draft acceptance(?: rate)?\s*= [\d.]+ \(\s*\d+ accepted /\s*(?P<value>\d+) generated\)`},
+		Name: "drafted_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens",
+		Doc: "Drafted tokens of the last request with drafts.",
+		Log: []string{`draft acceptance(?: rate)?\s*= [\d.]+ \(\s*\d+ accepted /\s*(?P<value>\d+) generated\)`},
 	},
 	{
 		Name: "draft_acceptance", Type: TypeNumber, Consequence: true,

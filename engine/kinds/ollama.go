@@ -158,7 +158,7 @@ func init() {
 // llama.cpp knows.
 var ollamaObserve = []Pattern{
 	{
-		Name: "attention", Chosen: true,
+		Name: "attention", Type: TypeString, Chosen: true,
 		Doc: "Whether flash attention is on, in versions without llama-server.",
 		Log: []string{`(?P<value>enabling) flash attention`}, Words: map[string]string{"enabling": "on"},
 	},
@@ -167,7 +167,7 @@ var ollamaObserve = []Pattern{
 		Log: []string{`\bbuild:? (?P<value>\d+ \(\w+\)) with `},
 	},
 	{
-		Name: "max_model_len", Doc: "Longest sequence of the loaded model.",
+		Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence of the loaded model.",
 		Path: "/api/ps", JQ: ".models[0].context_length",
 	},
 	{

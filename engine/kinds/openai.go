@@ -28,8 +28,8 @@ func init() {
 				JQ: ".version",
 			},
 			{
-				Name: "max_model_len",
-				Doc:  "Longest sequence served, if the list of models has it.", Path: "/v1/models",
+				Name: "max_model_len", Type: TypeNumber, Unit: "tokens",
+				Doc: "Longest sequence served, if the list of models has it.", Path: "/v1/models",
 				JQ: ".data[0].max_model_len",
 			},
 		},

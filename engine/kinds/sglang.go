@@ -142,34 +142,34 @@ var sglangObserve = []Pattern{
 		JQ: ".version",
 	},
 	{
-		Name: "attention", Chosen: true, First: true, Doc: "Attention back end in use.",
+		Name: "attention", Type: TypeString, Chosen: true, First: true, Doc: "Attention back end in use.",
 		Log: []string{`Attention backend not specified\. Use (?P<value>\w+) backend`},
 	},
 	{
-		Name: "attention", Doc: "Requested attention back end.",
+		Name: "attention", Type: TypeString, Doc: "Requested attention back end.",
 		Log: []string{`\battention_backend='(?P<value>\w+)'`},
 	},
 	{
-		Name: "moe_kernel", Doc: "Requested back end of the experts; auto leaves it to SGLang.",
+		Name: "moe_kernel", Type: TypeString, Doc: "Requested back end of the experts; auto leaves it to SGLang.",
 		Log: []string{`\bmoe_runner_backend='(?P<value>\w+)'`},
 	},
 	{
-		Name: "quantization", Chosen: true, First: true, Doc: "Quantisation method of the weights.",
+		Name: "quantization", Type: TypeString, Chosen: true, First: true, Doc: "Quantisation method of the weights.",
 		Log: []string{`Load weight end\..*\bquant=(?P<value>\w+)`},
 	},
 	{
-		Name: "quantization", Doc: "Requested quantisation method.",
+		Name: "quantization", Type: TypeString, Doc: "Requested quantisation method.",
 		Log: []string{`\bquantization='?(?P<value>\w+)`}, Words: map[string]string{"None": "none"},
 	},
 	{
-		Name: "kv_cache_dtype", Chosen: true, First: true, Doc: "Type of the KV cache.",
+		Name: "kv_cache_dtype", Type: TypeString, Chosen: true, First: true, Doc: "Type of the KV cache.",
 		Log: []string{
 			`Using KV cache dtype: torch\.(?P<value>\w+)`,
 			`KV Cache is allocated\. dtype: torch\.(?P<value>\w+)`,
 		},
 	},
 	{
-		Name: "kv_cache_dtype", Doc: "Requested type of the KV cache.",
+		Name: "kv_cache_dtype", Type: TypeString, Doc: "Requested type of the KV cache.",
 		Log: []string{`\bkv_cache_dtype='(?P<value>\w+)'`},
 	},
 	// Newer versions name the step and say when they begin whether prefill is captured
@@ -180,41 +180,41 @@ var sglangObserve = []Pattern{
 	}, `Capture (?P<value>target decode|target verify|target prefill|piecewise|cuda)(?: CUDA)? graph end`,
 		`Capture target prefill CUDA graph begin\. backend=(?P<value>full)`),
 	{
-		Name: "cuda_graphs", Chosen: true, Doc: "That decode steps run without CUDA graphs.",
+		Name: "cuda_graphs", Type: TypeString, Chosen: true, Doc: "That decode steps run without CUDA graphs.",
 		Log: []string{`Decode batch.*cuda graph: (?P<value>False)`}, Words: map[string]string{"False": "NONE"},
 	},
 	{
-		Name: "cuda_graphs", Doc: "That no CUDA graphs were requested.",
+		Name: "cuda_graphs", Type: TypeString, Doc: "That no CUDA graphs were requested.",
 		Log: []string{`\bdisable_cuda_graph=(?P<value>True)\b`}, Words: map[string]string{"True": "NONE"},
 	},
 	{
-		Name: "prefix_caching", Doc: "Whether prefixes are cached.",
+		Name: "prefix_caching", Type: TypeBool, Doc: "Whether prefixes are cached.",
 		Log:   []string{`\bdisable_radix_cache=(?P<value>True|False)`},
 		Words: map[string]string{"True": "false", "False": "true"},
 	},
 	{
-		Name: "speculative", Doc: "Algorithm of speculative decoding.",
+		Name: "speculative", Type: TypeString, Doc: "Algorithm of speculative decoding.",
 		Log: []string{`\bspeculative_algorithm='?(?P<value>\w+)`}, Words: map[string]string{"None": "none"},
 	},
 	{
-		Name: "kv_capacity_tokens",
-		Doc:  "Tokens that the KV cache holds.", Log: []string{`\bmax_total_num_tokens=(?P<value>\d+)`},
+		Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens",
+		Doc: "Tokens that the KV cache holds.", Log: []string{`\bmax_total_num_tokens=(?P<value>\d+)`},
 	},
 	{
-		Name: "kv_capacity_tokens", First: true,
+		Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, First: true, Unit: "tokens",
 		Doc: "Tokens that the KV cache holds, in older versions.",
 		Log: []string{`KV Cache is allocated\. #tokens: (?P<value>\d+)`},
 	},
 	{
-		Name: "weights_gb", First: true, Scale: gibToGB,
+		Name: "weights_gb", Type: TypeNumber, Consequence: true, First: true, Unit: "GB", Scale: gibToGB,
 		Doc: "GPU memory of the weights.", Log: []string{`Load weight end\..*mem usage=(?P<value>[\d.]+) GB`},
 	},
 	{
-		Name: "model_load_s", First: true,
+		Name: "model_load_s", Type: TypeNumber, Consequence: true, First: true, Unit: "s",
 		Doc: "Time to load the weights.", Log: []string{`Load weight end\. elapsed=(?P<value>[\d.]+) s`},
 	},
 	{
-		Name: "max_model_len", Doc: "Longest sequence served.",
+		Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence served.",
 		Log: []string{`\bcontext_len=(?P<value>\d+)`},
 	},
 	{
@@ -222,7 +222,7 @@ var sglangObserve = []Pattern{
 		Log: []string{`\bmax_running_requests=(?P<value>\d+), context_len`},
 	},
 	{
-		Name: "max_num_batched_tokens", Doc: "Maximum prompt tokens per step.",
+		Name: "max_num_batched_tokens", Type: TypeNumber, Unit: "tokens", Doc: "Maximum prompt tokens per step.",
 		Log: []string{`\bchunked_prefill_size=(?P<value>\d+), max_prefill_tokens`},
 	},
 	{

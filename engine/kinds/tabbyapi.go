@@ -52,15 +52,15 @@ func init() {
 		Info:  []string{"/v1/model", "/props"},
 		Observe: []Pattern{
 			{
-				Name: "max_model_len", Doc: "Longest sequence served.",
+				Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence served.",
 				Path: "/v1/model", JQ: ".parameters.max_seq_len",
 			},
 			{
-				Name: "kv_capacity_tokens",
-				Doc:  "Tokens that the KV cache holds.", Path: "/v1/model", JQ: ".parameters.cache_size",
+				Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens",
+				Doc: "Tokens that the KV cache holds.", Path: "/v1/model", JQ: ".parameters.cache_size",
 			},
 			{
-				Name: "kv_cache_dtype", Doc: "Mode of the KV cache.", Path: "/v1/model",
+				Name: "kv_cache_dtype", Type: TypeString, Doc: "Mode of the KV cache.", Path: "/v1/model",
 				JQ: ".parameters.cache_mode",
 			},
 			{
@@ -69,8 +69,8 @@ func init() {
 				JQ:   ".parameters.max_batch_size",
 			},
 			{
-				Name: "max_num_batched_tokens",
-				Doc:  "Maximum tokens of a prompt per step.", Path: "/v1/model", JQ: ".parameters.chunk_size",
+				Name: "max_num_batched_tokens", Type: TypeNumber, Unit: "tokens",
+				Doc: "Maximum tokens of a prompt per step.", Path: "/v1/model", JQ: ".parameters.chunk_size",
 			},
 			{
 				Name: "exllamav3", Type: TypeString, Chosen: true, Doc: "Version of exllamav3.",
@@ -81,7 +81,7 @@ func init() {
 				Log: []string{`Loading with (?P<value>tensor parallel|autosplit|a manual GPU split)`},
 			},
 			{
-				Name: "speculative", Chosen: true,
+				Name: "speculative", Type: TypeString, Chosen: true,
 				Doc: "The drafter: a model's folder, n-gram or MTP.",
 				Log: []string{
 					`Using draft model: (?P<value>\S+)`, `Using (?P<value>n-gram) drafting`,

@@ -38,7 +38,7 @@ func init() {
 		Info: []string{"/v1/models"},
 		Observe: []Pattern{
 			{
-				Name: "attention", Doc: "Attention back end, if the log names it.",
+				Name: "attention", Type: TypeString, Doc: "Attention back end, if the log names it.",
 				Log: []string{`attn_implementation[=:]\s*'?(?P<value>\w+)`},
 			},
 			{

@@ -38,21 +38,21 @@ func init() {
 		Info:         []string{"/server_info", "/v1/models"},
 		Observe: []Pattern{
 			{
-				Name: "attention", Doc: "Attention back end in use.",
+				Name: "attention", Type: TypeString, Doc: "Attention back end in use.",
 				Log: []string{`\battn_backend='(?P<value>\w+)'`},
 			},
 			{
-				Name: "moe_kernel", Doc: "Back end of the experts in use.",
+				Name: "moe_kernel", Type: TypeString, Doc: "Back end of the experts in use.",
 				Log: []string{`\bMoeConfig\(backend='(?P<value>\w+)'`, `\bmoe_backend='(?P<value>\w+)'`},
 			},
 			{
-				Name: "quantization", Doc: "Quantisation of the checkpoint.",
+				Name: "quantization", Type: TypeString, Doc: "Quantisation of the checkpoint.",
 				Log:   []string{`\bquant_algo=(?:<QuantAlgo\.\w+: ')?'?(?P<value>\w+)`},
 				Words: map[string]string{"None": "none"},
 			},
 			{
-				Name: "kv_capacity_tokens", First: true, Anew: trtllmProfiled,
-				Doc: "Tokens that the KV cache holds.",
+				Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, First: true, Anew: trtllmProfiled,
+				Unit: "tokens", Doc: "Tokens that the KV cache holds.",
 				Log: []string{`for max tokens in paged KV cache \((?P<value>\d+)\)`},
 			},
 			{
@@ -62,30 +62,30 @@ func init() {
 				Log: []string{`Allocated (?P<value>[\d.]+) GiB for max tokens in paged KV cache`},
 			},
 			{
-				Name:   "drafted_tokens",
+				Name: "drafted_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens",
 				Doc:    "Drafted tokens of all requests, if enable_metrics is on.",
 				Metric: []string{"trtllm_spec_decode_num_draft_tokens_total"},
 			},
 			{
-				Name: "weights_gb", First: true, Scale: gibToGB,
+				Name: "weights_gb", Type: TypeNumber, Consequence: true, First: true, Unit: "GB", Scale: gibToGB,
 				Doc: "GPU memory after loading the weights, a drafter's among them.",
 				Log: []string{
 					`Memory used after loading model weights \(inside torch\) in memory usage profiling: (?P<value>[\d.]+) GiB`,
 				},
 			},
 			{
-				Name: "model_load_s", First: true,
+				Name: "model_load_s", Type: TypeNumber, Consequence: true, First: true, Unit: "s",
 				Doc: "Time to load the weights.", Log: []string{`Model init total -- (?P<value>[\d.]+)s`},
 			},
 			{
-				Name: "max_model_len", Doc: "Longest sequence served.",
+				Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence served.",
 				Log: []string{`\bmax_seq_len=(?P<value>\d+), max_num_requests=`},
 			},
 			graphs(map[string]string{"Creating": "FULL_DECODE_ONLY", "piecewise": "PIECEWISE"},
 				`(?P<value>Creating) CUDA graph instances for`,
 				`(?P<value>piecewise) CUDA graph warmup for num tokens`),
 			{
-				Name: "cuda_graphs", Doc: "That no CUDA graphs were requested.",
+				Name: "cuda_graphs", Type: TypeString, Doc: "That no CUDA graphs were requested.",
 				Log: []string{`\bcuda_graph_config=(?P<value>None)`}, Words: map[string]string{"None": "NONE"},
 			},
 			{

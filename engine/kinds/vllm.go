@@ -288,7 +288,7 @@ var vllmObserve = []Pattern{
 	{
 		// The newest form goes on to list all back ends that could have been chosen: only
 		// the name before "backend" counts.
-		Name: "attention", Chosen: true, First: true, Doc: "Attention back end in use.",
+		Name: "attention", Type: TypeString, Chosen: true, First: true, Doc: "Attention back end in use.",
 		Log: []string{
 			`Using AttentionBackendEnum\.(?P<value>[A-Z0-9_]+) backend`,
 			`Using (?P<value>[A-Z0-9_]+) attention backend\b`,
@@ -304,7 +304,7 @@ var vllmObserve = []Pattern{
 	{
 		// "Using Triton backend on V1 engine." is about attention: the short forms
 		// must end the line.
-		Name: "moe_kernel", Chosen: true, First: true, Doc: "Back end of the experts in use.",
+		Name: "moe_kernel", Type: TypeString, Chosen: true, First: true, Doc: "Back end of the experts in use.",
 		Log: []string{
 			`Using '?(?P<value>[A-Z][A-Z0-9_]*)'? \w+ MoE backend\b`,
 			`\[MXFP4\] Using backend: (?P<value>[A-Za-z0-9_]+)`,
@@ -318,7 +318,7 @@ var vllmObserve = []Pattern{
 		Log: []string{`Using (?P<value>\w*LinearKernel) for `},
 	},
 	{
-		Name: "quantization", Doc: "Quantisation method of the weights.",
+		Name: "quantization", Type: TypeString, Doc: "Quantisation method of the weights.",
 		Log: []string{vllmConfig + `quantization=(?P<value>[\w.-]+)`}, Words: map[string]string{"None": "none"},
 	},
 	{
@@ -326,7 +326,7 @@ var vllmObserve = []Pattern{
 		Log: []string{vllmConfig + `dtype=(?:torch\.)?(?P<value>\w+)`},
 	},
 	{
-		Name: "kv_cache_dtype", Doc: "Type of the KV cache.",
+		Name: "kv_cache_dtype", Type: TypeString, Doc: "Type of the KV cache.",
 		Log: []string{vllmConfig + `kv_cache_dtype=(?P<value>\w+)`},
 	},
 	graphs(map[string]string{
@@ -337,8 +337,8 @@ var vllmObserve = []Pattern{
 	{
 		// The first is what vLLM chose for what the attention back end cannot do, the last
 		// what versions before 0.11 print.
-		Name: "cuda_graphs",
-		Doc:  "Which CUDA graphs were requested, in a log without the lines of capturing.",
+		Name: "cuda_graphs", Type: TypeString,
+		Doc: "Which CUDA graphs were requested, in a log without the lines of capturing.",
 		Log: []string{
 			`setting cudagraph_mode=(?P<value>[A-Z_]+)`, vllmConfig + `enforce_eager=(?P<value>True)`,
 			vllmConfig + `compilation_config=.*'cudagraph_mode': <CUDAGraphMode\.(?P<value>[A-Z_]+)`,
@@ -347,32 +347,32 @@ var vllmObserve = []Pattern{
 		Words: map[string]string{"True": "NONE", "true": "FULL", "false": "PIECEWISE"},
 	},
 	{
-		Name: "prefix_caching", Doc: "Whether prefixes are cached.",
+		Name: "prefix_caching", Type: TypeBool, Doc: "Whether prefixes are cached.",
 		Log:   []string{vllmConfig + `enable_prefix_caching=(?P<value>True|False)`},
 		Words: map[string]string{"True": "true", "False": "false"},
 	},
 	{
-		Name: "speculative", Doc: "Method of speculative decoding.",
+		Name: "speculative", Type: TypeString, Doc: "Method of speculative decoding.",
 		Log:   []string{vllmConfig + `speculative_config=(?:SpeculativeConfig\(method=')?(?P<value>\w+)`},
 		Words: map[string]string{"None": "none"},
 	},
 	{
-		Name: "kv_capacity_tokens",
-		Doc:  "Tokens that the KV cache holds.", Log: []string{`(?:GPU|CPU) KV cache size: (?P<value>[\d,]+) tokens`},
+		Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens",
+		Doc: "Tokens that the KV cache holds.", Log: []string{`(?:GPU|CPU) KV cache size: (?P<value>[\d,]+) tokens`},
 	},
 	{
 		Name: "kv_memory_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB,
 		Doc: "Memory of the KV cache.", Log: []string{`Available KV cache memory: (?P<value>[\d.]+) GiB`},
 	},
 	{
-		Name: "weights_gb", First: true, Scale: gibToGB,
+		Name: "weights_gb", Type: TypeNumber, Consequence: true, First: true, Unit: "GB", Scale: gibToGB,
 		Doc: "GPU memory of the weights.", Log: []string{
 			`Model loading took (?P<value>[\d.]+) Gi?B`,
 			`Loading model weights took (?P<value>[\d.]+) GB`,
 		},
 	},
 	{
-		Name: "model_load_s", First: true,
+		Name: "model_load_s", Type: TypeNumber, Consequence: true, First: true, Unit: "s",
 		Doc: "Time to load the weights.",
 		Log: []string{`Model loading took [\d.]+ Gi?B(?: memory)? and (?P<value>[\d.]+) s`},
 	},
@@ -391,16 +391,16 @@ var vllmObserve = []Pattern{
 		Log: []string{`Graph capturing finished in \d+ secs?, took (?P<value>-?[\d.]+) GiB`},
 	},
 	{
-		Name: "max_model_len", Doc: "Longest sequence served.", Path: "/v1/models",
+		Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence served.", Path: "/v1/models",
 		JQ: ".data[0].max_model_len",
 	},
 	{
-		Name: "max_num_batched_tokens", Doc: "Maximum tokens per step.",
+		Name: "max_num_batched_tokens", Type: TypeNumber, Unit: "tokens", Doc: "Maximum tokens per step.",
 		Log: []string{`Chunked prefill is enabled with max_num_batched_tokens=(?P<value>\d+)`},
 	},
 	{
-		Name: "drafted_tokens",
-		Doc:  "Drafted tokens of all requests.", Metric: []string{"vllm:spec_decode_num_draft_tokens_total"},
+		Name: "drafted_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens",
+		Doc: "Drafted tokens of all requests.", Metric: []string{"vllm:spec_decode_num_draft_tokens_total"},
 	},
 	{
 		Name: "acceptance_length", Type: TypeNumber, Consequence: true, Unit: "tokens",
