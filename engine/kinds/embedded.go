@@ -70,7 +70,7 @@ func init() {
 		},
 		Settings: []Setting{
 			{
-				Name: "threads", Min: 1, Max: 64, Flag: "--threads", Default: "1",
+				Name: "threads", Type: TypeNumber, Whole: true, Min: 1, Max: 64, Flag: "--threads", Default: "1",
 				Doc: "Threads that share the tokens of a prefill or a recomputed prefix.",
 			},
 			{
@@ -78,16 +78,16 @@ func init() {
 				Doc: "Decoder layers.",
 			},
 			{
-				Name: "seed", Flag: "--seed", Default: "0",
+				Name: "seed", Type: TypeNumber, Whole: true, Flag: "--seed", Default: "0",
 				Doc: "Seed of the weights, and of sampling for requests without one.",
 			},
 			{Name: "max_model_len", Min: 16, Max: 131072, Flag: "--max-model-len", Default: "8192"},
 			{
-				Name: "max_num_seqs", Min: 1, Max: 1024, Flag: "--max-num-seqs",
+				Name: "max_num_seqs", Type: TypeNumber, Whole: true, Min: 1, Max: 1024, Flag: "--max-num-seqs",
 				Default: "4", Doc: "Requests that share the model in turn; others wait.",
 			},
 			{
-				Name: "served_model_name", Flag: "--served-model-name", Default: "mxflow-embedded",
+				Name: "served_model_name", Type: TypeString, Flag: "--served-model-name", Default: "mxflow-embedded",
 				Doc: "Model name that requests must use.",
 			},
 			{

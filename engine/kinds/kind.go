@@ -5,7 +5,6 @@
 package kinds
 
 import (
-	"cmp"
 	"maps"
 	"math"
 	pathpkg "path"
@@ -158,9 +157,9 @@ var kinds = map[string]Kind{}
 
 func register(k Kind) {
 	for i := range k.Settings {
-		s := &k.Settings[i]
-		if c := common[s.Name]; s.Type == "" {
-			s.Type, s.Whole, s.Doc = c.Type, c.Whole, cmp.Or(s.Doc, c.Doc)
+		if s := &k.Settings[i]; s.Doc == "" {
+			c := common[s.Name]
+			s.Type, s.Whole, s.Doc = c.Type, c.Whole, c.Doc
 		}
 	}
 	kinds[k.Name] = k

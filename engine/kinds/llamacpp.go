@@ -229,14 +229,14 @@ const llamacppNoGPU = `(?P<value>no usable GPU found|not compiled with GPU offlo
 var llamacppSettings = []Setting{
 	{Name: "served_model_name", Flag: "--alias", Default: "the file's name"},
 	{
-		Name: "max_model_len", Flag: "-c", Times: "max_num_seqs",
+		Name: "max_model_len", Type: TypeNumber, Whole: true, Flag: "-c", Times: "max_num_seqs",
 		TimesUnless: "kv_unified",
 		Default:     "the model's own",
 		Doc: "Longest sequence, prompt and output together, in tokens. llama-server divides -c among its slots, " +
 			"so this is multiplied by max_num_seqs, unless kv_unified lets the slots share.",
 	},
 	{
-		Name: "max_num_seqs", Flag: "-np",
+		Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "-np",
 		Default: "auto (4 slots that share the length), 1 in older builds",
 		Doc:     "Slots: maximum number of concurrent sequences; others wait.",
 	},
@@ -259,7 +259,7 @@ var llamacppSettings = []Setting{
 		Doc: "Layers whose experts stay on the CPU.",
 	},
 	{
-		Name: "fit", On: &Effect{Flags: []string{"-fit", "on"}},
+		Name: "fit", Type: TypeBool, On: &Effect{Flags: []string{"-fit", "on"}},
 		Off: &Effect{Flags: []string{"-fit", "off"}}, Default: "true since the end of 2025",
 		Doc: "Adjust unset options to fit into memory. Off when arms are compared.",
 	},
@@ -276,12 +276,12 @@ var llamacppSettings = []Setting{
 		Doc: "The only GPU to use, or the one that holds what is not split.",
 	},
 	{
-		Name: "attention_backend", Flag: "-fa", Default: "auto",
+		Name: "attention_backend", Type: TypeString, Flag: "-fa", Default: "auto",
 		Choices: []string{"on", "off", "auto"},
 		Doc:     "Flash attention.",
 	},
 	{
-		Name: "kv_cache_dtype", Flag: "-ctk", Also: []string{"-ctv"}, Default: "f16",
+		Name: "kv_cache_dtype", Type: TypeString, Flag: "-ctk", Also: []string{"-ctv"}, Default: "f16",
 		Choices: []string{"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1"},
 		Doc:     "Type of keys and values in the KV cache. Quantised values need flash attention.",
 	},
@@ -294,21 +294,21 @@ var llamacppSettings = []Setting{
 		Doc: "Keep the full sliding-window KV cache, so prefixes can be reused.",
 	},
 	{
-		Name: "enforce_eager", On: &Effect{Env: map[string]string{"GGML_CUDA_DISABLE_GRAPHS": "1"}},
+		Name: "enforce_eager", Type: TypeBool, On: &Effect{Env: map[string]string{"GGML_CUDA_DISABLE_GRAPHS": "1"}},
 		Off: &Effect{}, Default: "false",
 		Doc: "Run without CUDA graphs. ggml only checks if the variable exists, so false leaves it out.",
 	},
 	{
-		Name: "enable_prefix_caching", On: &Effect{Flags: []string{"--cache-prompt"}},
+		Name: "enable_prefix_caching", Type: TypeBool, On: &Effect{Flags: []string{"--cache-prompt"}},
 		Off: &Effect{Flags: []string{"--no-cache-prompt", "--cache-ram", "0"}}, Default: "true",
 		Doc: "Reuse the KV cache of common prefixes, from slots and host memory.",
 	},
 	{
-		Name: "continuous_batching", Flag: "--cont-batching", OffFlag: "--no-cont-batching",
+		Name: "continuous_batching", Type: TypeBool, Flag: "--cont-batching", OffFlag: "--no-cont-batching",
 		Default: "true", Doc: "Continuous batching: let sequences join a running batch.",
 	},
 	{
-		Name: "speculative", Default: "none",
+		Name: "speculative", Type: TypeObject, Default: "none",
 		Doc: "Speculative decoding: model (a draft model's file), method (llama.cpp's --spec-type: draft-simple if " +
 			"only a model is given, mtp, dflash, …), num_speculative_tokens, min_speculative_tokens, " +
 			"min_probability, gpu_layers of the draft.", Fields: []Setting{
@@ -329,7 +329,7 @@ var llamacppSettings = []Setting{
 		},
 	},
 	{
-		Name: "threads", Flag: "-t", Default: "the machine's cores",
+		Name: "threads", Type: TypeNumber, Whole: true, Flag: "-t", Default: "the machine's cores",
 		Doc: "CPU threads for decode.",
 	},
 	{
@@ -342,10 +342,10 @@ var llamacppSettings = []Setting{
 		Doc: "Run the model once before reporting ready.",
 	},
 	{
-		Name: "chat_template", Flag: "--chat-template", Default: "the model's",
+		Name: "chat_template", Type: TypeString, Flag: "--chat-template", Default: "the model's",
 		Doc: "Name or text of another chat template.",
 	},
-	{Name: "enable_metrics", Flag: "--metrics", Default: "false", Doc: "Serve /metrics."},
+	{Name: "enable_metrics", Type: TypeBool, Flag: "--metrics", Default: "false", Doc: "Serve /metrics."},
 	{
 		Name: "log_verbosity", Type: TypeNumber, Whole: true, Flag: "-lv", Default: "4, which observations need",
 		Doc: "Log level: 1 errors, 2 warnings, 3 info, 4 more info, 5 debug.",

@@ -87,7 +87,7 @@ func init() {
 		DefaultStopGrace:    15 * time.Second,
 		Settings: []Setting{
 			{
-				Name: "max_model_len", Env: "OLLAMA_CONTEXT_LENGTH",
+				Name: "max_model_len", Type: TypeNumber, Whole: true, Env: "OLLAMA_CONTEXT_LENGTH",
 				Default: "by GPU memory: 4096 to 262144",
 				Doc: "Longest sequence of one request, in tokens. Ollama limits it to the model's training " +
 					"length, and truncates longer prompts without an error.",
@@ -102,11 +102,11 @@ func init() {
 				Default: "3 per GPU", Doc: "Models loaded at once.",
 			},
 			{
-				Name: "attention_backend", Env: "OLLAMA_FLASH_ATTENTION",
+				Name: "attention_backend", Type: TypeString, Env: "OLLAMA_FLASH_ATTENTION",
 				Choices: []string{"on", "off"},
 				Words:   map[string]string{"on": "1", "off": "0"}, Default: "auto", Doc: "Flash attention.",
 			},
-			{Name: "kv_cache_dtype", Env: "OLLAMA_KV_CACHE_TYPE", Choices: []string{
+			{Name: "kv_cache_dtype", Type: TypeString, Env: "OLLAMA_KV_CACHE_TYPE", Choices: []string{
 				"f16", "q8_0",
 				"q4_0",
 			}, Default: "f16", Doc: "Type of keys and values in the KV cache; needs flash attention."},
@@ -115,12 +115,12 @@ func init() {
 				Off: &Effect{}, Default: "false",
 			},
 			{
-				Name: "threads", Env: "LLAMA_ARG_THREADS",
+				Name: "threads", Type: TypeNumber, Whole: true, Env: "LLAMA_ARG_THREADS",
 				Default: "the machine's cores",
 				Doc:     "CPU threads, in versions that run llama-server (0.30 and later).",
 			},
 			{
-				Name: "fit", On: &Effect{Env: map[string]string{"LLAMA_ARG_FIT": "on"}},
+				Name: "fit", Type: TypeBool, On: &Effect{Env: map[string]string{"LLAMA_ARG_FIT": "on"}},
 				Off: &Effect{Env: map[string]string{"LLAMA_ARG_FIT": "off"}}, Default: "true",
 				Doc: "Adjust unset options to fit into memory, in versions that run llama-server. Off when arms are " +
 					"compared.",
@@ -146,7 +146,7 @@ func init() {
 				Doc: "How long a load may stall.",
 			},
 			{
-				Name: "log_level", Env: "OLLAMA_DEBUG", Choices: []string{"info", "debug", "trace"},
+				Name: "log_level", Type: TypeString, Env: "OLLAMA_DEBUG", Choices: []string{"info", "debug", "trace"},
 				Words: map[string]string{"info": "0", "debug": "1", "trace": "2"}, Default: "info", Doc: "Log level.",
 			},
 		},

@@ -64,7 +64,7 @@ type Setting struct {
 }
 
 // common are settings that several kinds have with one meaning: register gives a setting
-// without a type, or without a text, those of its name here.
+// without a text the type and the text of its name here.
 var common = map[string]Setting{
 	"async_scheduling": {Type: TypeBool, Doc: "Prepare the next step while the GPU runs the current one."},
 	"block_size":       {Type: TypeNumber, Whole: true, Doc: "Tokens in one block of the KV cache."},
@@ -103,23 +103,6 @@ var common = map[string]Setting{
 	"tensor_parallel_size": {Type: TypeNumber, Whole: true, Doc: "GPUs that share each layer."},
 	"tokenizer":            {Type: TypeString, Doc: "Name or path of another tokenizer."},
 	"trust_remote_code":    {Type: TypeBool, Doc: "Run code that comes with the model."},
-
-	// Each kind has a text of its own for these.
-	"attention_backend":      {Type: TypeString},
-	"chat_template":          {Type: TypeString},
-	"continuous_batching":    {Type: TypeBool},
-	"data_parallel_size":     {Type: TypeNumber, Whole: true},
-	"enable_metrics":         {Type: TypeBool},
-	"enable_torch_compile":   {Type: TypeBool},
-	"fit":                    {Type: TypeBool},
-	"gpu_memory_utilization": {Type: TypeNumber},
-	"kv_cache_dtype":         {Type: TypeString},
-	"load_format":            {Type: TypeString},
-	"moe_backend":            {Type: TypeString},
-	"quantization":           {Type: TypeString},
-	"skip_tokenizer_init":    {Type: TypeBool},
-	"speculative":            {Type: TypeObject},
-	"threads":                {Type: TypeNumber, Whole: true},
 }
 
 // shownBy are the observations that show a setting with another name.

@@ -243,40 +243,40 @@ var sglangObserve = []Pattern{
 var sglangSettings = []Setting{
 	{Name: "served_model_name", Flag: "--served-model-name", Default: "the model"},
 	{
-		Name: "quantization", Flag: "--quantization", Default: "that of the checkpoint",
+		Name: "quantization", Type: TypeString, Flag: "--quantization", Default: "that of the checkpoint",
 		Doc: "Method of the weights: fp8, mxfp4 (experts only), awq, modelopt_fp4, …",
 	},
 	{Name: "dtype", Flag: "--dtype", Default: "auto"},
 	{
-		Name: "kv_cache_dtype", Flag: "--kv-cache-dtype", Default: "auto",
+		Name: "kv_cache_dtype", Type: TypeString, Flag: "--kv-cache-dtype", Default: "auto",
 		Doc: "Type of the KV cache: auto, fp8_e5m2, fp8_e4m3, …",
 	},
 	{
-		Name: "load_format", Flag: "--load-format", Default: "auto",
+		Name: "load_format", Type: TypeString, Flag: "--load-format", Default: "auto",
 		Doc: "How weights are read: auto, safetensors, dummy, …",
 	},
 	{Name: "max_model_len", Flag: "--context-length", Default: "the model's own"},
 	{Name: "max_num_seqs", Flag: "--max-running-requests", Default: "depends on the GPU"},
 	{
-		Name: "max_num_batched_tokens", Flag: "--chunked-prefill-size",
+		Name: "max_num_batched_tokens", Type: TypeNumber, Whole: true, Flag: "--chunked-prefill-size",
 		Default: "depends on the GPU",
 		Doc:     "Maximum prompt tokens per step. Unlike vLLM's, it does not count decoding sequences.",
 	},
 	{
-		Name: "gpu_memory_utilization", Max: 1, Flag: "--mem-fraction-static",
+		Name: "gpu_memory_utilization", Type: TypeNumber, Max: 1, Flag: "--mem-fraction-static",
 		Default: "depends on the GPU",
 		Doc: "Share of the GPU's memory for weights and KV cache. Unlike vLLM's, it excludes activations and " +
 			"CUDA graphs, so the same value takes more memory.",
 	},
 	{Name: "kv_cache_tokens", Flag: "--max-total-tokens", Default: "as many as fit"},
 	{
-		Name: "block_size", Flag: "--page-size", Default: "the back end's",
+		Name: "block_size", Type: TypeNumber, Whole: true, Flag: "--page-size", Default: "the back end's",
 		Doc: "Tokens in one page of the KV cache.",
 	},
 	{Name: "tensor_parallel_size", Flag: "--tp-size", Default: "1"},
 	{Name: "pipeline_parallel_size", Flag: "--pp-size", Default: "1"},
 	{
-		Name: "data_parallel_size", Flag: "--dp-size", Default: "1",
+		Name: "data_parallel_size", Type: TypeNumber, Whole: true, Flag: "--dp-size", Default: "1",
 		Doc: "Copies of the model.",
 	},
 	{Name: "expert_parallel_size", Flag: "--ep-size", Default: "1"},
@@ -288,7 +288,7 @@ var sglangSettings = []Setting{
 	},
 	{Name: "cuda_graph_max_bs", Flag: "--cuda-graph-max-bs", Default: "depends on the GPU"},
 	{
-		Name: "enable_torch_compile", Flag: "--enable-torch-compile", Default: "false",
+		Name: "enable_torch_compile", Type: TypeBool, Flag: "--enable-torch-compile", Default: "false",
 		Doc: "Compile the model with torch.compile.",
 	},
 	{
@@ -300,7 +300,7 @@ var sglangSettings = []Setting{
 		Default: "true",
 	},
 	{
-		Name: "attention_backend", Flag: "--attention-backend", Default: "chosen by platform",
+		Name: "attention_backend", Type: TypeString, Flag: "--attention-backend", Default: "chosen by platform",
 		Doc: "fa3, flashinfer, triton, trtllm_mha, torch_native, …",
 	},
 	{
@@ -312,7 +312,7 @@ var sglangSettings = []Setting{
 		Default: "attention_backend", Doc: "Attention back end for decode only.",
 	},
 	{
-		Name: "moe_backend", Flag: "--moe-runner-backend", Default: "auto",
+		Name: "moe_backend", Type: TypeString, Flag: "--moe-runner-backend", Default: "auto",
 		Doc: "Kernels of the experts: auto, triton, triton_kernel, flashinfer_mxfp4, flashinfer_trtllm, cutlass, …",
 	},
 	{
@@ -320,7 +320,7 @@ var sglangSettings = []Setting{
 		Doc: "Kernels of sampling: flashinfer or pytorch.",
 	},
 	{
-		Name: "speculative", Default: "none",
+		Name: "speculative", Type: TypeObject, Default: "none",
 		Doc: "Speculative decoding: method, model, num_speculative_tokens (steps of the draft), eagle_topk and " +
 			"num_draft_tokens (checked at once). With eagle_topk = 1, num_draft_tokens is num_speculative_tokens + 1.",
 		Fields: []Setting{
@@ -347,21 +347,21 @@ var sglangSettings = []Setting{
 		Doc: "Weights to keep in host memory, in GiB.",
 	},
 	{
-		Name: "seed", Flag: "--random-seed", Default: "a random one",
+		Name: "seed", Type: TypeNumber, Whole: true, Flag: "--random-seed", Default: "a random one",
 		Doc: "Random seed of the engine.",
 	},
 	{Name: "trust_remote_code", Flag: "--trust-remote-code", Default: "false"},
 	{Name: "revision", Flag: "--revision", Default: "the newest"},
 	{Name: "tokenizer", Flag: "--tokenizer-path", Default: "the model's"},
 	{
-		Name: "skip_tokenizer_init", Flag: "--skip-tokenizer-init", Default: "false",
+		Name: "skip_tokenizer_init", Type: TypeBool, Flag: "--skip-tokenizer-init", Default: "false",
 		Doc: "Serve token IDs only.",
 	},
 	{
-		Name: "chat_template", Flag: "--chat-template", Default: "the model's",
+		Name: "chat_template", Type: TypeString, Flag: "--chat-template", Default: "the model's",
 		Doc: "Name or file of another chat template.",
 	},
-	{Name: "enable_metrics", Flag: "--enable-metrics", Default: "false", Doc: "Serve /metrics."},
+	{Name: "enable_metrics", Type: TypeBool, Flag: "--enable-metrics", Default: "false", Doc: "Serve /metrics."},
 	{Name: "report_cached_tokens", Flag: "--enable-cache-report", Default: "false"},
 	{
 		Name: "deterministic", Type: TypeBool, Flag: "--enable-deterministic-inference", Default: "false",

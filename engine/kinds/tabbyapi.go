@@ -140,15 +140,15 @@ func init() {
 			{Name: "max_model_len", Flag: "--max-seq-len", Default: "the model's own, or kv_cache_tokens"},
 			{Name: "max_num_seqs", Flag: "--max-batch-size", Default: "128, 4 for recurrent models"},
 			{
-				Name: "max_num_batched_tokens", Flag: "--chunk-size", Default: "2048",
+				Name: "max_num_batched_tokens", Type: TypeNumber, Whole: true, Flag: "--chunk-size", Default: "2048",
 				Doc: "Maximum tokens of a prompt per step, rounded up to a multiple of 256.",
 			},
 			{
-				Name: "kv_cache_tokens", Flag: "--cache-size", Default: "max_model_len",
+				Name: "kv_cache_tokens", Type: TypeNumber, Whole: true, Flag: "--cache-size", Default: "max_model_len",
 				Doc: "Tokens that the KV cache holds, over all sequences; a multiple of 256.",
 			},
 			{
-				Name: "kv_cache_dtype", Flag: "--cache-mode", Default: "FP16",
+				Name: "kv_cache_dtype", Type: TypeString, Flag: "--cache-mode", Default: "FP16",
 				Doc: "FP16, or the bits of keys and values, from 2 to 8: \"8,8\". Q8, Q6 and Q4 are older names for " +
 					"pairs.",
 			},
@@ -165,13 +165,13 @@ func init() {
 			spelledOutBool("output_chunking", "--output-chunking", "true",
 				"Allocate KV cache for an output step by step."),
 			{
-				Name: "chat_template", Flag: "--prompt-template", Default: "the model's",
+				Name: "chat_template", Type: TypeString, Flag: "--prompt-template", Default: "the model's",
 				Doc: "Name of another chat template.",
 			},
 			spelledOutBool("reasoning", "--reasoning", "false",
 				"Return the model's reasoning separately from its text."),
 			{
-				Name: "speculative", Default: "none",
+				Name: "speculative", Type: TypeObject, Default: "none",
 				Doc: "Speculative decoding: method (model, mtp, ngram), model, model_dir, num_speculative_tokens.",
 				Fields: []Setting{
 					{

@@ -62,7 +62,7 @@ func init() {
 		Settings: []Setting{
 			{Name: "dtype", Flag: "--dtype", Default: "auto"},
 			{
-				Name: "attention_backend", Flag: "--attn-implementation", Default: "sdpa",
+				Name: "attention_backend", Type: TypeString, Flag: "--attn-implementation", Default: "sdpa",
 				Doc: "eager, sdpa, flash_attention_2, flash_attention_3, or the name of a kernel.",
 			},
 			{
@@ -70,11 +70,11 @@ func init() {
 				Doc: "Where the model is placed: auto, cuda, cpu.",
 			},
 			{
-				Name: "quantization", Flag: "--quantization", Default: "none",
+				Name: "quantization", Type: TypeString, Flag: "--quantization", Default: "none",
 				Doc: "Quantise while loading: bnb-4bit, bnb-8bit.",
 			},
 			{
-				Name: "continuous_batching", Flag: "--continuous-batching", Default: "false",
+				Name: "continuous_batching", Type: TypeBool, Flag: "--continuous-batching", Default: "false",
 				Doc: "Continuous batching over a paged KV cache.",
 			},
 			{Name: "seed", Flag: "--default-seed", Default: "none"},
@@ -84,7 +84,7 @@ func init() {
 				Doc: "Idle seconds after which the model is unloaded; -1 keeps it.",
 			},
 			{
-				Name: "log_level", Flag: "--log-level", Default: "warning",
+				Name: "log_level", Type: TypeString, Flag: "--log-level", Default: "warning",
 				Choices: []string{"debug", "info", "warning", "error"}, Doc: "Log level.",
 			},
 		},

@@ -144,12 +144,12 @@ const trtllmProfiled = `Peak memory .*during memory usage profiling`
 var trtllmSettings = []Setting{
 	{Name: "max_model_len", Flag: "--max_seq_len", Default: "the model's own"},
 	{
-		Name: "max_num_seqs", Flag: "--max_batch_size", Default: "2048",
+		Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "--max_batch_size", Default: "2048",
 		Doc: "Maximum sequences per batch; others wait.",
 	},
 	{Name: "max_num_batched_tokens", Flag: "--max_num_tokens", Default: "8192"},
 	{
-		Name: "gpu_memory_utilization", Max: 1, Flag: "--kv_cache_free_gpu_memory_fraction",
+		Name: "gpu_memory_utilization", Type: TypeNumber, Max: 1, Flag: "--kv_cache_free_gpu_memory_fraction",
 		Default: "0.9",
 		Doc: "Share of the memory left after loading the model that the KV cache takes. Unlike vLLM's, not a " +
 			"share of the whole GPU.",
@@ -165,21 +165,21 @@ var trtllmSettings = []Setting{
 	{Name: "trust_remote_code", Flag: "--trust_remote_code", Default: "false"},
 	{Name: "log_level", Flag: "--log_level", Default: "info", Choices: []string{"verbose", "info", "warning", "error"}},
 	{Name: "revision", Key: "revision", Default: "the newest"},
-	{Name: "dtype", Key: "dtype", Default: "auto", Doc: "Type of weights and activations."},
+	{Name: "dtype", Type: TypeString, Key: "dtype", Default: "auto", Doc: "Type of weights and activations."},
 	{
-		Name: "load_format", Key: "load_format", Default: "auto",
+		Name: "load_format", Type: TypeString, Key: "load_format", Default: "auto",
 		Choices: []string{"auto", "dummy", "vision_only"}, Doc: "How weights are read.",
 	},
 	{
-		Name: "attention_backend", Key: "attn_backend", Default: "TRTLLM",
+		Name: "attention_backend", Type: TypeString, Key: "attn_backend", Default: "TRTLLM",
 		Doc: "TRTLLM, FLASHINFER, VANILLA, …",
 	},
 	{
-		Name: "moe_backend", Key: "moe_config.backend", Default: "AUTO, CUTLASS before 1.1",
+		Name: "moe_backend", Type: TypeString, Key: "moe_config.backend", Default: "AUTO, CUTLASS before 1.1",
 		Doc: "Kernels of the experts: CUTLASS, TRTLLM, TRITON, CUTEDSL, WIDEEP, …",
 	},
 	{
-		Name: "kv_cache_dtype", Key: "kv_cache_config.dtype", Default: "auto",
+		Name: "kv_cache_dtype", Type: TypeString, Key: "kv_cache_config.dtype", Default: "auto",
 		Doc: "Type of the KV cache: auto, fp8, nvfp4.",
 	},
 	{Name: "block_size", Key: "kv_cache_config.tokens_per_block", Default: "32"},
@@ -202,13 +202,13 @@ var trtllmSettings = []Setting{
 		Off: &Effect{Config: map[string]any{"cuda_graph_config": map[string]any{}}}, Default: "false",
 	},
 	{
-		Name: "enable_torch_compile",
-		On:   &Effect{Config: map[string]any{"torch_compile_config": map[string]any{}}},
-		Off:  &Effect{Config: map[string]any{"torch_compile_config": nil}}, Default: "false",
+		Name: "enable_torch_compile", Type: TypeBool,
+		On:  &Effect{Config: map[string]any{"torch_compile_config": map[string]any{}}},
+		Off: &Effect{Config: map[string]any{"torch_compile_config": nil}}, Default: "false",
 		Doc: "Compile the model with torch.compile.",
 	},
 	{
-		Name: "speculative", Default: "none",
+		Name: "speculative", Type: TypeObject, Default: "none",
 		Doc: "Speculative decoding: method, model (model_dir before 1.2), num_speculative_tokens.", Fields: []Setting{
 			{
 				Name: "method", Type: TypeString, Key: "speculative_config.decoding_type",
@@ -230,7 +230,7 @@ var trtllmSettings = []Setting{
 		},
 	},
 	{
-		Name: "enable_metrics", Key: "return_perf_metrics", Default: "false",
+		Name: "enable_metrics", Type: TypeBool, Key: "return_perf_metrics", Default: "false",
 		Doc: "Collect the metrics of /prometheus/metrics.",
 	},
 	{

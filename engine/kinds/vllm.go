@@ -151,26 +151,26 @@ var vllmAftermath = slices.Concat([]Signature{
 var vllmSettings = []Setting{
 	{Name: "served_model_name", Flag: "--served-model-name", Default: "the model"},
 	{
-		Name: "quantization", Flag: "--quantization", Default: "that of the checkpoint",
+		Name: "quantization", Type: TypeString, Flag: "--quantization", Default: "that of the checkpoint",
 		Doc: "Method of the weights: mxfp4, fp8, awq, gptq, modelopt, …",
 	},
 	{Name: "dtype", Flag: "--dtype", Default: "auto"},
 	{
-		Name: "kv_cache_dtype", Flag: "--kv-cache-dtype", Default: "auto",
+		Name: "kv_cache_dtype", Type: TypeString, Flag: "--kv-cache-dtype", Default: "auto",
 		Doc: "Type of the KV cache: auto, fp8, fp8_e4m3, fp8_e5m2, …",
 	},
 	{
-		Name: "load_format", Flag: "--load-format", Default: "auto",
+		Name: "load_format", Type: TypeString, Flag: "--load-format", Default: "auto",
 		Doc: "How weights are read: auto, safetensors, fastsafetensors, dummy, …",
 	},
 	{Name: "max_model_len", Flag: "--max-model-len", Default: "the model's own"},
 	{
-		Name: "max_num_seqs", Flag: "--max-num-seqs", Default: "depends on the GPU",
+		Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "--max-num-seqs", Default: "depends on the GPU",
 		Doc: "Maximum sequences per batch; others wait.",
 	},
 	{Name: "max_num_batched_tokens", Flag: "--max-num-batched-tokens", Default: "depends on the GPU"},
 	{
-		Name: "gpu_memory_utilization", Max: 1, Flag: "--gpu-memory-utilization", Default: "0.9",
+		Name: "gpu_memory_utilization", Type: TypeNumber, Max: 1, Flag: "--gpu-memory-utilization", Default: "0.9",
 		Doc: "Share of the whole GPU memory for weights, activations and KV cache together.",
 	},
 	{
@@ -181,7 +181,7 @@ var vllmSettings = []Setting{
 	{Name: "tensor_parallel_size", Flag: "--tensor-parallel-size", Default: "1"},
 	{Name: "pipeline_parallel_size", Flag: "--pipeline-parallel-size", Default: "1"},
 	{
-		Name: "data_parallel_size", Flag: "--data-parallel-size", Default: "1",
+		Name: "data_parallel_size", Type: TypeNumber, Whole: true, Flag: "--data-parallel-size", Default: "1",
 		Doc: "Copies of the model.",
 	},
 	{
@@ -190,7 +190,7 @@ var vllmSettings = []Setting{
 		Doc: "Expert parallelism: whole experts per GPU instead of slices of each.",
 	},
 	{
-		Name: "enforce_eager", Flag: "--enforce-eager", OffFlag: "--no-enforce-eager", Default: "false",
+		Name: "enforce_eager", Type: TypeBool, Flag: "--enforce-eager", OffFlag: "--no-enforce-eager", Default: "false",
 		Doc: "Run without CUDA graphs and without torch.compile.",
 	},
 	{
@@ -206,7 +206,7 @@ var vllmSettings = []Setting{
 		Default: "true since 0.14",
 	},
 	{
-		Name: "attention_backend", Flag: "--attention-backend", Default: "chosen by platform",
+		Name: "attention_backend", Type: TypeString, Flag: "--attention-backend", Default: "chosen by platform",
 		Doc: "FLASH_ATTN, FLASHINFER, TRITON_ATTN, FLEX_ATTENTION, …",
 	},
 	{
@@ -214,11 +214,11 @@ var vllmSettings = []Setting{
 		Doc: "Attention options, in vLLM's own names, as JSON.",
 	},
 	{
-		Name: "moe_backend", Flag: "--moe-backend", Default: "auto",
+		Name: "moe_backend", Type: TypeString, Flag: "--moe-backend", Default: "auto",
 		Doc: "Kernels of the experts: auto, marlin, triton, cutlass, flashinfer_trtllm, flashinfer_cutlass, …",
 	},
 	{
-		Name: "speculative", Flag: "--speculative-config", Default: "none", Used: "drafted_tokens",
+		Name: "speculative", Type: TypeObject, Flag: "--speculative-config", Default: "none", Used: "drafted_tokens",
 		UsedWith: "model", UsedHidden: true,
 		Doc: "Speculative decoding: method, model, num_speculative_tokens and vLLM's other options, as JSON.",
 	},
@@ -235,12 +235,12 @@ var vllmSettings = []Setting{
 		Name: "cpu_offload_gb", Type: TypeNumber, Flag: "--cpu-offload-gb", Default: "0",
 		Doc: "Weights to keep in host memory, in GiB per GPU.",
 	},
-	{Name: "seed", Flag: "--seed", Default: "0", Doc: "Random seed of the engine."},
+	{Name: "seed", Type: TypeNumber, Whole: true, Flag: "--seed", Default: "0", Doc: "Random seed of the engine."},
 	{Name: "trust_remote_code", Flag: "--trust-remote-code", OffFlag: "--no-trust-remote-code", Default: "false"},
 	{Name: "revision", Flag: "--revision", Default: "the newest"},
 	{Name: "tokenizer", Flag: "--tokenizer", Default: "the model's"},
 	{
-		Name: "skip_tokenizer_init", Flag: "--skip-tokenizer-init", OffFlag: "--no-skip-tokenizer-init",
+		Name: "skip_tokenizer_init", Type: TypeBool, Flag: "--skip-tokenizer-init", OffFlag: "--no-skip-tokenizer-init",
 		Default: "false", Doc: "Serve token IDs only.",
 	},
 	{
@@ -253,11 +253,11 @@ var vllmSettings = []Setting{
 		Doc: "Maximum number of log-probabilities per request.",
 	},
 	{
-		Name: "chat_template", Flag: "--chat-template", Default: "the model's",
+		Name: "chat_template", Type: TypeString, Flag: "--chat-template", Default: "the model's",
 		Doc: "File or text of another chat template.",
 	},
 	{
-		Name: "enable_metrics", On: &Effect{}, Off: &Effect{Flags: []string{"--disable-log-stats"}},
+		Name: "enable_metrics", Type: TypeBool, On: &Effect{}, Off: &Effect{Flags: []string{"--disable-log-stats"}},
 		Default: "true", Doc: "Collect requests, tokens and cache usage for /metrics and the log.",
 	},
 	{
@@ -273,7 +273,7 @@ var vllmSettings = []Setting{
 		Name: "count_nans", Type: TypeBool, Env: "VLLM_COMPUTE_NANS_IN_LOGITS", Default: "false",
 		Doc: "Count answers with NaN in their logits as corrupted requests. Slightly slower.",
 	},
-	{Name: "log_level", Env: "VLLM_LOGGING_LEVEL", Default: "INFO", Choices: []string{
+	{Name: "log_level", Type: TypeString, Env: "VLLM_LOGGING_LEVEL", Default: "INFO", Choices: []string{
 		"DEBUG", "INFO",
 		"WARNING", "ERROR",
 	}, Doc: "Log level. Above INFO most observations are missing."},
