@@ -320,6 +320,24 @@ type Pattern struct {
 	Chosen bool
 }
 
+// gibToGB converts GiB, which most engines also label GB, to GB.
+const gibToGB = 1.073741824
+
+// graphs is which CUDA graphs an engine captures, by the lines of each kind, in vLLM's words
+// for them: whole decode steps (FULL_DECODE_ONLY), parts of prefill and of mixed steps
+// (PIECEWISE), both (FULL_AND_PIECEWISE), whole steps of any kind (FULL), or none. words are
+// the engine's for them.
+func graphs(words map[string]string, lines ...string) Pattern {
+	words["FULL_DECODE_ONLY + PIECEWISE"] = "FULL_AND_PIECEWISE"
+	words["FULL + FULL_DECODE_ONLY"] = "FULL"
+	words["FULL + FULL_DECODE_ONLY + PIECEWISE"] = "FULL"
+	return Pattern{
+		Name: "cuda_graphs", Type: TypeString, Chosen: true, Each: true, Log: lines, Words: words,
+		Doc: "Which CUDA graphs are captured: FULL_AND_PIECEWISE, FULL_DECODE_ONLY (prefill runs without), " +
+			"PIECEWISE, FULL or NONE.",
+	}
+}
+
 // Shows reports whether a line of the pattern shows what is in effect, whenever it was
 // logged.
 func (p Pattern) Shows() bool { return p.Chosen || p.Consequence }

@@ -33,7 +33,6 @@ func init() {
 				JQ: ".data[0].max_model_len",
 			},
 		},
-		Harmless: torchHarmless(),
 		// ignore_eos is not part of OpenAI's API, but most servers of it know it. For one
 		// that rejects it: profile { ignore_eos = false }. Five alternatives are what
 		// OpenAI's own completions allow.

@@ -46,8 +46,9 @@ func init() {
 		Observe:   sglangObserve,
 		Crashes:   sglangCrashes,
 		Aftermath: sglangAftermath,
-		Harmless: torchHarmless("KV cache pool is full. Retract requests", "crashed with exit code -15",
-			"self.soft=True"),
+		Harmless: []string{
+			"KV cache pool is full. Retract requests", "crashed with exit code -15", "self.soft=True",
+		},
 		Metrics: Metrics{
 			Path: "/metrics", Needs: []string{"--enable-metrics"},
 			// Gauges appear once for each rank of tensor parallelism, so they are not

@@ -123,7 +123,7 @@ func init() {
 				"A generation failed, and TabbyAPI unloads or restarts the model; the traceback is near this line.",
 			},
 		},
-		Harmless: torchHarmless("Disabling authentication makes your instance vulnerable"),
+		Harmless: []string{"Disabling authentication makes your instance vulnerable"},
 		Tokenize: Tokenize{Path: "/v1/token/encode", Field: "text", Count: ".length"},
 		// It accepts ignore_eos and logs that exllamav3 does not support it, so the end
 		// of text ends an answer. By default it also ends one whose last 800 tokens

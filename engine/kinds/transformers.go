@@ -54,8 +54,9 @@ func init() {
 		Aftermath: []Signature{
 			{"Application startup failed", Crash, "The server could not start; the reason is further up."},
 		},
-		Harmless: torchHarmless("Setting `pad_token_id` to `eos_token_id`",
-			"The attention mask and the pad token id were not set"),
+		Harmless: []string{
+			"Setting `pad_token_id` to `eos_token_id`", "The attention mask and the pad token id were not set",
+		},
 		Ask:                 Ask{Usage: true},
 		DefaultReadyTimeout: 15 * time.Minute,
 		DefaultStopGrace:    15 * time.Second,

@@ -115,7 +115,7 @@ func init() {
 			{"Error in event loop", Crash, "The executor crashed while serving; its traceback is near this line."},
 			{"MPI_ABORT was invoked", Crash, "One rank crashed and took down the others; look further up."},
 		},
-		Harmless: torchHarmless("Attention workspace size is not enough, increase the size"),
+		Harmless: []string{"Attention workspace size is not enough, increase the size"},
 		Metrics: Metrics{
 			Path: "/prometheus/metrics",
 			Names: map[string][]string{

@@ -42,10 +42,10 @@ func init() {
 		Observe:      vllmObserve,
 		Crashes:      vllmCrashes,
 		Aftermath:    vllmAftermath,
-		Harmless: torchHarmless(
+		Harmless: []string{
 			"Current vLLM config is not set.",
 			"Your GPU does not have native support for FP4 computation",
-		),
+		},
 		Metrics:  vllmMetrics,
 		Tokenize: Tokenize{Path: "/tokenize", Field: "prompt", Count: ".count"},
 		Ask: Ask{
