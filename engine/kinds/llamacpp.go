@@ -10,8 +10,7 @@ func init() {
 	register(Kind{
 		Name: "llamacpp",
 		Doc: "llama.cpp's llama-server with a GGUF file. It listens at once and answers 503 on every path until the " +
-			"model " +
-			"is loaded; it is ready when /health says ok.",
+			"model is loaded; it is ready when /health says ok.",
 		Example: `engine "llamacpp" "local" {
   model = "models/gpt-oss-20b-mxfp4.gguf"
 

@@ -12,9 +12,8 @@ func init() {
 	register(Kind{
 		Name: "ollama",
 		Doc: "Ollama, started as `ollama serve`. It answers at once and loads a model on request, so it is ready " +
-			"when " +
-			"the plan's model is loaded. The model must be installed (`ollama pull`, or `ollama create` from a GGUF " +
-			"file): mxflow does not pull it.",
+			"when the plan's model is loaded. The model must be installed (`ollama pull`, or `ollama create` from a " +
+			"GGUF file): mxflow does not pull it.",
 		Example: `engine "ollama" "local" {
   model = "gpt-oss:20b"
 

@@ -8,9 +8,8 @@ import "time"
 func init() {
 	register(Kind{
 		Name: "openai",
-		Doc: "Any server with an OpenAI-compatible HTTP API, started by the plan's own command, with {port} " +
-			"where the server takes its port. It is ready when /health answers 200, or /v1/models if there is no " +
-			"/health.",
+		Doc: "Any server with an OpenAI-compatible HTTP API, started by the plan's own command, with {port} where " +
+			"the server takes its port. It is ready when /health answers 200, or /v1/models if there is no /health.",
 		Example: `engine "openai" "gb10" {
   model = "openai/gpt-oss-120b"
 

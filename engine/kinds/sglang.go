@@ -12,8 +12,7 @@ func init() {
 	register(Kind{
 		Name: "sglang",
 		Doc: "SGLang's server, started as `python3 -m sglang.launch_server`. Its /health answers 503 during startup, " +
-			"and " +
-			"then generates a token before it answers, so a hanging scheduler does not count as ready.",
+			"and then generates a token before it answers, so a hanging scheduler does not count as ready.",
 		Example: `engine "sglang" "h200" {
   model = "openai/gpt-oss-120b"
 

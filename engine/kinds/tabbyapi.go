@@ -19,8 +19,7 @@ func init() {
 		Name: "tabbyapi",
 		Doc: "TabbyAPI, started as `python main.py` in its own folder (process { dir }). The model is a folder name " +
 			"in model_dir. It listens once the model is loaded and is ready when /v1/model names it. API keys are " +
-			"off, " +
-			"because it only listens on this machine.",
+			"off, because it only listens on this machine.",
 		Example: `engine "tabbyapi" "exl3" {
   model = "gpt-oss-20b-exl3"
 

@@ -14,8 +14,7 @@ func init() {
 	register(Kind{
 		Name: "transformers",
 		Doc: "Hugging Face transformers' own server, `transformers serve`. Its /health answers before a model is " +
-			"loaded, " +
-			"so it is ready once it has answered a first small request.",
+			"loaded, so it is ready once it has answered a first small request.",
 		Example: `engine "transformers" "reference" {
   model = "Qwen/Qwen3-0.6B"
 

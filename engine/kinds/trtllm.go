@@ -11,8 +11,7 @@ func init() {
 	register(Kind{
 		Name: "trtllm",
 		Doc: "TensorRT-LLM's server, started as `trtllm-serve MODEL`. It listens once the model is loaded, and is " +
-			"ready when " +
-			"/health answers 200.",
+			"ready when /health answers 200.",
 		Example: `engine "trtllm" "b200" {
   model = "openai/gpt-oss-120b"
 

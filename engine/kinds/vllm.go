@@ -13,8 +13,7 @@ func init() {
 	register(Kind{
 		Name: "vllm",
 		Doc: "vLLM's OpenAI server, started as `vllm serve MODEL`. It is ready when /health answers 200, which it " +
-			"does " +
-			"only once weights are loaded, CUDA graphs are captured and the engine core runs.",
+			"does only once weights are loaded, CUDA graphs are captured and the engine core runs.",
 		Example: `engine "vllm" "gb10" {
   model = "openai/gpt-oss-120b"
 
@@ -135,8 +134,7 @@ var vllmAftermath = slices.Concat([]Signature{
 	},
 	{
 		"died unexpectedly", Crash,
-		"A worker ended; its last message is further up, and if there is none, it was killed from outside (see " +
-			"dmesg).",
+		"A worker ended; its last message is further up, and if there is none, it was killed from outside (see dmesg).",
 	},
 	{"EngineCore failed to start", Crash, "The engine core crashed during startup; the reason is near this line."},
 	{
