@@ -5,6 +5,7 @@
 package kinds
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	pathpkg "path"
@@ -132,10 +133,9 @@ type Probe struct {
 
 // Profiler is how an engine takes profiles of itself, or how one is taken of it.
 type Profiler struct {
-	// Args and Env are added to a start for profiling. {profile} in them, and in Body, is
-	// the folder for profiles as seen by the engine.
+	// Args are added to a start for profiling. {profile} in them, and in Body, is the folder
+	// for profiles as seen by the engine.
 	Args []string
-	Env  map[string]string
 	// Start and Stop are pages posted to start and stop a profile; empty if there are
 	// none. Body goes with the first.
 	Start, Stop, Body string
@@ -156,13 +156,25 @@ type Container struct {
 var kinds = map[string]Kind{}
 
 func register(k Kind) {
-	for i := range k.Settings {
-		if s := &k.Settings[i]; s.Doc == "" {
-			c := common[s.Name]
-			s.Type, s.Whole, s.Doc = c.Type, c.Whole, c.Doc
-		}
+	complete(k.Settings)
+	for i := range k.Observe {
+		p, c := &k.Observe[i], commonObservations[k.Observe[i].Name]
+		p.Type, p.Unit, p.Doc = cmp.Or(p.Type, c.Type, TypeString), cmp.Or(p.Unit, c.Unit), cmp.Or(p.Doc, c.Doc)
+		p.Consequence = p.Consequence || c.Consequence
 	}
 	kinds[k.Name] = k
+}
+
+// complete gives settings, and the members of objects, what is common to all kinds.
+func complete(settings []Setting) {
+	for i := range settings {
+		s, c := &settings[i], common[settings[i].Name]
+		if s.Type == "" {
+			s.Type, s.Whole = cmp.Or(c.Type, TypeString), c.Whole
+		}
+		s.Doc = cmp.Or(s.Doc, c.Doc)
+		complete(s.Fields)
+	}
 }
 
 func All() []Kind {
@@ -261,7 +273,7 @@ func NeedsModel(command []string) bool {
 	return slices.ContainsFunc(command, func(arg string) bool { return strings.Contains(arg, "{model}") })
 }
 
-// Type is the type of a setting or of an observation.
+// Type is the type of a setting or of an observation; one without is a string.
 type Type string
 
 // TypeCount is for a Pattern only: how many lines of the log matched; zero is a value.

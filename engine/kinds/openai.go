@@ -22,14 +22,10 @@ func init() {
 		Port:  8000,
 		Info:  []string{"/v1/models", "/version"},
 		Observe: []Pattern{
+			{Name: "version", Doc: "Version, if the server has a page for it.", Path: "/version", JQ: ".version"},
 			{
-				Name: "version", Type: TypeString, Doc: "Version, if the server has a page for it.", Path: "/version",
-				JQ: ".version",
-			},
-			{
-				Name: "max_model_len", Type: TypeNumber, Unit: "tokens",
-				Doc: "Longest sequence served, if the list of models has it.", Path: "/v1/models",
-				JQ: ".data[0].max_model_len",
+				Name: "max_model_len", Doc: "Longest sequence served, if the list of models has it.",
+				Path: "/v1/models", JQ: ".data[0].max_model_len",
 			},
 		},
 		// ignore_eos is not part of OpenAI's API, but most servers of it know it. For one
