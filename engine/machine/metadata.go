@@ -155,22 +155,22 @@ func (d *Document) fingerprint(also map[string]string) map[string]string {
 			put(key, value)
 		}
 	}
-	var gpus []string
+	var used []GPU
 	values := map[string][]string{}
 	for _, g := range d.GPUs {
 		if !g.Used {
 			continue
 		}
-		gpus = append(gpus, g.Name+" "+g.UUID)
-		put("driver", g.Driver)
+		used = append(used, g.GPU)
 		for field, key := range settings {
 			if v := g.Values[field]; v != "" {
 				values[key] = append(values[key], v)
 			}
 		}
 	}
-	slices.Sort(gpus)
-	put("gpu", strings.Join(gpus, ", "))
+	for key, value := range sorted.All(fingerprintOf(used)) {
+		put(key, value)
+	}
 	for key, list := range sorted.All(values) {
 		slices.Sort(list)
 		put(key, strings.Join(slices.Compact(list), ", "))
