@@ -1,6 +1,9 @@
 package kinds
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 func init() {
 	register(Kind{
@@ -27,26 +30,7 @@ func init() {
 			"EngineCore encountered a fatal error", Crash,
 			"Injected fault crash_after: remove it from MXFLOW_EMBEDDED_FAULT.",
 		}},
-		Metrics: Metrics{
-			Path: "/metrics",
-			Names: map[string][]string{
-				"running":               {"mxflow_embedded:num_requests_running"},
-				"waiting":               {"mxflow_embedded:num_requests_waiting"},
-				"prompt_tokens":         {"mxflow_embedded:prompt_tokens_total"},
-				"generation_tokens":     {"mxflow_embedded:generation_tokens_total"},
-				"corrupted_requests":    {"mxflow_embedded:corrupted_requests_total"},
-				"kv_cache_usage":        {"mxflow_embedded:kv_cache_usage_perc"},
-				"prefix_cache_queries":  {"mxflow_embedded:prefix_cache_queries_total"},
-				"prefix_cache_hits":     {"mxflow_embedded:prefix_cache_hits_total"},
-				"preemptions":           {"mxflow_embedded:num_preemptions_total"},
-				"queue_time_sum":        {"mxflow_embedded:request_queue_time_seconds_sum"},
-				"queue_time_count":      {"mxflow_embedded:request_queue_time_seconds_count"},
-				"spec_drafts":           {"mxflow_embedded:spec_decode_num_drafts_total"},
-				"spec_draft_tokens":     {"mxflow_embedded:spec_decode_num_draft_tokens_total"},
-				"spec_accepted_tokens":  {"mxflow_embedded:spec_decode_num_accepted_tokens_total"},
-				"spec_accepted_per_pos": {"mxflow_embedded:spec_decode_num_accepted_tokens_per_pos_total"},
-			},
-		},
+		Metrics:  embeddedMetrics(),
 		Tokenize: Tokenize{Path: "/tokenize", Field: "prompt", Count: ".count"},
 		Ask: Ask{
 			IgnoreEOS: true, Usage: true, ContinuousUsage: true,
@@ -102,6 +86,15 @@ func init() {
 			},
 		},
 	})
+}
+
+// embeddedMetrics are named like vLLM's.
+func embeddedMetrics() Metrics {
+	m := Metrics{Path: vllmMetrics.Path, Names: map[string][]string{}}
+	for ours, theirs := range vllmMetrics.Names {
+		m.Names[ours] = []string{strings.Replace(theirs[0], "vllm:", "mxflow_embedded:", 1)}
+	}
+	return m
 }
 
 // Only the engage lines show that a kernel ran. For attention it is the one that decodes,

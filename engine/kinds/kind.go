@@ -29,7 +29,7 @@ type Kind struct {
 	// the address to listen on. Nil means that the plan must give the command.
 	Command []string
 	// Image is the default container image, ImageCommand its arguments, before the flags,
-	// and Port where it listens inside.
+	// which are Command if it has no entrypoint, and Port where it listens inside.
 	Image        string
 	ImageCommand []string
 	// Images are globs for the last element of the path of images of the kind, whoever
@@ -156,6 +156,9 @@ type Container struct {
 var kinds = map[string]Kind{}
 
 func register(k Kind) {
+	if k.Image != "" && k.ImageCommand == nil {
+		k.ImageCommand = k.Command
+	}
 	complete(k.Settings)
 	for i := range k.Observe {
 		p, c := &k.Observe[i], commonObservations[k.Observe[i].Name]

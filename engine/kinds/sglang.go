@@ -30,13 +30,8 @@ func init() {
 			"python3", "-m", "sglang.launch_server", "--model-path", "{model}", "--host", "{host}",
 			"--port", "{port}",
 		},
-		Image:  "lmsysorg/sglang",
-		Images: []string{"sglang", "sglang-*", "sgl", "sgl-*"},
-		// The image has no entrypoint of its own.
-		ImageCommand: []string{
-			"python3", "-m", "sglang.launch_server", "--model-path", "{model}", "--host", "{host}",
-			"--port", "{port}",
-		},
+		Image:     "lmsysorg/sglang",
+		Images:    []string{"sglang", "sglang-*", "sgl", "sgl-*"},
 		Port:      30000,
 		Container: Container{IPC: "host", ShmSize: "32g"},
 		Ready:     []Probe{{Path: "/health"}},

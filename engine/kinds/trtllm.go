@@ -24,17 +24,16 @@ func init() {
     moe_backend           = "TRTLLM"
   }
 }`,
-		Command:      []string{"trtllm-serve", "{model}", "--host", "{host}", "--port", "{port}"},
-		Image:        "nvcr.io/nvidia/tensorrt-llm/release",
-		Images:       []string{"tensorrt-llm", "tensorrt-llm-*", "tensorrt_llm", "trtllm", "trtllm-*"},
-		ImageCommand: []string{"trtllm-serve", "{model}", "--host", "{host}", "--port", "{port}"},
-		Port:         8000,
-		Container:    Container{IPC: "host", Ulimits: map[string]string{"memlock": "-1", "stack": "67108864"}},
-		ConfigName:   "llm_args.yaml",
-		ConfigArgs:   []string{"--extra_llm_api_options", "{config}"},
-		Ready:        []Probe{{Path: "/health"}},
-		Version:      Pattern{Path: "/version", JQ: ".version"},
-		Info:         []string{"/server_info", "/v1/models"},
+		Command:    []string{"trtllm-serve", "{model}", "--host", "{host}", "--port", "{port}"},
+		Image:      "nvcr.io/nvidia/tensorrt-llm/release",
+		Images:     []string{"tensorrt-llm", "tensorrt-llm-*", "tensorrt_llm", "trtllm", "trtllm-*"},
+		Port:       8000,
+		Container:  Container{IPC: "host", Ulimits: map[string]string{"memlock": "-1", "stack": "67108864"}},
+		ConfigName: "llm_args.yaml",
+		ConfigArgs: []string{"--extra_llm_api_options", "{config}"},
+		Ready:      []Probe{{Path: "/health"}},
+		Version:    Pattern{Path: "/version", JQ: ".version"},
+		Info:       []string{"/server_info", "/v1/models"},
 		Observe: []Pattern{
 			{Name: "attention", Log: []string{`\battn_backend='(?P<value>\w+)'`}},
 			{
