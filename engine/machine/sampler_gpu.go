@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/group"
 )
 
 // sampled are queried repeatedly. The first is required. power.draw is an average over the
@@ -414,7 +414,7 @@ func follow(ctx context.Context, silence time.Duration, args []string, each func
 		return err
 	}
 	defer r.Close()
-	cmd := exec.CommandContext(ctx, path, args...)
+	cmd := group.Command(ctx, path, args...)
 	cmd.Stdout, cmd.Stderr = w, w
 	bind(cmd)
 	// The mechanism that binds a child to this program watches the thread that started
