@@ -57,10 +57,7 @@ func init() {
 				Name: "threads", Min: 1, Max: 64, Flag: "--threads", Default: "1",
 				Doc: "Threads that share the tokens of a prefill or a recomputed prefix.",
 			},
-			{
-				Name: "layers", Type: TypeNumber, Whole: true, Min: 1, Max: 64, Flag: "--layers", Default: "4",
-				Doc: "Decoder layers.",
-			},
+			{Name: "layers", Whole: true, Min: 1, Max: 64, Flag: "--layers", Default: "4", Doc: "Decoder layers."},
 			{
 				Name: "seed", Flag: "--seed", Default: "0",
 				Doc: "Seed of the weights, and of sampling for requests without one.",
@@ -75,9 +72,8 @@ func init() {
 				Doc: "Model name that requests must use.",
 			},
 			{
-				Name: "prefix_cache_tokens", Type: TypeNumber, Whole: true, Min: 16, Max: 1 << 20,
-				Flag: "--prefix-cache-tokens", Default: "16384",
-				Doc: "Tokens that the prefix cache holds, if MXFLOW_EMBEDDED_PREFIX_CACHE is on.",
+				Name: "prefix_cache_tokens", Whole: true, Min: 16, Max: 1 << 20, Flag: "--prefix-cache-tokens",
+				Default: "16384", Doc: "Tokens that the prefix cache holds, if MXFLOW_EMBEDDED_PREFIX_CACHE is on.",
 			},
 			{
 				Name: "profiler_dir", Flag: "--profiler-dir", Default: "none",

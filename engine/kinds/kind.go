@@ -173,7 +173,10 @@ func complete(settings []Setting) {
 	for i := range settings {
 		s, c := &settings[i], common[settings[i].Name]
 		if s.Type == "" {
-			s.Type, s.Whole = cmp.Or(c.Type, TypeString), c.Whole
+			s.Type, s.Whole = cmp.Or(c.Type, TypeString), s.Whole || c.Whole
+		}
+		if s.Whole {
+			s.Type = TypeNumber
 		}
 		s.Doc = cmp.Or(s.Doc, c.Doc)
 		complete(s.Fields)

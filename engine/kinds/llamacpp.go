@@ -240,7 +240,7 @@ var llamacppSettings = []Setting{
 	},
 	{Name: "max_num_batched_tokens", Flag: "-b", Also: []string{"-ub"}, Default: "2048, in steps of 512"},
 	{
-		Name: "ubatch_size", Type: TypeNumber, Whole: true, Flag: "-ub", Default: "512, or max_num_batched_tokens",
+		Name: "ubatch_size", Whole: true, Flag: "-ub", Default: "512, or max_num_batched_tokens",
 		Doc: "Maximum tokens computed at once.",
 	},
 	{
@@ -249,7 +249,7 @@ var llamacppSettings = []Setting{
 		Doc:     "Layers on the GPU: a number in quotes, \"all\" or \"auto\" (older builds: numbers only).",
 	},
 	{
-		Name: "cpu_moe_layers", Type: TypeNumber, Whole: true, Flag: "--n-cpu-moe", Default: "0",
+		Name: "cpu_moe_layers", Whole: true, Flag: "--n-cpu-moe", Default: "0",
 		Doc: "Layers whose experts stay on the CPU.",
 	},
 	{
@@ -266,7 +266,7 @@ var llamacppSettings = []Setting{
 		Doc: "Share of each GPU, such as [3, 1].",
 	},
 	{
-		Name: "main_gpu", Type: TypeNumber, Whole: true, Flag: "-mg", Default: "0",
+		Name: "main_gpu", Whole: true, Flag: "-mg", Default: "0",
 		Doc: "The only GPU to use, or the one that holds what is not split.",
 	},
 	{
@@ -316,16 +316,13 @@ var llamacppSettings = []Setting{
 				Effect: Effect{Env: map[string]string{"LLAMA_ARG_SPEC_TYPE": "draft-simple"}},
 			}, Used: "drafted_tokens"},
 			{Name: "num_speculative_tokens", Flag: "--spec-draft-n-max"},
-			{Name: "min_speculative_tokens", Type: TypeNumber, Whole: true, Flag: "--spec-draft-n-min"},
+			{Name: "min_speculative_tokens", Whole: true, Flag: "--spec-draft-n-min"},
 			{Name: "min_probability", Type: TypeNumber, Flag: "--spec-draft-p-min"},
 			{Name: "gpu_layers", Flag: "-ngld"},
 		},
 	},
 	{Name: "threads", Flag: "-t", Default: "the machine's cores", Doc: "CPU threads for decode."},
-	{
-		Name: "threads_batch", Type: TypeNumber, Whole: true, Flag: "-tb", Default: "threads",
-		Doc: "CPU threads for prefill.",
-	},
+	{Name: "threads_batch", Whole: true, Flag: "-tb", Default: "threads", Doc: "CPU threads for prefill."},
 	{Name: "seed", Flag: "--seed", Default: "a random one"},
 	{
 		Name: "warmup", Type: TypeBool, Flag: "--warmup", OffFlag: "--no-warmup", Default: "true",
@@ -337,7 +334,7 @@ var llamacppSettings = []Setting{
 	},
 	{Name: "enable_metrics", Flag: "--metrics", Default: "false"},
 	{
-		Name: "log_verbosity", Type: TypeNumber, Whole: true, Flag: "-lv", Default: "4, which observations need",
+		Name: "log_verbosity", Whole: true, Flag: "-lv", Default: "4, which observations need",
 		Doc: "Log level: 1 errors, 2 warnings, 3 info, 4 more info, 5 debug.",
 	},
 }

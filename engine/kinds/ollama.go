@@ -93,11 +93,11 @@ func init() {
 			},
 			{Name: "max_num_seqs", Env: "OLLAMA_NUM_PARALLEL", Default: "1"},
 			{
-				Name: "max_queue", Type: TypeNumber, Whole: true, Env: "OLLAMA_MAX_QUEUE", Default: "512",
+				Name: "max_queue", Whole: true, Env: "OLLAMA_MAX_QUEUE", Default: "512",
 				Doc: "Maximum number of queued requests; further ones are refused.",
 			},
 			{
-				Name: "max_loaded_models", Type: TypeNumber, Whole: true, Env: "OLLAMA_MAX_LOADED_MODELS",
+				Name: "max_loaded_models", Whole: true, Env: "OLLAMA_MAX_LOADED_MODELS",
 				Default: "3 per GPU", Doc: "Models loaded at once.",
 			},
 			{
@@ -131,7 +131,7 @@ func init() {
 				Doc: "Spread the model over all GPUs.",
 			},
 			{
-				Name: "gpu_overhead_bytes", Type: TypeNumber, Whole: true, Env: "OLLAMA_GPU_OVERHEAD", Default: "0",
+				Name: "gpu_overhead_bytes", Whole: true, Env: "OLLAMA_GPU_OVERHEAD", Default: "0",
 				Doc: "Memory to leave free on each GPU, in bytes.",
 			},
 			{Name: "models_dir", Env: "OLLAMA_MODELS", Default: "~/.ollama/models", Doc: "Folder of pulled models."},

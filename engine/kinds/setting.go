@@ -21,7 +21,7 @@ import (
 type Setting struct {
 	Name string
 	Type Type
-	// Whole restricts a number to integers.
+	// Whole is set for a number that is an integer.
 	Whole bool
 	// Min and Max bound a number, unless Max is zero.
 	Min, Max float64
@@ -67,50 +67,38 @@ type Setting struct {
 // common are settings that several kinds have with one meaning: register gives one what it
 // leaves out of the entry of its name here.
 var common = map[string]Setting{
-	"async_scheduling":    {Type: TypeBool, Doc: "Prepare the next step while the GPU runs the current one."},
-	"block_size":          {Type: TypeNumber, Whole: true, Doc: "Tokens in one block of the KV cache."},
-	"continuous_batching": {Type: TypeBool},
-	"cuda_graph_max_bs": {
-		Type: TypeNumber, Whole: true,
-		Doc: "Largest batch with a CUDA graph; larger ones run without.",
-	},
-	"data_parallel_size": {Type: TypeNumber, Whole: true, Doc: "Copies of the model."},
-	"dtype": {
-		Doc: "Type of weights and activations: auto, bfloat16, float16, float32.",
-	},
+	"async_scheduling":       {Type: TypeBool, Doc: "Prepare the next step while the GPU runs the current one."},
+	"block_size":             {Whole: true, Doc: "Tokens in one block of the KV cache."},
+	"continuous_batching":    {Type: TypeBool},
+	"cuda_graph_max_bs":      {Whole: true, Doc: "Largest batch with a CUDA graph; larger ones run without."},
+	"data_parallel_size":     {Whole: true, Doc: "Copies of the model."},
+	"dtype":                  {Doc: "Type of weights and activations: auto, bfloat16, float16, float32."},
 	"enable_chunked_prefill": {Type: TypeBool, Doc: "Chunked prefill: split long prompts into steps."},
 	"enable_metrics":         {Type: TypeBool, Doc: "Serve /metrics."},
 	"enable_prefix_caching":  {Type: TypeBool, Doc: "Reuse the KV cache of common prefixes."},
 	"enable_torch_compile":   {Type: TypeBool, Doc: "Compile the model with torch.compile."},
 	"enforce_eager":          {Type: TypeBool, Doc: "Run without CUDA graphs."},
-	"expert_parallel_size":   {Type: TypeNumber, Whole: true, Doc: "GPUs that share the experts."},
+	"expert_parallel_size":   {Whole: true, Doc: "GPUs that share the experts."},
 	"fit":                    {Type: TypeBool},
 	"gpu_memory_utilization": {Type: TypeNumber},
 	"hf_overrides":           {Type: TypeObject, Doc: "Members of the model's configuration to replace, as JSON."},
-	"kv_cache_tokens":        {Type: TypeNumber, Whole: true, Doc: "Tokens that the KV cache holds."},
+	"kv_cache_tokens":        {Whole: true, Doc: "Tokens that the KV cache holds."},
 	"log_level":              {Doc: "Log level. Above info most observations are missing."},
-	"max_model_len": {
-		Type: TypeNumber, Whole: true,
-		Doc: "Longest sequence, prompt and output together, in tokens.",
-	},
-	"max_num_batched_tokens": {Type: TypeNumber, Whole: true, Doc: "Maximum tokens per step, over all sequences."},
-	"max_num_seqs": {
-		Type: TypeNumber, Whole: true,
-		Doc: "Maximum number of concurrent sequences; others wait.",
-	},
-	"num_speculative_tokens": {Type: TypeNumber, Whole: true},
-	"pipeline_parallel_size": {Type: TypeNumber, Whole: true, Doc: "Groups of GPUs that share the layers."},
+	"max_model_len":          {Whole: true, Doc: "Longest sequence, prompt and output together, in tokens."},
+	"max_num_batched_tokens": {Whole: true, Doc: "Maximum tokens per step, over all sequences."},
+	"max_num_seqs":           {Whole: true, Doc: "Maximum number of concurrent sequences; others wait."},
+	"num_speculative_tokens": {Whole: true},
+	"pipeline_parallel_size": {Whole: true, Doc: "Groups of GPUs that share the layers."},
 	"report_cached_tokens": {
-		Type: TypeBool,
-		Doc:  "Report in each answer how many prompt tokens came from the prefix cache.",
+		Type: TypeBool, Doc: "Report in each answer how many prompt tokens came from the prefix cache.",
 	},
 	"revision":             {Doc: "Branch, tag or commit of the model."},
-	"seed":                 {Type: TypeNumber, Whole: true, Doc: "Sampling seed for requests without one."},
+	"seed":                 {Whole: true, Doc: "Sampling seed for requests without one."},
 	"served_model_name":    {Doc: "Model name in requests."},
 	"skip_tokenizer_init":  {Type: TypeBool, Doc: "Serve token IDs only."},
 	"speculative":          {Type: TypeObject},
-	"tensor_parallel_size": {Type: TypeNumber, Whole: true, Doc: "GPUs that share each layer."},
-	"threads":              {Type: TypeNumber, Whole: true},
+	"tensor_parallel_size": {Whole: true, Doc: "GPUs that share each layer."},
+	"threads":              {Whole: true},
 	"tokenizer":            {Doc: "Name or path of another tokenizer."},
 	"trust_remote_code":    {Type: TypeBool, Doc: "Run code that comes with the model."},
 }

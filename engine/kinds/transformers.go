@@ -77,7 +77,7 @@ func init() {
 			{Name: "seed", Flag: "--default-seed", Default: "none"},
 			{Name: "trust_remote_code", Flag: "--trust-remote-code", Default: "false"},
 			{
-				Name: "keep_alive", Type: TypeNumber, Whole: true, Flag: "--model-timeout", Default: "300",
+				Name: "keep_alive", Whole: true, Flag: "--model-timeout", Default: "300",
 				Doc: "Idle seconds after which the model is unloaded; -1 keeps it.",
 			},
 			{

@@ -172,7 +172,7 @@ var vllmSettings = []Setting{
 		Doc: "Share of the whole GPU memory for weights, activations and KV cache together.",
 	},
 	{
-		Name: "kv_cache_memory_bytes", Type: TypeNumber, Whole: true, Flag: "--kv-cache-memory-bytes",
+		Name: "kv_cache_memory_bytes", Whole: true, Flag: "--kv-cache-memory-bytes",
 		Default: "the remaining memory", Doc: "Size of the KV cache, in bytes; overrides gpu_memory_utilization.",
 	},
 	{Name: "block_size", Flag: "--block-size", Default: "the back end's"},
@@ -240,7 +240,7 @@ var vllmSettings = []Setting{
 		Doc: "vllm ignores the sampling defaults that come with the model.",
 	},
 	{
-		Name: "max_logprobs", Type: TypeNumber, Whole: true, Flag: "--max-logprobs", Default: "20",
+		Name: "max_logprobs", Whole: true, Flag: "--max-logprobs", Default: "20",
 		Doc: "Maximum number of log-probabilities per request.",
 	},
 	{
