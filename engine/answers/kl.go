@@ -28,12 +28,7 @@ type entry struct {
 	matched    bool
 }
 
-func (e *entry) same(o *entry) bool {
-	if e.id >= 0 && o.id >= 0 {
-		return e.id == o.id
-	}
-	return e.text == o.text
-}
+func (e *entry) same(o *entry) bool { return same(e.id, e.text, o.id, o.text) }
 
 // read reads the list of a position and reports whether it is a distribution as far as it
 // goes. Flaws are counted.

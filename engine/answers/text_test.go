@@ -37,9 +37,8 @@ func TestCoherent(t *testing.T) {
 		"cut in an emoji":    "Nice \uFFFD\uFFFD\uFFFD",
 		"code": "func add(a, b int) int {\n\treturn a + b\n}\n\nfunc main() {\n\tfmt.Println(add(1, " +
 			"2), add(3, 4))\n}\n",
-		"JSON": `{"name":"x","values":[1,2,3,4,5],"nested":{"ok":true,"why":null},"list":["a","b","c"]}`,
-		"a table": "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n| 5 | 6 |\n| 7 | 8 |\n| 9 | 10 |\n| 11 | " +
-			"12 |\n",
+		"JSON":     `{"name":"x","values":[1,2,3,4,5],"nested":{"ok":true,"why":null},"list":["a","b","c"]}`,
+		"a table":  "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n| 5 | 6 |\n| 7 | 8 |\n| 9 | 10 |\n| 11 | 12 |\n",
 		"digits":   random(200, '0', '9'+1),
 		"binary":   random(200, '0', '1'+1),
 		"counting": "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30",

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"time"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -170,56 +169,4 @@ func byWorkload(samples []measure.Sample) map[string][]measure.Sample {
 		cells[s.Workload] = append(cells[s.Workload], s)
 	}
 	return cells
-}
-
-const (
-	// fewEvents is how many arrivals an answer needs to have a rate.
-	fewEvents = 8
-	// oneRead is how close together events are that a client finds in one read: they had
-	// queued on their way, and only the time since the request was sent tells how long
-	// they took.
-	oneRead = 10 * time.Microsecond
-)
-
-// Rate is streams that were faster than possible.
-type Rate struct {
-	// Requests is how many were, Of how many have a rate; Highest is the highest, per
-	// second.
-	Requests, Of int
-	Highest      float64
-}
-
-// TooFast finds measured answers that came faster than an engine can make them, at most
-// so many events per second: by the arrivals between the first and the last, or by all
-// events since the request was sent.
-func TooFast(samples []measure.Sample, most float64) (r Rate) {
-	for s := range measure.Answered(samples) {
-		events, arrivals := 0, 0
-		var first, last time.Duration
-		for _, e := range s.Events {
-			if !e.HasText() {
-				continue
-			}
-			if events++; events == 1 {
-				first = e.At
-			}
-			if events == 1 || e.At-last > oneRead {
-				arrivals++
-			}
-			last = e.At
-		}
-		if events < fewEvents {
-			continue
-		}
-		r.Of++
-		rate := float64(events) / max(last, 1).Seconds()
-		if arrivals >= fewEvents {
-			rate = max(rate, float64(arrivals-1)/(last-first).Seconds())
-		}
-		r.Highest = max(r.Highest, rate)
-		if rate > most {
-			r.Requests++
-		}
-	}
-	return r
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -133,33 +132,5 @@ func TestHonestArms(t *testing.T) {
 				t.Errorf("%d answers, seed %d: %+v", n, seed, found)
 			}
 		}
-	}
-}
-
-func TestTooFast(t *testing.T) {
-	at := func(first, gap time.Duration) measure.Sample {
-		s := measure.Sample{Workload: "chat"}
-		for i := range 20 {
-			s.Events = append(s.Events, measure.Event{At: first + time.Duration(i)*gap, Kind: measure.KindText})
-		}
-		return s
-	}
-	for _, c := range []struct {
-		first, gap time.Duration
-		fast       bool
-	}{
-		{10 * time.Millisecond, time.Millisecond, false},
-		{10 * time.Millisecond, 20 * time.Microsecond, true},
-		{10 * time.Millisecond, time.Microsecond, false}, // in one read: it had piled up
-		{10 * time.Millisecond, 0, false},
-		{time.Millisecond, 0, true},
-		{0, 0, true},
-	} {
-		if got := TooFast([]measure.Sample{at(c.first, c.gap)}, 10_000); got.Of != 1 || (got.Requests == 1) != c.fast {
-			t.Errorf("first after %v, then every %v: %+v", c.first, c.gap, got)
-		}
-	}
-	if got := TooFast([]measure.Sample{{Workload: "chat"}}, 10_000); got != (Rate{}) {
-		t.Errorf("%+v", got)
 	}
 }

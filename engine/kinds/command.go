@@ -6,10 +6,8 @@ func init() {
 	register(Kind{
 		Name: "command",
 		Doc: "A benchmark that is a script rather than a server. Each execution is one launch, and jq expressions " +
-			"take its " +
-			"metrics from the JSON that it prints or writes. It counts with exit status 0 and every metric finite " +
-			"and not below " +
-			"its min. Rules read `command.<metric>`.",
+			"take its metrics from the JSON that it prints or writes. It counts with exit status 0 and every metric " +
+			"finite and not below its min. Rules read `command.<metric>`.",
 		Example: `engine "command" "bench" {
   process {
     command = ["uv", "run", "python", "bench.py", "--suite", "full"]

@@ -100,7 +100,7 @@ func (k Kind) Diagnose(logPath string) (Diagnosis, bool) {
 		if err != nil {
 			return Diagnosis{}, false
 		}
-		scan.Unless(slices.Concat(k.Harmless, group.unless))
+		scan.Unless(slices.Concat(k.Harmless, harmless, group.unless))
 		if scan.File(logPath) != nil {
 			return Diagnosis{}, false
 		}
@@ -112,6 +112,12 @@ func (k Kind) Diagnose(logPath string) (Diagnosis, bool) {
 		}
 	}
 	return Diagnosis{}, false
+}
+
+// harmless are lines that any engine on PyTorch prints when it ends.
+var harmless = []string{
+	"destroy_process_group() was not called", "leaked semaphore objects to clean up at shutdown",
+	"leaked shared_memory objects to clean up at shutdown",
 }
 
 // warnings are lines of errors that an engine survives: it retries, or continues without

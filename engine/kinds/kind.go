@@ -5,6 +5,7 @@
 package kinds
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	pathpkg "path"
@@ -28,7 +29,7 @@ type Kind struct {
 	// the address to listen on. Nil means that the plan must give the command.
 	Command []string
 	// Image is the default container image, ImageCommand its arguments, before the flags,
-	// and Port where it listens inside.
+	// which are Command if it has no entrypoint, and Port where it listens inside.
 	Image        string
 	ImageCommand []string
 	// Images are globs for the last element of the path of images of the kind, whoever
@@ -132,10 +133,9 @@ type Probe struct {
 
 // Profiler is how an engine takes profiles of itself, or how one is taken of it.
 type Profiler struct {
-	// Args and Env are added to a start for profiling. {profile} in them, and in Body, is
-	// the folder for profiles as seen by the engine.
+	// Args are added to a start for profiling. {profile} in them, and in Body, is the folder
+	// for profiles as seen by the engine.
 	Args []string
-	Env  map[string]string
 	// Start and Stop are pages posted to start and stop a profile; empty if there are
 	// none. Body goes with the first.
 	Start, Stop, Body string
@@ -156,13 +156,31 @@ type Container struct {
 var kinds = map[string]Kind{}
 
 func register(k Kind) {
-	for i := range k.Settings {
-		if s := &k.Settings[i]; s.Doc == "" {
-			c := common[s.Name]
-			s.Type, s.Whole, s.Doc = c.Type, c.Whole, c.Doc
-		}
+	if k.Image != "" && k.ImageCommand == nil {
+		k.ImageCommand = k.Command
+	}
+	complete(k.Settings)
+	for i := range k.Observe {
+		p, c := &k.Observe[i], commonObservations[k.Observe[i].Name]
+		p.Type, p.Unit, p.Doc = cmp.Or(p.Type, c.Type, TypeString), cmp.Or(p.Unit, c.Unit), cmp.Or(p.Doc, c.Doc)
+		p.Consequence = p.Consequence || c.Consequence
 	}
 	kinds[k.Name] = k
+}
+
+// complete gives settings, and the members of objects, what is common to all kinds.
+func complete(settings []Setting) {
+	for i := range settings {
+		s, c := &settings[i], common[settings[i].Name]
+		if s.Type == "" {
+			s.Type, s.Whole = cmp.Or(c.Type, TypeString), s.Whole || c.Whole
+		}
+		if s.Whole {
+			s.Type = TypeNumber
+		}
+		s.Doc = cmp.Or(s.Doc, c.Doc)
+		complete(s.Fields)
+	}
 }
 
 func All() []Kind {
@@ -261,7 +279,7 @@ func NeedsModel(command []string) bool {
 	return slices.ContainsFunc(command, func(arg string) bool { return strings.Contains(arg, "{model}") })
 }
 
-// Type is the type of a setting or of an observation.
+// Type is the type of a setting or of an observation; one without is a string.
 type Type string
 
 // TypeCount is for a Pattern only: how many lines of the log matched; zero is a value.
@@ -318,6 +336,24 @@ type Pattern struct {
 	// name, after checking what can run. They are proof even if logged before the first
 	// request; a line that repeats the request is not.
 	Chosen bool
+}
+
+// gibToGB converts GiB, which most engines also label GB, to GB.
+const gibToGB = 1.073741824
+
+// graphs is which CUDA graphs an engine captures, by the lines of each kind, in vLLM's words
+// for them: whole decode steps (FULL_DECODE_ONLY), parts of prefill and of mixed steps
+// (PIECEWISE), both (FULL_AND_PIECEWISE), whole steps of any kind (FULL), or none. words are
+// the engine's for them.
+func graphs(words map[string]string, lines ...string) Pattern {
+	words["FULL_DECODE_ONLY + PIECEWISE"] = "FULL_AND_PIECEWISE"
+	words["FULL + FULL_DECODE_ONLY"] = "FULL"
+	words["FULL + FULL_DECODE_ONLY + PIECEWISE"] = "FULL"
+	return Pattern{
+		Name: "cuda_graphs", Type: TypeString, Chosen: true, Each: true, Log: lines, Words: words,
+		Doc: "Which CUDA graphs are captured: FULL_AND_PIECEWISE, FULL_DECODE_ONLY (prefill runs without), " +
+			"PIECEWISE, FULL or NONE.",
+	}
 }
 
 // Shows reports whether a line of the pattern shows what is in effect, whenever it was

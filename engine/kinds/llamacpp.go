@@ -10,8 +10,7 @@ func init() {
 	register(Kind{
 		Name: "llamacpp",
 		Doc: "llama.cpp's llama-server with a GGUF file. It listens at once and answers 503 on every path until the " +
-			"model " +
-			"is loaded; it is ready when /health says ok.",
+			"model is loaded; it is ready when /health says ok.",
 		Example: `engine "llamacpp" "local" {
   model = "models/gpt-oss-20b-mxfp4.gguf"
 
@@ -115,7 +114,7 @@ var llamacppHarmless = []string{
 // first one is about the served model.
 var llamacppObserve = []Pattern{
 	{
-		Name: "attention", Type: TypeString, Chosen: true, First: true, Doc: "Whether flash attention is on.",
+		Name: "attention", Chosen: true, First: true, Doc: "Whether flash attention is on.",
 		Log: []string{
 			`flash_attn\s+= (?P<value>[01]|enabled|disabled)\b`,
 			`Flash Attention was auto, set to (?P<value>\w+)`,
@@ -124,30 +123,28 @@ var llamacppObserve = []Pattern{
 		Words: map[string]string{"1": "on", "enabled": "on", "0": "off", "disabled": "off"},
 	},
 	{
-		Name: "quantization", Type: TypeString, Doc: "Type of the file's weights.", Path: "/props",
+		Name: "quantization", Doc: "Type of the file's weights.", Path: "/props",
 		JQ: `.model_ftype | ltrimstr("(guessed) ")`,
 	},
 	{
-		Name: "quantization", Type: TypeString, Chosen: true, First: true,
+		Name: "quantization", Chosen: true, First: true,
 		Doc: "Type of the file's weights, in builds that show it only in their log.",
 		Log: []string{`print_info: file type\s+= (?:\(guessed\) )?(?P<value>.+?)\s*$`},
 	},
 	{
-		Name: "kv_cache_dtype", Type: TypeString, Chosen: true, First: true, Doc: "Type of the keys in the KV cache.",
+		Name: "kv_cache_dtype", Chosen: true, First: true, Doc: "Type of the keys in the KV cache.",
 		Log: []string{`K \((?P<value>\w+)\):`},
 	},
 	{
-		Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, First: true, Unit: "tokens",
-		Doc: "Tokens that the KV cache holds, over all slots.",
+		Name: "kv_capacity_tokens", First: true, Doc: "Tokens that the KV cache holds, over all slots.",
 		Log: []string{`llama_context: n_ctx\s+= (?P<value>\d+)`},
 	},
 	{
-		Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence of one slot.", Path: "/props",
+		Name: "max_model_len", Doc: "Longest sequence of one slot.", Path: "/props",
 		JQ: ".default_generation_settings.n_ctx",
 	},
 	{
-		Name: "max_num_batched_tokens", Type: TypeNumber, First: true, Unit: "tokens",
-		Doc: "Maximum tokens per step, over all sequences.",
+		Name: "max_num_batched_tokens", First: true, Doc: "Maximum tokens per step, over all sequences.",
 		Log: []string{`llama_context: n_batch\s+= (?P<value>\d+)`},
 	},
 	{
@@ -155,7 +152,7 @@ var llamacppObserve = []Pattern{
 		Log: []string{`llama_context: n_ubatch\s+= (?P<value>\d+)`},
 	},
 	{
-		Name: "prefix_caching", Type: TypeBool, Doc: "Whether prefixes are cached in host memory.",
+		Name: "prefix_caching", Doc: "Whether prefixes are cached in host memory.",
 		Log:   []string{`prompt cache is (?P<value>enabled|disabled)`},
 		Words: map[string]string{"enabled": "true", "disabled": "false"},
 	},
@@ -164,12 +161,11 @@ var llamacppObserve = []Pattern{
 		JQ: ".total_slots",
 	},
 	{
-		Name: "weights_gb", Type: TypeNumber, Consequence: true, First: true, Unit: "GB", Scale: gibToGB,
+		Name: "weights_gb", First: true, Scale: gibToGB,
 		Doc: "Size of the file's weights.", Log: []string{`print_info: file size\s+= (?P<value>[\d.]+) GiB`},
 	},
 	{
-		Name: "weights_gb", Type: TypeNumber, Consequence: true, First: true, Unit: "GB", Scale: gibToGB / 1024,
-		Doc: "Size of the file's weights, if it is small.",
+		Name: "weights_gb", First: true, Scale: gibToGB / 1024, Doc: "Size of the file's weights, if it is small.",
 		Log: []string{`print_info: file size\s+= (?P<value>[\d.]+) MiB`},
 	},
 	{
@@ -179,7 +175,7 @@ var llamacppObserve = []Pattern{
 		Words: map[string]string{"no usable GPU found": "0", "not compiled with GPU offload support": "0"},
 	},
 	{
-		Name: "gpu_error", Type: TypeString, Chosen: true, First: true, Doc: "Why a GPU is not used.",
+		Name: "gpu_error", Chosen: true, First: true, Doc: "Why a GPU is not used.",
 		Log: []string{
 			`failed to initialize (?P<value>(?:CUDA|ROCm|MUSA): .+)`, `ggml_vulkan: (?P<value>No devices found)`,
 			llamacppNoGPU,
@@ -199,7 +195,7 @@ var llamacppObserve = []Pattern{
 		Log: []string{`graph splits = (?P<value>\d+)`, `graph\b.*: nodes = .*, splits = (?P<value>\d+)`},
 	},
 	{
-		Name: "speculative", Type: TypeString, Chosen: true, Doc: "Method of speculative decoding.",
+		Name: "speculative", Chosen: true,
 		Log: []string{
 			`adding speculative implementation '(?P<value>[\w-]+)'`,
 			`(?P<value>no implementations) specified for speculative decoding`,
@@ -207,13 +203,12 @@ var llamacppObserve = []Pattern{
 		Words: map[string]string{"no implementations": "none"},
 	},
 	{
-		Name: "drafted_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens",
+		Name:   "drafted_tokens",
 		Doc:    "Drafted tokens: of all requests if enable_metrics is on, otherwise of the last request with drafts.",
 		Metric: []string{"llamacpp:spec_decode_num_draft_tokens_total"},
 	},
 	{
-		Name: "drafted_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens",
-		Doc: "Drafted tokens of the last request with drafts.",
+		Name: "drafted_tokens", Doc: "Drafted tokens of the last request with drafts.",
 		Log: []string{`draft acceptance(?: rate)?\s*= [\d.]+ \(\s*\d+ accepted /\s*(?P<value>\d+) generated\)`},
 	},
 	{
@@ -229,16 +224,15 @@ const llamacppNoGPU = `(?P<value>no usable GPU found|not compiled with GPU offlo
 var llamacppSettings = []Setting{
 	{Name: "served_model_name", Flag: "--alias", Default: "the file's name"},
 	{
-		Name: "max_model_len", Type: TypeNumber, Whole: true, Flag: "-c", Times: "max_num_seqs",
+		Name: "max_model_len", Flag: "-c", Times: "max_num_seqs",
 		TimesUnless: "kv_unified",
 		Default:     "the model's own",
 		Doc: "Longest sequence, prompt and output together, in tokens. llama-server divides -c among its slots, " +
 			"so this is multiplied by max_num_seqs, unless kv_unified lets the slots share.",
 	},
 	{
-		Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "-np",
-		Default: "auto (4 slots that share the length), 1 in older builds",
-		Doc:     "Slots: maximum number of concurrent sequences; others wait.",
+		Name: "max_num_seqs", Flag: "-np", Default: "auto (4 slots that share the length), 1 in older builds",
+		Doc: "Slots: maximum number of concurrent sequences; others wait.",
 	},
 	{
 		Name: "kv_unified", Type: TypeBool, Flag: "--kv-unified", OffFlag: "--no-kv-unified",
@@ -246,25 +240,25 @@ var llamacppSettings = []Setting{
 	},
 	{Name: "max_num_batched_tokens", Flag: "-b", Also: []string{"-ub"}, Default: "2048, in steps of 512"},
 	{
-		Name: "ubatch_size", Type: TypeNumber, Whole: true, Flag: "-ub", Default: "512, or max_num_batched_tokens",
+		Name: "ubatch_size", Whole: true, Flag: "-ub", Default: "512, or max_num_batched_tokens",
 		Doc: "Maximum tokens computed at once.",
 	},
 	{
-		Name: "gpu_layers", Type: TypeString, Flag: "-ngl", Used: "gpu_layers", UsedNot: "gpu_error", UsedHidden: true,
+		Name: "gpu_layers", Flag: "-ngl", Used: "gpu_layers", UsedNot: "gpu_error", UsedHidden: true,
 		Default: "auto: what fits",
 		Doc:     "Layers on the GPU: a number in quotes, \"all\" or \"auto\" (older builds: numbers only).",
 	},
 	{
-		Name: "cpu_moe_layers", Type: TypeNumber, Whole: true, Flag: "--n-cpu-moe", Default: "0",
+		Name: "cpu_moe_layers", Whole: true, Flag: "--n-cpu-moe", Default: "0",
 		Doc: "Layers whose experts stay on the CPU.",
 	},
 	{
-		Name: "fit", Type: TypeBool, On: &Effect{Flags: []string{"-fit", "on"}},
+		Name: "fit", On: &Effect{Flags: []string{"-fit", "on"}},
 		Off: &Effect{Flags: []string{"-fit", "off"}}, Default: "true since the end of 2025",
 		Doc: "Adjust unset options to fit into memory. Off when arms are compared.",
 	},
 	{
-		Name: "split_mode", Type: TypeString, Flag: "-sm", Default: "layer",
+		Name: "split_mode", Flag: "-sm", Default: "layer",
 		Choices: []string{"none", "layer", "row", "tensor"}, Doc: "How several GPUs share the model.",
 	},
 	{
@@ -272,16 +266,15 @@ var llamacppSettings = []Setting{
 		Doc: "Share of each GPU, such as [3, 1].",
 	},
 	{
-		Name: "main_gpu", Type: TypeNumber, Whole: true, Flag: "-mg", Default: "0",
+		Name: "main_gpu", Whole: true, Flag: "-mg", Default: "0",
 		Doc: "The only GPU to use, or the one that holds what is not split.",
 	},
 	{
-		Name: "attention_backend", Type: TypeString, Flag: "-fa", Default: "auto",
-		Choices: []string{"on", "off", "auto"},
-		Doc:     "Flash attention.",
+		Name: "attention_backend", Flag: "-fa", Default: "auto", Choices: []string{"on", "off", "auto"},
+		Doc: "Flash attention.",
 	},
 	{
-		Name: "kv_cache_dtype", Type: TypeString, Flag: "-ctk", Also: []string{"-ctv"}, Default: "f16",
+		Name: "kv_cache_dtype", Flag: "-ctk", Also: []string{"-ctv"}, Default: "f16",
 		Choices: []string{"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1"},
 		Doc:     "Type of keys and values in the KV cache. Quantised values need flash attention.",
 	},
@@ -294,17 +287,17 @@ var llamacppSettings = []Setting{
 		Doc: "Keep the full sliding-window KV cache, so prefixes can be reused.",
 	},
 	{
-		Name: "enforce_eager", Type: TypeBool, On: &Effect{Env: map[string]string{"GGML_CUDA_DISABLE_GRAPHS": "1"}},
+		Name: "enforce_eager", On: &Effect{Env: map[string]string{"GGML_CUDA_DISABLE_GRAPHS": "1"}},
 		Off: &Effect{}, Default: "false",
 		Doc: "Run without CUDA graphs. ggml only checks if the variable exists, so false leaves it out.",
 	},
 	{
-		Name: "enable_prefix_caching", Type: TypeBool, On: &Effect{Flags: []string{"--cache-prompt"}},
+		Name: "enable_prefix_caching", On: &Effect{Flags: []string{"--cache-prompt"}},
 		Off: &Effect{Flags: []string{"--no-cache-prompt", "--cache-ram", "0"}}, Default: "true",
 		Doc: "Reuse the KV cache of common prefixes, from slots and host memory.",
 	},
 	{
-		Name: "continuous_batching", Type: TypeBool, Flag: "--cont-batching", OffFlag: "--no-cont-batching",
+		Name: "continuous_batching", Flag: "--cont-batching", OffFlag: "--no-cont-batching",
 		Default: "true", Doc: "Continuous batching: let sequences join a running batch.",
 	},
 	{
@@ -313,41 +306,35 @@ var llamacppSettings = []Setting{
 			"only a model is given, mtp, dflash, …), num_speculative_tokens, min_speculative_tokens, " +
 			"min_probability, gpu_layers of the draft.", Fields: []Setting{
 			{
-				Name: "method", Type: TypeString, Flag: "--spec-type",
+				Name: "method", Flag: "--spec-type",
 				Words: map[string]string{"mtp": "draft-mtp", "dflash": "draft-dflash"},
 			},
 			// Without a type newer builds load the model and draft nothing. Older ones
 			// draft, know no types, and pass over the variable.
-			{Name: "model", Type: TypeString, Flag: "-md", Without: &Without{
+			{Name: "model", Flag: "-md", Without: &Without{
 				Member: "method",
 				Effect: Effect{Env: map[string]string{"LLAMA_ARG_SPEC_TYPE": "draft-simple"}},
 			}, Used: "drafted_tokens"},
-			{Name: "num_speculative_tokens", Type: TypeNumber, Whole: true, Flag: "--spec-draft-n-max"},
-			{Name: "min_speculative_tokens", Type: TypeNumber, Whole: true, Flag: "--spec-draft-n-min"},
+			{Name: "num_speculative_tokens", Flag: "--spec-draft-n-max"},
+			{Name: "min_speculative_tokens", Whole: true, Flag: "--spec-draft-n-min"},
 			{Name: "min_probability", Type: TypeNumber, Flag: "--spec-draft-p-min"},
-			{Name: "gpu_layers", Type: TypeString, Flag: "-ngld"},
+			{Name: "gpu_layers", Flag: "-ngld"},
 		},
 	},
-	{
-		Name: "threads", Type: TypeNumber, Whole: true, Flag: "-t", Default: "the machine's cores",
-		Doc: "CPU threads for decode.",
-	},
-	{
-		Name: "threads_batch", Type: TypeNumber, Whole: true, Flag: "-tb", Default: "threads",
-		Doc: "CPU threads for prefill.",
-	},
+	{Name: "threads", Flag: "-t", Default: "the machine's cores", Doc: "CPU threads for decode."},
+	{Name: "threads_batch", Whole: true, Flag: "-tb", Default: "threads", Doc: "CPU threads for prefill."},
 	{Name: "seed", Flag: "--seed", Default: "a random one"},
 	{
 		Name: "warmup", Type: TypeBool, Flag: "--warmup", OffFlag: "--no-warmup", Default: "true",
 		Doc: "Run the model once before reporting ready.",
 	},
 	{
-		Name: "chat_template", Type: TypeString, Flag: "--chat-template", Default: "the model's",
+		Name: "chat_template", Flag: "--chat-template", Default: "the model's",
 		Doc: "Name or text of another chat template.",
 	},
-	{Name: "enable_metrics", Type: TypeBool, Flag: "--metrics", Default: "false", Doc: "Serve /metrics."},
+	{Name: "enable_metrics", Flag: "--metrics", Default: "false"},
 	{
-		Name: "log_verbosity", Type: TypeNumber, Whole: true, Flag: "-lv", Default: "4, which observations need",
+		Name: "log_verbosity", Whole: true, Flag: "-lv", Default: "4, which observations need",
 		Doc: "Log level: 1 errors, 2 warnings, 3 info, 4 more info, 5 debug.",
 	},
 }

@@ -12,9 +12,8 @@ func init() {
 	register(Kind{
 		Name: "ollama",
 		Doc: "Ollama, started as `ollama serve`. It answers at once and loads a model on request, so it is ready " +
-			"when " +
-			"the plan's model is loaded. The model must be installed (`ollama pull`, or `ollama create` from a GGUF " +
-			"file): mxflow does not pull it.",
+			"when the plan's model is loaded. The model must be installed (`ollama pull`, or `ollama create` from a " +
+			"GGUF file): mxflow does not pull it.",
 		Example: `engine "ollama" "local" {
   model = "gpt-oss:20b"
 
@@ -87,26 +86,25 @@ func init() {
 		DefaultStopGrace:    15 * time.Second,
 		Settings: []Setting{
 			{
-				Name: "max_model_len", Type: TypeNumber, Whole: true, Env: "OLLAMA_CONTEXT_LENGTH",
+				Name: "max_model_len", Env: "OLLAMA_CONTEXT_LENGTH",
 				Default: "by GPU memory: 4096 to 262144",
 				Doc: "Longest sequence of one request, in tokens. Ollama limits it to the model's training " +
 					"length, and truncates longer prompts without an error.",
 			},
 			{Name: "max_num_seqs", Env: "OLLAMA_NUM_PARALLEL", Default: "1"},
 			{
-				Name: "max_queue", Type: TypeNumber, Whole: true, Env: "OLLAMA_MAX_QUEUE", Default: "512",
+				Name: "max_queue", Whole: true, Env: "OLLAMA_MAX_QUEUE", Default: "512",
 				Doc: "Maximum number of queued requests; further ones are refused.",
 			},
 			{
-				Name: "max_loaded_models", Type: TypeNumber, Whole: true, Env: "OLLAMA_MAX_LOADED_MODELS",
+				Name: "max_loaded_models", Whole: true, Env: "OLLAMA_MAX_LOADED_MODELS",
 				Default: "3 per GPU", Doc: "Models loaded at once.",
 			},
 			{
-				Name: "attention_backend", Type: TypeString, Env: "OLLAMA_FLASH_ATTENTION",
-				Choices: []string{"on", "off"},
-				Words:   map[string]string{"on": "1", "off": "0"}, Default: "auto", Doc: "Flash attention.",
+				Name: "attention_backend", Env: "OLLAMA_FLASH_ATTENTION", Choices: []string{"on", "off"},
+				Words: map[string]string{"on": "1", "off": "0"}, Default: "auto", Doc: "Flash attention.",
 			},
-			{Name: "kv_cache_dtype", Type: TypeString, Env: "OLLAMA_KV_CACHE_TYPE", Choices: []string{
+			{Name: "kv_cache_dtype", Env: "OLLAMA_KV_CACHE_TYPE", Choices: []string{
 				"f16", "q8_0",
 				"q4_0",
 			}, Default: "f16", Doc: "Type of keys and values in the KV cache; needs flash attention."},
@@ -115,18 +113,17 @@ func init() {
 				Off: &Effect{}, Default: "false",
 			},
 			{
-				Name: "threads", Type: TypeNumber, Whole: true, Env: "LLAMA_ARG_THREADS",
-				Default: "the machine's cores",
-				Doc:     "CPU threads, in versions that run llama-server (0.30 and later).",
+				Name: "threads", Env: "LLAMA_ARG_THREADS", Default: "the machine's cores",
+				Doc: "CPU threads, in versions that run llama-server (0.30 and later).",
 			},
 			{
-				Name: "fit", Type: TypeBool, On: &Effect{Env: map[string]string{"LLAMA_ARG_FIT": "on"}},
+				Name: "fit", On: &Effect{Env: map[string]string{"LLAMA_ARG_FIT": "on"}},
 				Off: &Effect{Env: map[string]string{"LLAMA_ARG_FIT": "off"}}, Default: "true",
 				Doc: "Adjust unset options to fit into memory, in versions that run llama-server. Off when arms are " +
 					"compared.",
 			},
 			{
-				Name: "keep_alive", Type: TypeString, Env: "OLLAMA_KEEP_ALIVE", Default: "-1: forever",
+				Name: "keep_alive", Env: "OLLAMA_KEEP_ALIVE", Default: "-1: forever",
 				Doc: "How long a model stays loaded without requests. An invalid duration becomes 5m.",
 			},
 			{
@@ -134,19 +131,13 @@ func init() {
 				Doc: "Spread the model over all GPUs.",
 			},
 			{
-				Name: "gpu_overhead_bytes", Type: TypeNumber, Whole: true, Env: "OLLAMA_GPU_OVERHEAD", Default: "0",
+				Name: "gpu_overhead_bytes", Whole: true, Env: "OLLAMA_GPU_OVERHEAD", Default: "0",
 				Doc: "Memory to leave free on each GPU, in bytes.",
 			},
+			{Name: "models_dir", Env: "OLLAMA_MODELS", Default: "~/.ollama/models", Doc: "Folder of pulled models."},
+			{Name: "load_timeout", Env: "OLLAMA_LOAD_TIMEOUT", Default: "5m", Doc: "How long a load may stall."},
 			{
-				Name: "models_dir", Type: TypeString, Env: "OLLAMA_MODELS", Default: "~/.ollama/models",
-				Doc: "Folder of pulled models.",
-			},
-			{
-				Name: "load_timeout", Type: TypeString, Env: "OLLAMA_LOAD_TIMEOUT", Default: "5m",
-				Doc: "How long a load may stall.",
-			},
-			{
-				Name: "log_level", Type: TypeString, Env: "OLLAMA_DEBUG", Choices: []string{"info", "debug", "trace"},
+				Name: "log_level", Env: "OLLAMA_DEBUG", Choices: []string{"info", "debug", "trace"},
 				Words: map[string]string{"info": "0", "debug": "1", "trace": "2"}, Default: "info", Doc: "Log level.",
 			},
 		},
@@ -158,16 +149,15 @@ func init() {
 // llama.cpp knows.
 var ollamaObserve = []Pattern{
 	{
-		Name: "attention", Type: TypeString, Chosen: true,
-		Doc: "Whether flash attention is on, in versions without llama-server.",
+		Name: "attention", Chosen: true, Doc: "Whether flash attention is on, in versions without llama-server.",
 		Log: []string{`(?P<value>enabling) flash attention`}, Words: map[string]string{"enabling": "on"},
 	},
 	{
-		Name: "llama_cpp", Type: TypeString, Doc: "Build of llama-server, a separate program that Ollama runs.",
+		Name: "llama_cpp", Doc: "Build of llama-server, a separate program that Ollama runs.",
 		Log: []string{`\bbuild:? (?P<value>\d+ \(\w+\)) with `},
 	},
 	{
-		Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence of the loaded model.",
+		Name: "max_model_len", Doc: "Longest sequence of the loaded model.",
 		Path: "/api/ps", JQ: ".models[0].context_length",
 	},
 	{
@@ -175,9 +165,8 @@ var ollamaObserve = []Pattern{
 		Log: []string{`initializing(?: slots)?, n_slots = (?P<value>\d+)`},
 	},
 	{
-		Name: "keep_alive", Type: TypeString, Doc: "How long a model stays loaded without requests.",
-		Log:   []string{`OLLAMA_KEEP_ALIVE:(?P<value>\S+)`},
-		Words: map[string]string{"2562047h47m16.854775807s": "-1"},
+		Name: "keep_alive", Doc: "How long a model stays loaded without requests.",
+		Log: []string{`OLLAMA_KEEP_ALIVE:(?P<value>\S+)`}, Words: map[string]string{"2562047h47m16.854775807s": "-1"},
 	},
 	// An ended llama-server is replaced without notice to the client.
 	{

@@ -8,9 +8,8 @@ import "time"
 func init() {
 	register(Kind{
 		Name: "openai",
-		Doc: "Any server with an OpenAI-compatible HTTP API, started by the plan's own command, with {port} " +
-			"where the server takes its port. It is ready when /health answers 200, or /v1/models if there is no " +
-			"/health.",
+		Doc: "Any server with an OpenAI-compatible HTTP API, started by the plan's own command, with {port} where " +
+			"the server takes its port. It is ready when /health answers 200, or /v1/models if there is no /health.",
 		Example: `engine "openai" "gb10" {
   model = "openai/gpt-oss-120b"
 
@@ -23,17 +22,12 @@ func init() {
 		Port:  8000,
 		Info:  []string{"/v1/models", "/version"},
 		Observe: []Pattern{
+			{Name: "version", Doc: "Version, if the server has a page for it.", Path: "/version", JQ: ".version"},
 			{
-				Name: "version", Type: TypeString, Doc: "Version, if the server has a page for it.", Path: "/version",
-				JQ: ".version",
-			},
-			{
-				Name: "max_model_len", Type: TypeNumber, Unit: "tokens",
-				Doc: "Longest sequence served, if the list of models has it.", Path: "/v1/models",
-				JQ: ".data[0].max_model_len",
+				Name: "max_model_len", Doc: "Longest sequence served, if the list of models has it.",
+				Path: "/v1/models", JQ: ".data[0].max_model_len",
 			},
 		},
-		Harmless: torchHarmless(),
 		// ignore_eos is not part of OpenAI's API, but most servers of it know it. For one
 		// that rejects it: profile { ignore_eos = false }. Five alternatives are what
 		// OpenAI's own completions allow.

@@ -457,8 +457,7 @@ func TestSGLangLog(t *testing.T) {
 	for line, broke := range map[string]bool{
 		"[2026-11-23 23:03:26] Subprocess scheduler_0 (pid=18389) crashed with exit code -15. Triggering SIGQUIT for " +
 			"cleanup...": false,
-		"Exception: Capture prefill CUDA graph failed: CUDA out of memory. Tried to allocate 1.50 " +
-			"GiB.": true,
+		"Exception: Capture prefill CUDA graph failed: CUDA out of memory. Tried to allocate 1.50 GiB.": true,
 		"[2026-11-23 23:03:26] Subprocess scheduler_0 (pid=18389) crashed with exit code -9. Triggering SIGQUIT for " +
 			"cleanup...": true,
 	} {

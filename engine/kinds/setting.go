@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +21,7 @@ import (
 type Setting struct {
 	Name string
 	Type Type
-	// Whole restricts a number to integers.
+	// Whole is set for a number that is an integer.
 	Whole bool
 	// Min and Max bound a number, unless Max is zero.
 	Min, Max float64
@@ -63,46 +64,68 @@ type Setting struct {
 	Fields []Setting
 }
 
-// common are settings that several kinds have with one meaning: register gives a setting
-// without a text the type and the text of its name here.
+// common are settings that several kinds have with one meaning: register gives one what it
+// leaves out of the entry of its name here.
 var common = map[string]Setting{
-	"async_scheduling": {Type: TypeBool, Doc: "Prepare the next step while the GPU runs the current one."},
-	"block_size":       {Type: TypeNumber, Whole: true, Doc: "Tokens in one block of the KV cache."},
-	"cuda_graph_max_bs": {
-		Type: TypeNumber, Whole: true,
-		Doc: "Largest batch with a CUDA graph; larger ones run without.",
-	},
-	"dtype": {
-		Type: TypeString,
-		Doc:  "Type of weights and activations: auto, bfloat16, float16, float32.",
-	},
+	"async_scheduling":       {Type: TypeBool, Doc: "Prepare the next step while the GPU runs the current one."},
+	"block_size":             {Whole: true, Doc: "Tokens in one block of the KV cache."},
+	"continuous_batching":    {Type: TypeBool},
+	"cuda_graph_max_bs":      {Whole: true, Doc: "Largest batch with a CUDA graph; larger ones run without."},
+	"data_parallel_size":     {Whole: true, Doc: "Copies of the model."},
+	"dtype":                  {Doc: "Type of weights and activations: auto, bfloat16, float16, float32."},
 	"enable_chunked_prefill": {Type: TypeBool, Doc: "Chunked prefill: split long prompts into steps."},
+	"enable_metrics":         {Type: TypeBool, Doc: "Serve /metrics."},
 	"enable_prefix_caching":  {Type: TypeBool, Doc: "Reuse the KV cache of common prefixes."},
+	"enable_torch_compile":   {Type: TypeBool, Doc: "Compile the model with torch.compile."},
 	"enforce_eager":          {Type: TypeBool, Doc: "Run without CUDA graphs."},
-	"expert_parallel_size":   {Type: TypeNumber, Whole: true, Doc: "GPUs that share the experts."},
+	"expert_parallel_size":   {Whole: true, Doc: "GPUs that share the experts."},
+	"fit":                    {Type: TypeBool},
+	"gpu_memory_utilization": {Type: TypeNumber},
 	"hf_overrides":           {Type: TypeObject, Doc: "Members of the model's configuration to replace, as JSON."},
-	"kv_cache_tokens":        {Type: TypeNumber, Whole: true, Doc: "Tokens that the KV cache holds."},
-	"log_level":              {Type: TypeString, Doc: "Log level. Above info most observations are missing."},
-	"max_model_len": {
-		Type: TypeNumber, Whole: true,
-		Doc: "Longest sequence, prompt and output together, in tokens.",
-	},
-	"max_num_batched_tokens": {Type: TypeNumber, Whole: true, Doc: "Maximum tokens per step, over all sequences."},
-	"max_num_seqs": {
-		Type: TypeNumber, Whole: true,
-		Doc: "Maximum number of concurrent sequences; others wait.",
-	},
-	"pipeline_parallel_size": {Type: TypeNumber, Whole: true, Doc: "Groups of GPUs that share the layers."},
+	"kv_cache_tokens":        {Whole: true, Doc: "Tokens that the KV cache holds."},
+	"log_level":              {Doc: "Log level. Above info most observations are missing."},
+	"max_model_len":          {Whole: true, Doc: "Longest sequence, prompt and output together, in tokens."},
+	"max_num_batched_tokens": {Whole: true, Doc: "Maximum tokens per step, over all sequences."},
+	"max_num_seqs":           {Whole: true, Doc: "Maximum number of concurrent sequences; others wait."},
+	"num_speculative_tokens": {Whole: true},
+	"pipeline_parallel_size": {Whole: true, Doc: "Groups of GPUs that share the layers."},
 	"report_cached_tokens": {
-		Type: TypeBool,
-		Doc:  "Report in each answer how many prompt tokens came from the prefix cache.",
+		Type: TypeBool, Doc: "Report in each answer how many prompt tokens came from the prefix cache.",
 	},
-	"revision":             {Type: TypeString, Doc: "Branch, tag or commit of the model."},
-	"seed":                 {Type: TypeNumber, Whole: true, Doc: "Sampling seed for requests without one."},
-	"served_model_name":    {Type: TypeString, Doc: "Model name in requests."},
-	"tensor_parallel_size": {Type: TypeNumber, Whole: true, Doc: "GPUs that share each layer."},
-	"tokenizer":            {Type: TypeString, Doc: "Name or path of another tokenizer."},
+	"revision":             {Doc: "Branch, tag or commit of the model."},
+	"seed":                 {Whole: true, Doc: "Sampling seed for requests without one."},
+	"served_model_name":    {Doc: "Model name in requests."},
+	"skip_tokenizer_init":  {Type: TypeBool, Doc: "Serve token IDs only."},
+	"speculative":          {Type: TypeObject},
+	"tensor_parallel_size": {Whole: true, Doc: "GPUs that share each layer."},
+	"threads":              {Whole: true},
+	"tokenizer":            {Doc: "Name or path of another tokenizer."},
 	"trust_remote_code":    {Type: TypeBool, Doc: "Run code that comes with the model."},
+}
+
+// commonObservations are observations that several kinds have with one meaning: register gives
+// one what it leaves out of the entry of its name here.
+var commonObservations = map[string]Pattern{
+	"acceptance_length": {
+		Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Mean accepted length of speculative decoding.",
+	},
+	"attention":      {Doc: "Attention back end in use."},
+	"autotuned":      {Type: TypeCount, Consequence: true},
+	"drafted_tokens": {Type: TypeNumber, Consequence: true, Unit: "tokens"},
+	"kv_cache_dtype": {Doc: "Type of the KV cache."},
+	"kv_capacity_tokens": {
+		Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.",
+	},
+	"kv_memory_gb":           {Type: TypeNumber, Consequence: true, Unit: "GB", Doc: "Memory of the KV cache."},
+	"max_model_len":          {Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence served."},
+	"max_num_batched_tokens": {Type: TypeNumber, Unit: "tokens"},
+	"max_num_seqs":           {Type: TypeNumber, Doc: "Maximum number of concurrent sequences."},
+	"model_load_s":           {Type: TypeNumber, Consequence: true, Unit: "s", Doc: "Time to load the weights."},
+	"moe_kernel":             {Doc: "Back end of the experts in use."},
+	"prefix_caching":         {Type: TypeBool, Doc: "Whether prefixes are cached."},
+	"quantization":           {Doc: "Quantisation method of the weights."},
+	"speculative":            {Doc: "Method of speculative decoding."},
+	"weights_gb":             {Type: TypeNumber, Consequence: true, Unit: "GB", Doc: "GPU memory of the weights."},
 }
 
 // shownBy are the observations that show a setting with another name.
@@ -429,4 +452,43 @@ func (e Effect) Render() ([]byte, error) {
 		return nil, nil
 	}
 	return yaml.Marshal(e.Config)
+}
+
+// Ways to force an engine to accept drafted tokens that its model would not have
+// produced. They are for exploring the potential of speculation; measurements under them
+// are not the model's work. Every kind is checked for all of them, since the engine
+// behind a command may be another than its name suggests.
+
+// forcedVariables force so many tokens to be accepted if they are above 0: those of
+// SGLang and of TensorRT-LLM.
+var forcedVariables = []string{"SGLANG_SIMULATE_ACC_LEN", "TLLM_SPEC_DECODE_FORCE_NUM_ACCEPTED_TOKENS"}
+
+// ForcedLines are expressions for log lines, or for a command line, which show that
+// tokens are accepted by force: vLLM's synthetic rejection sampling however it is
+// written, and the variables with their value.
+var ForcedLines = []string{
+	`rejection[_-]sample[_-]method[\\'"\s=:]+synthetic\b`,
+	`\b(?:` + strings.Join(forcedVariables, "|") + `)[\\'"\s]*[=:][\\'"\s]*[0-9.]*[1-9]`,
+}
+
+var forcedLine = regexp.MustCompile(strings.Join(ForcedLines, "|"))
+
+// ForcedBy is what forces acceptance in such a text; empty if nothing does.
+func ForcedBy(text string) string { return forcedLine.FindString(text) }
+
+// ForcedIn is what forces acceptance in an environment of NAME=value; empty if nothing
+// does. A value that is not a number counts as forcing.
+func ForcedIn(environ []string) string {
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		for _, forces := range forcedVariables {
+			if name != forces || strings.TrimSpace(value) == "" {
+				continue
+			}
+			if n, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err != nil || !(n <= 0) {
+				return pair
+			}
+		}
+	}
+	return ""
 }

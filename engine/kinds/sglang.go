@@ -12,8 +12,7 @@ func init() {
 	register(Kind{
 		Name: "sglang",
 		Doc: "SGLang's server, started as `python3 -m sglang.launch_server`. Its /health answers 503 during startup, " +
-			"and " +
-			"then generates a token before it answers, so a hanging scheduler does not count as ready.",
+			"and then generates a token before it answers, so a hanging scheduler does not count as ready.",
 		Example: `engine "sglang" "h200" {
   model = "openai/gpt-oss-120b"
 
@@ -31,13 +30,8 @@ func init() {
 			"python3", "-m", "sglang.launch_server", "--model-path", "{model}", "--host", "{host}",
 			"--port", "{port}",
 		},
-		Image:  "lmsysorg/sglang",
-		Images: []string{"sglang", "sglang-*", "sgl", "sgl-*"},
-		// The image has no entrypoint of its own.
-		ImageCommand: []string{
-			"python3", "-m", "sglang.launch_server", "--model-path", "{model}", "--host", "{host}",
-			"--port", "{port}",
-		},
+		Image:     "lmsysorg/sglang",
+		Images:    []string{"sglang", "sglang-*", "sgl", "sgl-*"},
 		Port:      30000,
 		Container: Container{IPC: "host", ShmSize: "32g"},
 		Ready:     []Probe{{Path: "/health"}},
@@ -46,8 +40,9 @@ func init() {
 		Observe:   sglangObserve,
 		Crashes:   sglangCrashes,
 		Aftermath: sglangAftermath,
-		Harmless: torchHarmless("KV cache pool is full. Retract requests", "crashed with exit code -15",
-			"self.soft=True"),
+		Harmless: []string{
+			"KV cache pool is full. Retract requests", "crashed with exit code -15", "self.soft=True",
+		},
 		Metrics: Metrics{
 			Path: "/metrics", Needs: []string{"--enable-metrics"},
 			// Gauges appear once for each rank of tensor parallelism, so they are not
@@ -137,39 +132,30 @@ var sglangAftermath = slices.Concat([]Signature{
 // A drafter is loaded after the model that it drafts for, and logs the same lines: the
 // first one is about the served model.
 var sglangObserve = []Pattern{
+	{Name: "version", Doc: "Version, as older servers report it.", Path: "/get_server_info", JQ: ".version"},
 	{
-		Name: "version", Type: TypeString, Doc: "Version, as older servers report it.", Path: "/get_server_info",
-		JQ: ".version",
-	},
-	{
-		Name: "attention", Type: TypeString, Chosen: true, First: true, Doc: "Attention back end in use.",
+		Name: "attention", Chosen: true, First: true,
 		Log: []string{`Attention backend not specified\. Use (?P<value>\w+) backend`},
 	},
+	{Name: "attention", Doc: "Requested attention back end.", Log: []string{`\battention_backend='(?P<value>\w+)'`}},
 	{
-		Name: "attention", Type: TypeString, Doc: "Requested attention back end.",
-		Log: []string{`\battention_backend='(?P<value>\w+)'`},
-	},
-	{
-		Name: "moe_kernel", Type: TypeString, Doc: "Requested back end of the experts; auto leaves it to SGLang.",
+		Name: "moe_kernel", Doc: "Requested back end of the experts; auto leaves it to SGLang.",
 		Log: []string{`\bmoe_runner_backend='(?P<value>\w+)'`},
 	},
+	{Name: "quantization", Chosen: true, First: true, Log: []string{`Load weight end\..*\bquant=(?P<value>\w+)`}},
 	{
-		Name: "quantization", Type: TypeString, Chosen: true, First: true, Doc: "Quantisation method of the weights.",
-		Log: []string{`Load weight end\..*\bquant=(?P<value>\w+)`},
-	},
-	{
-		Name: "quantization", Type: TypeString, Doc: "Requested quantisation method.",
+		Name: "quantization", Doc: "Requested quantisation method.",
 		Log: []string{`\bquantization='?(?P<value>\w+)`}, Words: map[string]string{"None": "none"},
 	},
 	{
-		Name: "kv_cache_dtype", Type: TypeString, Chosen: true, First: true, Doc: "Type of the KV cache.",
+		Name: "kv_cache_dtype", Chosen: true, First: true,
 		Log: []string{
 			`Using KV cache dtype: torch\.(?P<value>\w+)`,
 			`KV Cache is allocated\. dtype: torch\.(?P<value>\w+)`,
 		},
 	},
 	{
-		Name: "kv_cache_dtype", Type: TypeString, Doc: "Requested type of the KV cache.",
+		Name: "kv_cache_dtype", Doc: "Requested type of the KV cache.",
 		Log: []string{`\bkv_cache_dtype='(?P<value>\w+)'`},
 	},
 	// Newer versions name the step and say when they begin whether prefill is captured
@@ -180,55 +166,38 @@ var sglangObserve = []Pattern{
 	}, `Capture (?P<value>target decode|target verify|target prefill|piecewise|cuda)(?: CUDA)? graph end`,
 		`Capture target prefill CUDA graph begin\. backend=(?P<value>full)`),
 	{
-		Name: "cuda_graphs", Type: TypeString, Chosen: true, Doc: "That decode steps run without CUDA graphs.",
+		Name: "cuda_graphs", Chosen: true, Doc: "That decode steps run without CUDA graphs.",
 		Log: []string{`Decode batch.*cuda graph: (?P<value>False)`}, Words: map[string]string{"False": "NONE"},
 	},
 	{
-		Name: "cuda_graphs", Type: TypeString, Doc: "That no CUDA graphs were requested.",
+		Name: "cuda_graphs", Doc: "That no CUDA graphs were requested.",
 		Log: []string{`\bdisable_cuda_graph=(?P<value>True)\b`}, Words: map[string]string{"True": "NONE"},
 	},
 	{
-		Name: "prefix_caching", Type: TypeBool, Doc: "Whether prefixes are cached.",
-		Log:   []string{`\bdisable_radix_cache=(?P<value>True|False)`},
+		Name: "prefix_caching", Log: []string{`\bdisable_radix_cache=(?P<value>True|False)`},
 		Words: map[string]string{"True": "false", "False": "true"},
 	},
 	{
-		Name: "speculative", Type: TypeString, Doc: "Algorithm of speculative decoding.",
+		Name: "speculative", Doc: "Algorithm of speculative decoding.",
 		Log: []string{`\bspeculative_algorithm='?(?P<value>\w+)`}, Words: map[string]string{"None": "none"},
 	},
+	{Name: "kv_capacity_tokens", Log: []string{`\bmax_total_num_tokens=(?P<value>\d+)`}},
 	{
-		Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens",
-		Doc: "Tokens that the KV cache holds.", Log: []string{`\bmax_total_num_tokens=(?P<value>\d+)`},
-	},
-	{
-		Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, First: true, Unit: "tokens",
-		Doc: "Tokens that the KV cache holds, in older versions.",
+		Name: "kv_capacity_tokens", First: true, Doc: "Tokens that the KV cache holds, in older versions.",
 		Log: []string{`KV Cache is allocated\. #tokens: (?P<value>\d+)`},
 	},
 	{
-		Name: "weights_gb", Type: TypeNumber, Consequence: true, First: true, Unit: "GB", Scale: gibToGB,
-		Doc: "GPU memory of the weights.", Log: []string{`Load weight end\..*mem usage=(?P<value>[\d.]+) GB`},
+		Name: "weights_gb", First: true, Scale: gibToGB,
+		Log: []string{`Load weight end\..*mem usage=(?P<value>[\d.]+) GB`},
 	},
+	{Name: "model_load_s", First: true, Log: []string{`Load weight end\. elapsed=(?P<value>[\d.]+) s`}},
+	{Name: "max_model_len", Log: []string{`\bcontext_len=(?P<value>\d+)`}},
+	{Name: "max_num_seqs", Log: []string{`\bmax_running_requests=(?P<value>\d+), context_len`}},
 	{
-		Name: "model_load_s", Type: TypeNumber, Consequence: true, First: true, Unit: "s",
-		Doc: "Time to load the weights.", Log: []string{`Load weight end\. elapsed=(?P<value>[\d.]+) s`},
-	},
-	{
-		Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence served.",
-		Log: []string{`\bcontext_len=(?P<value>\d+)`},
-	},
-	{
-		Name: "max_num_seqs", Type: TypeNumber, Doc: "Maximum number of concurrent sequences.",
-		Log: []string{`\bmax_running_requests=(?P<value>\d+), context_len`},
-	},
-	{
-		Name: "max_num_batched_tokens", Type: TypeNumber, Unit: "tokens", Doc: "Maximum prompt tokens per step.",
+		Name: "max_num_batched_tokens", Doc: "Maximum prompt tokens per step.",
 		Log: []string{`\bchunked_prefill_size=(?P<value>\d+), max_prefill_tokens`},
 	},
-	{
-		Name: "acceptance_length", Type: TypeNumber, Consequence: true, Unit: "tokens",
-		Doc: "Mean accepted length of speculative decoding.", Metric: []string{"sglang:spec_accept_length"},
-	},
+	{Name: "acceptance_length", Metric: []string{"sglang:spec_accept_length"}},
 	{
 		Name: "retractions", Type: TypeCount, Consequence: true,
 		Doc: "Times that running requests were preempted (KV cache freed for others).",
@@ -243,42 +212,35 @@ var sglangObserve = []Pattern{
 var sglangSettings = []Setting{
 	{Name: "served_model_name", Flag: "--served-model-name", Default: "the model"},
 	{
-		Name: "quantization", Type: TypeString, Flag: "--quantization", Default: "that of the checkpoint",
+		Name: "quantization", Flag: "--quantization", Default: "that of the checkpoint",
 		Doc: "Method of the weights: fp8, mxfp4 (experts only), awq, modelopt_fp4, …",
 	},
 	{Name: "dtype", Flag: "--dtype", Default: "auto"},
 	{
-		Name: "kv_cache_dtype", Type: TypeString, Flag: "--kv-cache-dtype", Default: "auto",
+		Name: "kv_cache_dtype", Flag: "--kv-cache-dtype", Default: "auto",
 		Doc: "Type of the KV cache: auto, fp8_e5m2, fp8_e4m3, …",
 	},
 	{
-		Name: "load_format", Type: TypeString, Flag: "--load-format", Default: "auto",
+		Name: "load_format", Flag: "--load-format", Default: "auto",
 		Doc: "How weights are read: auto, safetensors, dummy, …",
 	},
 	{Name: "max_model_len", Flag: "--context-length", Default: "the model's own"},
 	{Name: "max_num_seqs", Flag: "--max-running-requests", Default: "depends on the GPU"},
 	{
-		Name: "max_num_batched_tokens", Type: TypeNumber, Whole: true, Flag: "--chunked-prefill-size",
-		Default: "depends on the GPU",
-		Doc:     "Maximum prompt tokens per step. Unlike vLLM's, it does not count decoding sequences.",
+		Name: "max_num_batched_tokens", Flag: "--chunked-prefill-size", Default: "depends on the GPU",
+		Doc: "Maximum prompt tokens per step. Unlike vLLM's, it does not count decoding sequences.",
 	},
 	{
-		Name: "gpu_memory_utilization", Type: TypeNumber, Max: 1, Flag: "--mem-fraction-static",
+		Name: "gpu_memory_utilization", Max: 1, Flag: "--mem-fraction-static",
 		Default: "depends on the GPU",
 		Doc: "Share of the GPU's memory for weights and KV cache. Unlike vLLM's, it excludes activations and " +
 			"CUDA graphs, so the same value takes more memory.",
 	},
 	{Name: "kv_cache_tokens", Flag: "--max-total-tokens", Default: "as many as fit"},
-	{
-		Name: "block_size", Type: TypeNumber, Whole: true, Flag: "--page-size", Default: "the back end's",
-		Doc: "Tokens in one page of the KV cache.",
-	},
+	{Name: "block_size", Flag: "--page-size", Default: "the back end's", Doc: "Tokens in one page of the KV cache."},
 	{Name: "tensor_parallel_size", Flag: "--tp-size", Default: "1"},
 	{Name: "pipeline_parallel_size", Flag: "--pp-size", Default: "1"},
-	{
-		Name: "data_parallel_size", Type: TypeNumber, Whole: true, Flag: "--dp-size", Default: "1",
-		Doc: "Copies of the model.",
-	},
+	{Name: "data_parallel_size", Flag: "--dp-size", Default: "1"},
 	{Name: "expert_parallel_size", Flag: "--ep-size", Default: "1"},
 	{Name: "enforce_eager", Flag: "--disable-cuda-graph", Default: "false"},
 	{
@@ -287,10 +249,7 @@ var sglangSettings = []Setting{
 		Doc: "Also capture prefill as CUDA graphs, in newer versions: the first start takes minutes longer.",
 	},
 	{Name: "cuda_graph_max_bs", Flag: "--cuda-graph-max-bs", Default: "depends on the GPU"},
-	{
-		Name: "enable_torch_compile", Type: TypeBool, Flag: "--enable-torch-compile", Default: "false",
-		Doc: "Compile the model with torch.compile.",
-	},
+	{Name: "enable_torch_compile", Flag: "--enable-torch-compile", Default: "false"},
 	{
 		Name: "enable_prefix_caching", On: &Effect{}, Off: &Effect{Flags: []string{"--disable-radix-cache"}},
 		Default: "true",
@@ -300,23 +259,23 @@ var sglangSettings = []Setting{
 		Default: "true",
 	},
 	{
-		Name: "attention_backend", Type: TypeString, Flag: "--attention-backend", Default: "chosen by platform",
+		Name: "attention_backend", Flag: "--attention-backend", Default: "chosen by platform",
 		Doc: "fa3, flashinfer, triton, trtllm_mha, torch_native, …",
 	},
 	{
-		Name: "prefill_attention_backend", Type: TypeString, Flag: "--prefill-attention-backend",
+		Name: "prefill_attention_backend", Flag: "--prefill-attention-backend",
 		Default: "attention_backend", Doc: "Attention back end for prefill only.",
 	},
 	{
-		Name: "decode_attention_backend", Type: TypeString, Flag: "--decode-attention-backend",
+		Name: "decode_attention_backend", Flag: "--decode-attention-backend",
 		Default: "attention_backend", Doc: "Attention back end for decode only.",
 	},
 	{
-		Name: "moe_backend", Type: TypeString, Flag: "--moe-runner-backend", Default: "auto",
+		Name: "moe_backend", Flag: "--moe-runner-backend", Default: "auto",
 		Doc: "Kernels of the experts: auto, triton, triton_kernel, flashinfer_mxfp4, flashinfer_trtllm, cutlass, …",
 	},
 	{
-		Name: "sampling_backend", Type: TypeString, Flag: "--sampling-backend", Default: "flashinfer if installed",
+		Name: "sampling_backend", Flag: "--sampling-backend", Default: "flashinfer if installed",
 		Doc: "Kernels of sampling: flashinfer or pytorch.",
 	},
 	{
@@ -325,43 +284,34 @@ var sglangSettings = []Setting{
 			"num_draft_tokens (checked at once). With eagle_topk = 1, num_draft_tokens is num_speculative_tokens + 1.",
 		Fields: []Setting{
 			{
-				Name: "method", Type: TypeString, Flag: "--speculative-algorithm",
+				Name: "method", Flag: "--speculative-algorithm",
 				Words: map[string]string{
 					"eagle":  "EAGLE",
 					"eagle3": "EAGLE3", "mtp": "NEXTN", "ngram": "NGRAM", "draft_model": "STANDALONE",
 					"dflash": "DFLASH",
 				},
 			},
-			{
-				Name: "model", Type: TypeString, Flag: "--speculative-draft-model-path", Used: "acceptance_length",
-				UsedHidden: true,
-			},
-			{Name: "num_speculative_tokens", Type: TypeNumber, Whole: true, Flag: "--speculative-num-steps"},
-			{Name: "eagle_topk", Type: TypeNumber, Whole: true, Flag: "--speculative-eagle-topk"},
-			{Name: "num_draft_tokens", Type: TypeNumber, Whole: true, Flag: "--speculative-num-draft-tokens"},
+			{Name: "model", Flag: "--speculative-draft-model-path", Used: "acceptance_length", UsedHidden: true},
+			{Name: "num_speculative_tokens", Flag: "--speculative-num-steps"},
+			{Name: "eagle_topk", Whole: true, Flag: "--speculative-eagle-topk"},
+			{Name: "num_draft_tokens", Whole: true, Flag: "--speculative-num-draft-tokens"},
 		},
 	},
 	{Name: "hf_overrides", Flag: "--json-model-override-args", Default: "none"},
 	{
-		Name: "cpu_offload_gb", Type: TypeNumber, Whole: true, Flag: "--cpu-offload-gb", Default: "0",
+		Name: "cpu_offload_gb", Whole: true, Flag: "--cpu-offload-gb", Default: "0",
 		Doc: "Weights to keep in host memory, in GiB.",
 	},
-	{
-		Name: "seed", Type: TypeNumber, Whole: true, Flag: "--random-seed", Default: "a random one",
-		Doc: "Random seed of the engine.",
-	},
+	{Name: "seed", Flag: "--random-seed", Default: "a random one", Doc: "Random seed of the engine."},
 	{Name: "trust_remote_code", Flag: "--trust-remote-code", Default: "false"},
 	{Name: "revision", Flag: "--revision", Default: "the newest"},
 	{Name: "tokenizer", Flag: "--tokenizer-path", Default: "the model's"},
+	{Name: "skip_tokenizer_init", Flag: "--skip-tokenizer-init", Default: "false"},
 	{
-		Name: "skip_tokenizer_init", Type: TypeBool, Flag: "--skip-tokenizer-init", Default: "false",
-		Doc: "Serve token IDs only.",
-	},
-	{
-		Name: "chat_template", Type: TypeString, Flag: "--chat-template", Default: "the model's",
+		Name: "chat_template", Flag: "--chat-template", Default: "the model's",
 		Doc: "Name or file of another chat template.",
 	},
-	{Name: "enable_metrics", Type: TypeBool, Flag: "--enable-metrics", Default: "false", Doc: "Serve /metrics."},
+	{Name: "enable_metrics", Flag: "--enable-metrics", Default: "false"},
 	{Name: "report_cached_tokens", Flag: "--enable-cache-report", Default: "false"},
 	{
 		Name: "deterministic", Type: TypeBool, Flag: "--enable-deterministic-inference", Default: "false",

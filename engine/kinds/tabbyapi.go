@@ -19,8 +19,7 @@ func init() {
 		Name: "tabbyapi",
 		Doc: "TabbyAPI, started as `python main.py` in its own folder (process { dir }). The model is a folder name " +
 			"in model_dir. It listens once the model is loaded and is ready when /v1/model names it. API keys are " +
-			"off, " +
-			"because it only listens on this machine.",
+			"off, because it only listens on this machine.",
 		Example: `engine "tabbyapi" "exl3" {
   model = "gpt-oss-20b-exl3"
 
@@ -51,37 +50,24 @@ func init() {
 		Ready: []Probe{{Path: "/health"}, {Path: "/v1/model", Contains: `"id"`}},
 		Info:  []string{"/v1/model", "/props"},
 		Observe: []Pattern{
+			{Name: "max_model_len", Path: "/v1/model", JQ: ".parameters.max_seq_len"},
+			{Name: "kv_capacity_tokens", Path: "/v1/model", JQ: ".parameters.cache_size"},
+			{Name: "kv_cache_dtype", Doc: "Mode of the KV cache.", Path: "/v1/model", JQ: ".parameters.cache_mode"},
+			{Name: "max_num_seqs", Path: "/v1/model", JQ: ".parameters.max_batch_size"},
 			{
-				Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence served.",
-				Path: "/v1/model", JQ: ".parameters.max_seq_len",
+				Name: "max_num_batched_tokens",
+				Doc:  "Maximum tokens of a prompt per step.", Path: "/v1/model", JQ: ".parameters.chunk_size",
 			},
 			{
-				Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens",
-				Doc: "Tokens that the KV cache holds.", Path: "/v1/model", JQ: ".parameters.cache_size",
-			},
-			{
-				Name: "kv_cache_dtype", Type: TypeString, Doc: "Mode of the KV cache.", Path: "/v1/model",
-				JQ: ".parameters.cache_mode",
-			},
-			{
-				Name: "max_num_seqs", Type: TypeNumber, Doc: "Maximum number of concurrent sequences.",
-				Path: "/v1/model",
-				JQ:   ".parameters.max_batch_size",
-			},
-			{
-				Name: "max_num_batched_tokens", Type: TypeNumber, Unit: "tokens",
-				Doc: "Maximum tokens of a prompt per step.", Path: "/v1/model", JQ: ".parameters.chunk_size",
-			},
-			{
-				Name: "exllamav3", Type: TypeString, Chosen: true, Doc: "Version of exllamav3.",
+				Name: "exllamav3", Chosen: true, Doc: "Version of exllamav3.",
 				Log: []string{`exllamav3 version: (?P<value>\S+)`},
 			},
 			{
-				Name: "loading", Type: TypeString, Chosen: true, Doc: "How the model is split over GPUs.",
+				Name: "loading", Chosen: true, Doc: "How the model is split over GPUs.",
 				Log: []string{`Loading with (?P<value>tensor parallel|autosplit|a manual GPU split)`},
 			},
 			{
-				Name: "speculative", Type: TypeString, Chosen: true,
+				Name: "speculative", Chosen: true,
 				Doc: "The drafter: a model's folder, n-gram or MTP.",
 				Log: []string{
 					`Using draft model: (?P<value>\S+)`, `Using (?P<value>n-gram) drafting`,
@@ -123,7 +109,7 @@ func init() {
 				"A generation failed, and TabbyAPI unloads or restarts the model; the traceback is near this line.",
 			},
 		},
-		Harmless: torchHarmless("Disabling authentication makes your instance vulnerable"),
+		Harmless: []string{"Disabling authentication makes your instance vulnerable"},
 		Tokenize: Tokenize{Path: "/v1/token/encode", Field: "text", Count: ".length"},
 		// It accepts ignore_eos and logs that exllamav3 does not support it, so the end
 		// of text ends an answer. By default it also ends one whose last 800 tokens
@@ -133,28 +119,25 @@ func init() {
 		DefaultReadyTimeout: 15 * time.Minute,
 		DefaultStopGrace:    15 * time.Second,
 		Settings: []Setting{
-			{
-				Name: "model_dir", Type: TypeString, Flag: "--model-dir", Default: "models",
-				Doc: "Parent folder of the model's folder.",
-			},
+			{Name: "model_dir", Flag: "--model-dir", Default: "models", Doc: "Parent folder of the model's folder."},
 			{Name: "max_model_len", Flag: "--max-seq-len", Default: "the model's own, or kv_cache_tokens"},
 			{Name: "max_num_seqs", Flag: "--max-batch-size", Default: "128, 4 for recurrent models"},
 			{
-				Name: "max_num_batched_tokens", Type: TypeNumber, Whole: true, Flag: "--chunk-size", Default: "2048",
+				Name: "max_num_batched_tokens", Flag: "--chunk-size", Default: "2048",
 				Doc: "Maximum tokens of a prompt per step, rounded up to a multiple of 256.",
 			},
 			{
-				Name: "kv_cache_tokens", Type: TypeNumber, Whole: true, Flag: "--cache-size", Default: "max_model_len",
+				Name: "kv_cache_tokens", Flag: "--cache-size", Default: "max_model_len",
 				Doc: "Tokens that the KV cache holds, over all sequences; a multiple of 256.",
 			},
 			{
-				Name: "kv_cache_dtype", Type: TypeString, Flag: "--cache-mode", Default: "FP16",
+				Name: "kv_cache_dtype", Flag: "--cache-mode", Default: "FP16",
 				Doc: "FP16, or the bits of keys and values, from 2 to 8: \"8,8\". Q8, Q6 and Q4 are older names for " +
 					"pairs.",
 			},
 			spelledOutBool("tensor_parallel", "--tensor-parallel", "false", "Share each layer among all GPUs."),
 			{
-				Name: "tensor_parallel_backend", Type: TypeString, Flag: "--tensor-parallel-backend",
+				Name: "tensor_parallel_backend", Flag: "--tensor-parallel-backend",
 				Choices: []string{"native", "nccl"}, Default: "native", Doc: "How GPUs communicate.",
 			},
 			{
@@ -165,7 +148,7 @@ func init() {
 			spelledOutBool("output_chunking", "--output-chunking", "true",
 				"Allocate KV cache for an output step by step."),
 			{
-				Name: "chat_template", Type: TypeString, Flag: "--prompt-template", Default: "the model's",
+				Name: "chat_template", Flag: "--prompt-template", Default: "the model's",
 				Doc: "Name of another chat template.",
 			},
 			spelledOutBool("reasoning", "--reasoning", "false",
@@ -174,19 +157,13 @@ func init() {
 				Name: "speculative", Type: TypeObject, Default: "none",
 				Doc: "Speculative decoding: method (model, mtp, ngram), model, model_dir, num_speculative_tokens.",
 				Fields: []Setting{
-					{
-						Name: "method", Type: TypeString, Flag: "--draft-mode",
-						Words: map[string]string{"draft_model": "model"},
-					},
-					{Name: "model", Type: TypeString, Flag: "--draft-model-name", Used: "speculative"},
-					{Name: "model_dir", Type: TypeString, Flag: "--draft-model-dir"},
-					{Name: "num_speculative_tokens", Type: TypeNumber, Whole: true, Flag: "--draft-num-tokens"},
+					{Name: "method", Flag: "--draft-mode", Words: map[string]string{"draft_model": "model"}},
+					{Name: "model", Flag: "--draft-model-name", Used: "speculative"},
+					{Name: "model_dir", Flag: "--draft-model-dir"},
+					{Name: "num_speculative_tokens", Flag: "--draft-num-tokens"},
 				},
 			},
-			{
-				Name: "sampling_preset", Type: TypeString, Flag: "--override-preset", Default: "none",
-				Doc: "Preset of sampling defaults.",
-			},
+			{Name: "sampling_preset", Flag: "--override-preset", Default: "none", Doc: "Preset of sampling defaults."},
 			spelledOutBool("log_requests", "--log-requests", "false", "Log each request, which takes time."),
 		},
 	})

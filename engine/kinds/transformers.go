@@ -14,8 +14,7 @@ func init() {
 	register(Kind{
 		Name: "transformers",
 		Doc: "Hugging Face transformers' own server, `transformers serve`. Its /health answers before a model is " +
-			"loaded, " +
-			"so it is ready once it has answered a first small request.",
+			"loaded, so it is ready once it has answered a first small request.",
 		Example: `engine "transformers" "reference" {
   model = "Qwen/Qwen3-0.6B"
 
@@ -38,7 +37,7 @@ func init() {
 		Info: []string{"/v1/models"},
 		Observe: []Pattern{
 			{
-				Name: "attention", Type: TypeString, Doc: "Attention back end, if the log names it.",
+				Name: "attention", Doc: "Attention back end, if the log names it.",
 				Log: []string{`attn_implementation[=:]\s*'?(?P<value>\w+)`},
 			},
 			{
@@ -54,37 +53,35 @@ func init() {
 		Aftermath: []Signature{
 			{"Application startup failed", Crash, "The server could not start; the reason is further up."},
 		},
-		Harmless: torchHarmless("Setting `pad_token_id` to `eos_token_id`",
-			"The attention mask and the pad token id were not set"),
+		Harmless: []string{
+			"Setting `pad_token_id` to `eos_token_id`", "The attention mask and the pad token id were not set",
+		},
 		Ask:                 Ask{Usage: true},
 		DefaultReadyTimeout: 15 * time.Minute,
 		DefaultStopGrace:    15 * time.Second,
 		Settings: []Setting{
 			{Name: "dtype", Flag: "--dtype", Default: "auto"},
 			{
-				Name: "attention_backend", Type: TypeString, Flag: "--attn-implementation", Default: "sdpa",
+				Name: "attention_backend", Flag: "--attn-implementation", Default: "sdpa",
 				Doc: "eager, sdpa, flash_attention_2, flash_attention_3, or the name of a kernel.",
 			},
+			{Name: "device", Flag: "--device", Default: "auto", Doc: "Where the model is placed: auto, cuda, cpu."},
 			{
-				Name: "device", Type: TypeString, Flag: "--device", Default: "auto",
-				Doc: "Where the model is placed: auto, cuda, cpu.",
-			},
-			{
-				Name: "quantization", Type: TypeString, Flag: "--quantization", Default: "none",
+				Name: "quantization", Flag: "--quantization", Default: "none",
 				Doc: "Quantise while loading: bnb-4bit, bnb-8bit.",
 			},
 			{
-				Name: "continuous_batching", Type: TypeBool, Flag: "--continuous-batching", Default: "false",
+				Name: "continuous_batching", Flag: "--continuous-batching", Default: "false",
 				Doc: "Continuous batching over a paged KV cache.",
 			},
 			{Name: "seed", Flag: "--default-seed", Default: "none"},
 			{Name: "trust_remote_code", Flag: "--trust-remote-code", Default: "false"},
 			{
-				Name: "keep_alive", Type: TypeNumber, Whole: true, Flag: "--model-timeout", Default: "300",
+				Name: "keep_alive", Whole: true, Flag: "--model-timeout", Default: "300",
 				Doc: "Idle seconds after which the model is unloaded; -1 keeps it.",
 			},
 			{
-				Name: "log_level", Type: TypeString, Flag: "--log-level", Default: "warning",
+				Name: "log_level", Flag: "--log-level", Default: "warning",
 				Choices: []string{"debug", "info", "warning", "error"}, Doc: "Log level.",
 			},
 		},

@@ -11,8 +11,7 @@ func init() {
 	register(Kind{
 		Name: "trtllm",
 		Doc: "TensorRT-LLM's server, started as `trtllm-serve MODEL`. It listens once the model is loaded, and is " +
-			"ready when " +
-			"/health answers 200.",
+			"ready when /health answers 200.",
 		Example: `engine "trtllm" "b200" {
   model = "openai/gpt-oss-120b"
 
@@ -25,71 +24,57 @@ func init() {
     moe_backend           = "TRTLLM"
   }
 }`,
-		Command:      []string{"trtllm-serve", "{model}", "--host", "{host}", "--port", "{port}"},
-		Image:        "nvcr.io/nvidia/tensorrt-llm/release",
-		Images:       []string{"tensorrt-llm", "tensorrt-llm-*", "tensorrt_llm", "trtllm", "trtllm-*"},
-		ImageCommand: []string{"trtllm-serve", "{model}", "--host", "{host}", "--port", "{port}"},
-		Port:         8000,
-		Container:    Container{IPC: "host", Ulimits: map[string]string{"memlock": "-1", "stack": "67108864"}},
-		ConfigName:   "llm_args.yaml",
-		ConfigArgs:   []string{"--extra_llm_api_options", "{config}"},
-		Ready:        []Probe{{Path: "/health"}},
-		Version:      Pattern{Path: "/version", JQ: ".version"},
-		Info:         []string{"/server_info", "/v1/models"},
+		Command:    []string{"trtllm-serve", "{model}", "--host", "{host}", "--port", "{port}"},
+		Image:      "nvcr.io/nvidia/tensorrt-llm/release",
+		Images:     []string{"tensorrt-llm", "tensorrt-llm-*", "tensorrt_llm", "trtllm", "trtllm-*"},
+		Port:       8000,
+		Container:  Container{IPC: "host", Ulimits: map[string]string{"memlock": "-1", "stack": "67108864"}},
+		ConfigName: "llm_args.yaml",
+		ConfigArgs: []string{"--extra_llm_api_options", "{config}"},
+		Ready:      []Probe{{Path: "/health"}},
+		Version:    Pattern{Path: "/version", JQ: ".version"},
+		Info:       []string{"/server_info", "/v1/models"},
 		Observe: []Pattern{
+			{Name: "attention", Log: []string{`\battn_backend='(?P<value>\w+)'`}},
 			{
-				Name: "attention", Type: TypeString, Doc: "Attention back end in use.",
-				Log: []string{`\battn_backend='(?P<value>\w+)'`},
+				Name: "moe_kernel",
+				Log:  []string{`\bMoeConfig\(backend='(?P<value>\w+)'`, `\bmoe_backend='(?P<value>\w+)'`},
 			},
 			{
-				Name: "moe_kernel", Type: TypeString, Doc: "Back end of the experts in use.",
-				Log: []string{`\bMoeConfig\(backend='(?P<value>\w+)'`, `\bmoe_backend='(?P<value>\w+)'`},
-			},
-			{
-				Name: "quantization", Type: TypeString, Doc: "Quantisation of the checkpoint.",
+				Name: "quantization", Doc: "Quantisation of the checkpoint.",
 				Log:   []string{`\bquant_algo=(?:<QuantAlgo\.\w+: ')?'?(?P<value>\w+)`},
 				Words: map[string]string{"None": "none"},
 			},
 			{
-				Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, First: true, Anew: trtllmProfiled,
-				Unit: "tokens", Doc: "Tokens that the KV cache holds.",
+				Name: "kv_capacity_tokens", First: true, Anew: trtllmProfiled,
 				Log: []string{`for max tokens in paged KV cache \((?P<value>\d+)\)`},
 			},
 			{
-				Name: "kv_memory_gb", Type: TypeNumber, Consequence: true, First: true,
-				Anew: trtllmProfiled, Unit: "GB",
-				Scale: gibToGB, Doc: "Memory of the KV cache.",
+				Name: "kv_memory_gb", First: true, Anew: trtllmProfiled, Scale: gibToGB,
 				Log: []string{`Allocated (?P<value>[\d.]+) GiB for max tokens in paged KV cache`},
 			},
 			{
-				Name: "drafted_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens",
-				Doc:    "Drafted tokens of all requests, if enable_metrics is on.",
+				Name: "drafted_tokens", Doc: "Drafted tokens of all requests, if enable_metrics is on.",
 				Metric: []string{"trtllm_spec_decode_num_draft_tokens_total"},
 			},
 			{
-				Name: "weights_gb", Type: TypeNumber, Consequence: true, First: true, Unit: "GB", Scale: gibToGB,
+				Name: "weights_gb", First: true, Scale: gibToGB,
 				Doc: "GPU memory after loading the weights, a drafter's among them.",
 				Log: []string{
 					`Memory used after loading model weights \(inside torch\) in memory usage profiling: (?P<value>[\d.]+) GiB`,
 				},
 			},
-			{
-				Name: "model_load_s", Type: TypeNumber, Consequence: true, First: true, Unit: "s",
-				Doc: "Time to load the weights.", Log: []string{`Model init total -- (?P<value>[\d.]+)s`},
-			},
-			{
-				Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence served.",
-				Log: []string{`\bmax_seq_len=(?P<value>\d+), max_num_requests=`},
-			},
+			{Name: "model_load_s", First: true, Log: []string{`Model init total -- (?P<value>[\d.]+)s`}},
+			{Name: "max_model_len", Log: []string{`\bmax_seq_len=(?P<value>\d+), max_num_requests=`}},
 			graphs(map[string]string{"Creating": "FULL_DECODE_ONLY", "piecewise": "PIECEWISE"},
 				`(?P<value>Creating) CUDA graph instances for`,
 				`(?P<value>piecewise) CUDA graph warmup for num tokens`),
 			{
-				Name: "cuda_graphs", Type: TypeString, Doc: "That no CUDA graphs were requested.",
+				Name: "cuda_graphs", Doc: "That no CUDA graphs were requested.",
 				Log: []string{`\bcuda_graph_config=(?P<value>None)`}, Words: map[string]string{"None": "NONE"},
 			},
 			{
-				Name: "autotuned", Type: TypeCount, Consequence: true, Doc: "Times that the autotuner ran.",
+				Name: "autotuned", Doc: "Times that the autotuner ran.",
 				Log: []string{`\[Autotuner\] Autotuning process ends`},
 			},
 			{
@@ -115,7 +100,7 @@ func init() {
 			{"Error in event loop", Crash, "The executor crashed while serving; its traceback is near this line."},
 			{"MPI_ABORT was invoked", Crash, "One rank crashed and took down the others; look further up."},
 		},
-		Harmless: torchHarmless("Attention workspace size is not enough, increase the size"),
+		Harmless: []string{"Attention workspace size is not enough, increase the size"},
 		Metrics: Metrics{
 			Path: "/prometheus/metrics",
 			Names: map[string][]string{
@@ -143,13 +128,10 @@ const trtllmProfiled = `Peak memory .*during memory usage profiling`
 
 var trtllmSettings = []Setting{
 	{Name: "max_model_len", Flag: "--max_seq_len", Default: "the model's own"},
-	{
-		Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "--max_batch_size", Default: "2048",
-		Doc: "Maximum sequences per batch; others wait.",
-	},
+	{Name: "max_num_seqs", Flag: "--max_batch_size", Default: "2048", Doc: "Maximum sequences per batch; others wait."},
 	{Name: "max_num_batched_tokens", Flag: "--max_num_tokens", Default: "8192"},
 	{
-		Name: "gpu_memory_utilization", Type: TypeNumber, Max: 1, Flag: "--kv_cache_free_gpu_memory_fraction",
+		Name: "gpu_memory_utilization", Max: 1, Flag: "--kv_cache_free_gpu_memory_fraction",
 		Default: "0.9",
 		Doc: "Share of the memory left after loading the model that the KV cache takes. Unlike vLLM's, not a " +
 			"share of the whole GPU.",
@@ -158,28 +140,25 @@ var trtllmSettings = []Setting{
 	{Name: "pipeline_parallel_size", Flag: "--pp_size", Default: "1"},
 	{Name: "expert_parallel_size", Flag: "--ep_size", Default: "1"},
 	{
-		Name: "backend", Type: TypeString, Flag: "--backend", Default: "pytorch",
+		Name: "backend", Flag: "--backend", Default: "pytorch",
 		Choices: []string{"pytorch", "tensorrt", "_autodeploy"}, Doc: "Runtime of the model.",
 	},
 	{Name: "tokenizer", Flag: "--tokenizer", Default: "the model's"},
 	{Name: "trust_remote_code", Flag: "--trust_remote_code", Default: "false"},
 	{Name: "log_level", Flag: "--log_level", Default: "info", Choices: []string{"verbose", "info", "warning", "error"}},
 	{Name: "revision", Key: "revision", Default: "the newest"},
-	{Name: "dtype", Type: TypeString, Key: "dtype", Default: "auto", Doc: "Type of weights and activations."},
+	{Name: "dtype", Key: "dtype", Default: "auto", Doc: "Type of weights and activations."},
 	{
-		Name: "load_format", Type: TypeString, Key: "load_format", Default: "auto",
+		Name: "load_format", Key: "load_format", Default: "auto",
 		Choices: []string{"auto", "dummy", "vision_only"}, Doc: "How weights are read.",
 	},
+	{Name: "attention_backend", Key: "attn_backend", Default: "TRTLLM", Doc: "TRTLLM, FLASHINFER, VANILLA, …"},
 	{
-		Name: "attention_backend", Type: TypeString, Key: "attn_backend", Default: "TRTLLM",
-		Doc: "TRTLLM, FLASHINFER, VANILLA, …",
-	},
-	{
-		Name: "moe_backend", Type: TypeString, Key: "moe_config.backend", Default: "AUTO, CUTLASS before 1.1",
+		Name: "moe_backend", Key: "moe_config.backend", Default: "AUTO, CUTLASS before 1.1",
 		Doc: "Kernels of the experts: CUTLASS, TRTLLM, TRITON, CUTEDSL, WIDEEP, …",
 	},
 	{
-		Name: "kv_cache_dtype", Type: TypeString, Key: "kv_cache_config.dtype", Default: "auto",
+		Name: "kv_cache_dtype", Key: "kv_cache_config.dtype", Default: "auto",
 		Doc: "Type of the KV cache: auto, fp8, nvfp4.",
 	},
 	{Name: "block_size", Key: "kv_cache_config.tokens_per_block", Default: "32"},
@@ -202,35 +181,29 @@ var trtllmSettings = []Setting{
 		Off: &Effect{Config: map[string]any{"cuda_graph_config": map[string]any{}}}, Default: "false",
 	},
 	{
-		Name: "enable_torch_compile", Type: TypeBool,
-		On:  &Effect{Config: map[string]any{"torch_compile_config": map[string]any{}}},
+		Name: "enable_torch_compile", On: &Effect{Config: map[string]any{"torch_compile_config": map[string]any{}}},
 		Off: &Effect{Config: map[string]any{"torch_compile_config": nil}}, Default: "false",
-		Doc: "Compile the model with torch.compile.",
 	},
 	{
 		Name: "speculative", Type: TypeObject, Default: "none",
 		Doc: "Speculative decoding: method, model (model_dir before 1.2), num_speculative_tokens.", Fields: []Setting{
 			{
-				Name: "method", Type: TypeString, Key: "speculative_config.decoding_type",
+				Name: "method", Key: "speculative_config.decoding_type",
 				Words: map[string]string{
 					"eagle": "Eagle", "eagle3": "Eagle3", "mtp": "MTP", "ngram": "NGram",
 					"draft_model": "DraftTarget",
 				},
 			},
+			{Name: "model", Key: "speculative_config.speculative_model", Used: "drafted_tokens", UsedHidden: true},
 			{
-				Name: "model", Type: TypeString, Key: "speculative_config.speculative_model", Used: "drafted_tokens",
+				Name: "model_dir", Key: "speculative_config.speculative_model_dir", Used: "drafted_tokens",
 				UsedHidden: true,
 			},
-			{
-				Name: "model_dir", Type: TypeString, Key: "speculative_config.speculative_model_dir",
-				Used:       "drafted_tokens",
-				UsedHidden: true,
-			},
-			{Name: "num_speculative_tokens", Type: TypeNumber, Whole: true, Key: "speculative_config.max_draft_len"},
+			{Name: "num_speculative_tokens", Key: "speculative_config.max_draft_len"},
 		},
 	},
 	{
-		Name: "enable_metrics", Type: TypeBool, Key: "return_perf_metrics", Default: "false",
+		Name: "enable_metrics", Key: "return_perf_metrics", Default: "false",
 		Doc: "Collect the metrics of /prometheus/metrics.",
 	},
 	{

@@ -13,8 +13,7 @@ func init() {
 	register(Kind{
 		Name: "vllm",
 		Doc: "vLLM's OpenAI server, started as `vllm serve MODEL`. It is ready when /health answers 200, which it " +
-			"does " +
-			"only once weights are loaded, CUDA graphs are captured and the engine core runs.",
+			"does only once weights are loaded, CUDA graphs are captured and the engine core runs.",
 		Example: `engine "vllm" "gb10" {
   model = "openai/gpt-oss-120b"
 
@@ -42,10 +41,10 @@ func init() {
 		Observe:      vllmObserve,
 		Crashes:      vllmCrashes,
 		Aftermath:    vllmAftermath,
-		Harmless: torchHarmless(
+		Harmless: []string{
 			"Current vLLM config is not set.",
 			"Your GPU does not have native support for FP4 computation",
-		),
+		},
 		Metrics:  vllmMetrics,
 		Tokenize: Tokenize{Path: "/tokenize", Field: "prompt", Count: ".count"},
 		Ask: Ask{
@@ -135,8 +134,7 @@ var vllmAftermath = slices.Concat([]Signature{
 	},
 	{
 		"died unexpectedly", Crash,
-		"A worker ended; its last message is further up, and if there is none, it was killed from outside (see " +
-			"dmesg).",
+		"A worker ended; its last message is further up, and if there is none, it was killed from outside (see dmesg).",
 	},
 	{"EngineCore failed to start", Crash, "The engine core crashed during startup; the reason is near this line."},
 	{
@@ -151,46 +149,43 @@ var vllmAftermath = slices.Concat([]Signature{
 var vllmSettings = []Setting{
 	{Name: "served_model_name", Flag: "--served-model-name", Default: "the model"},
 	{
-		Name: "quantization", Type: TypeString, Flag: "--quantization", Default: "that of the checkpoint",
+		Name: "quantization", Flag: "--quantization", Default: "that of the checkpoint",
 		Doc: "Method of the weights: mxfp4, fp8, awq, gptq, modelopt, …",
 	},
 	{Name: "dtype", Flag: "--dtype", Default: "auto"},
 	{
-		Name: "kv_cache_dtype", Type: TypeString, Flag: "--kv-cache-dtype", Default: "auto",
+		Name: "kv_cache_dtype", Flag: "--kv-cache-dtype", Default: "auto",
 		Doc: "Type of the KV cache: auto, fp8, fp8_e4m3, fp8_e5m2, …",
 	},
 	{
-		Name: "load_format", Type: TypeString, Flag: "--load-format", Default: "auto",
+		Name: "load_format", Flag: "--load-format", Default: "auto",
 		Doc: "How weights are read: auto, safetensors, fastsafetensors, dummy, …",
 	},
 	{Name: "max_model_len", Flag: "--max-model-len", Default: "the model's own"},
 	{
-		Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "--max-num-seqs", Default: "depends on the GPU",
+		Name: "max_num_seqs", Flag: "--max-num-seqs", Default: "depends on the GPU",
 		Doc: "Maximum sequences per batch; others wait.",
 	},
 	{Name: "max_num_batched_tokens", Flag: "--max-num-batched-tokens", Default: "depends on the GPU"},
 	{
-		Name: "gpu_memory_utilization", Type: TypeNumber, Max: 1, Flag: "--gpu-memory-utilization", Default: "0.9",
+		Name: "gpu_memory_utilization", Max: 1, Flag: "--gpu-memory-utilization", Default: "0.9",
 		Doc: "Share of the whole GPU memory for weights, activations and KV cache together.",
 	},
 	{
-		Name: "kv_cache_memory_bytes", Type: TypeNumber, Whole: true, Flag: "--kv-cache-memory-bytes",
+		Name: "kv_cache_memory_bytes", Whole: true, Flag: "--kv-cache-memory-bytes",
 		Default: "the remaining memory", Doc: "Size of the KV cache, in bytes; overrides gpu_memory_utilization.",
 	},
 	{Name: "block_size", Flag: "--block-size", Default: "the back end's"},
 	{Name: "tensor_parallel_size", Flag: "--tensor-parallel-size", Default: "1"},
 	{Name: "pipeline_parallel_size", Flag: "--pipeline-parallel-size", Default: "1"},
-	{
-		Name: "data_parallel_size", Type: TypeNumber, Whole: true, Flag: "--data-parallel-size", Default: "1",
-		Doc: "Copies of the model.",
-	},
+	{Name: "data_parallel_size", Flag: "--data-parallel-size", Default: "1"},
 	{
 		Name: "enable_expert_parallel", Type: TypeBool, Flag: "--enable-expert-parallel",
 		OffFlag: "--no-enable-expert-parallel", Default: "false",
 		Doc: "Expert parallelism: whole experts per GPU instead of slices of each.",
 	},
 	{
-		Name: "enforce_eager", Type: TypeBool, Flag: "--enforce-eager", OffFlag: "--no-enforce-eager", Default: "false",
+		Name: "enforce_eager", Flag: "--enforce-eager", OffFlag: "--no-enforce-eager", Default: "false",
 		Doc: "Run without CUDA graphs and without torch.compile.",
 	},
 	{
@@ -206,7 +201,7 @@ var vllmSettings = []Setting{
 		Default: "true since 0.14",
 	},
 	{
-		Name: "attention_backend", Type: TypeString, Flag: "--attention-backend", Default: "chosen by platform",
+		Name: "attention_backend", Flag: "--attention-backend", Default: "chosen by platform",
 		Doc: "FLASH_ATTN, FLASHINFER, TRITON_ATTN, FLEX_ATTENTION, …",
 	},
 	{
@@ -214,11 +209,11 @@ var vllmSettings = []Setting{
 		Doc: "Attention options, in vLLM's own names, as JSON.",
 	},
 	{
-		Name: "moe_backend", Type: TypeString, Flag: "--moe-backend", Default: "auto",
+		Name: "moe_backend", Flag: "--moe-backend", Default: "auto",
 		Doc: "Kernels of the experts: auto, marlin, triton, cutlass, flashinfer_trtllm, flashinfer_cutlass, …",
 	},
 	{
-		Name: "speculative", Type: TypeObject, Flag: "--speculative-config", Default: "none", Used: "drafted_tokens",
+		Name: "speculative", Flag: "--speculative-config", Default: "none", Used: "drafted_tokens",
 		UsedWith: "model", UsedHidden: true,
 		Doc: "Speculative decoding: method, model, num_speculative_tokens and vLLM's other options, as JSON.",
 	},
@@ -235,35 +230,30 @@ var vllmSettings = []Setting{
 		Name: "cpu_offload_gb", Type: TypeNumber, Flag: "--cpu-offload-gb", Default: "0",
 		Doc: "Weights to keep in host memory, in GiB per GPU.",
 	},
-	{Name: "seed", Type: TypeNumber, Whole: true, Flag: "--seed", Default: "0", Doc: "Random seed of the engine."},
+	{Name: "seed", Flag: "--seed", Default: "0", Doc: "Random seed of the engine."},
 	{Name: "trust_remote_code", Flag: "--trust-remote-code", OffFlag: "--no-trust-remote-code", Default: "false"},
 	{Name: "revision", Flag: "--revision", Default: "the newest"},
 	{Name: "tokenizer", Flag: "--tokenizer", Default: "the model's"},
+	{Name: "skip_tokenizer_init", Flag: "--skip-tokenizer-init", OffFlag: "--no-skip-tokenizer-init", Default: "false"},
 	{
-		Name: "skip_tokenizer_init", Type: TypeBool, Flag: "--skip-tokenizer-init", OffFlag: "--no-skip-tokenizer-init",
-		Default: "false", Doc: "Serve token IDs only.",
+		Name: "generation_config", Flag: "--generation-config", Default: "auto: the model's sampling defaults",
+		Doc: "vllm ignores the sampling defaults that come with the model.",
 	},
 	{
-		Name: "generation_config", Type: TypeString, Flag: "--generation-config",
-		Default: "auto: the model's sampling defaults",
-		Doc:     "vllm ignores the sampling defaults that come with the model.",
-	},
-	{
-		Name: "max_logprobs", Type: TypeNumber, Whole: true, Flag: "--max-logprobs", Default: "20",
+		Name: "max_logprobs", Whole: true, Flag: "--max-logprobs", Default: "20",
 		Doc: "Maximum number of log-probabilities per request.",
 	},
 	{
-		Name: "chat_template", Type: TypeString, Flag: "--chat-template", Default: "the model's",
+		Name: "chat_template", Flag: "--chat-template", Default: "the model's",
 		Doc: "File or text of another chat template.",
 	},
 	{
-		Name: "enable_metrics", Type: TypeBool, On: &Effect{}, Off: &Effect{Flags: []string{"--disable-log-stats"}},
+		Name: "enable_metrics", On: &Effect{}, Off: &Effect{Flags: []string{"--disable-log-stats"}},
 		Default: "true", Doc: "Collect requests, tokens and cache usage for /metrics and the log.",
 	},
 	{
 		Name: "report_cached_tokens", Flag: "--enable-prompt-tokens-details",
-		OffFlag: "--no-enable-prompt-tokens-details",
-		Default: "false",
+		OffFlag: "--no-enable-prompt-tokens-details", Default: "false",
 	},
 	{
 		Name: "dev_mode", Type: TypeBool, Env: "VLLM_SERVER_DEV_MODE", Default: "false",
@@ -273,7 +263,7 @@ var vllmSettings = []Setting{
 		Name: "count_nans", Type: TypeBool, Env: "VLLM_COMPUTE_NANS_IN_LOGITS", Default: "false",
 		Doc: "Count answers with NaN in their logits as corrupted requests. Slightly slower.",
 	},
-	{Name: "log_level", Type: TypeString, Env: "VLLM_LOGGING_LEVEL", Default: "INFO", Choices: []string{
+	{Name: "log_level", Env: "VLLM_LOGGING_LEVEL", Default: "INFO", Choices: []string{
 		"DEBUG", "INFO",
 		"WARNING", "ERROR",
 	}, Doc: "Log level. Above INFO most observations are missing."},
@@ -288,7 +278,7 @@ var vllmObserve = []Pattern{
 	{
 		// The newest form goes on to list all back ends that could have been chosen: only
 		// the name before "backend" counts.
-		Name: "attention", Type: TypeString, Chosen: true, First: true, Doc: "Attention back end in use.",
+		Name: "attention", Chosen: true, First: true,
 		Log: []string{
 			`Using AttentionBackendEnum\.(?P<value>[A-Z0-9_]+) backend`,
 			`Using (?P<value>[A-Z0-9_]+) attention backend\b`,
@@ -304,7 +294,7 @@ var vllmObserve = []Pattern{
 	{
 		// "Using Triton backend on V1 engine." is about attention: the short forms
 		// must end the line.
-		Name: "moe_kernel", Type: TypeString, Chosen: true, First: true, Doc: "Back end of the experts in use.",
+		Name: "moe_kernel", Chosen: true, First: true,
 		Log: []string{
 			`Using '?(?P<value>[A-Z][A-Z0-9_]*)'? \w+ MoE backend\b`,
 			`\[MXFP4\] Using backend: (?P<value>[A-Za-z0-9_]+)`,
@@ -314,21 +304,18 @@ var vllmObserve = []Pattern{
 		Words: map[string]string{"Marlin": "MARLIN", "Triton": "TRITON"},
 	},
 	{
-		Name: "linear_kernel", Type: TypeString, Chosen: true, First: true, Doc: "Kernel of quantised linear layers.",
+		Name: "linear_kernel", Chosen: true, First: true, Doc: "Kernel of quantised linear layers.",
 		Log: []string{`Using (?P<value>\w*LinearKernel) for `},
 	},
 	{
-		Name: "quantization", Type: TypeString, Doc: "Quantisation method of the weights.",
-		Log: []string{vllmConfig + `quantization=(?P<value>[\w.-]+)`}, Words: map[string]string{"None": "none"},
+		Name: "quantization",
+		Log:  []string{vllmConfig + `quantization=(?P<value>[\w.-]+)`}, Words: map[string]string{"None": "none"},
 	},
 	{
-		Name: "dtype", Type: TypeString, Doc: "Type of weights and activations.",
+		Name: "dtype", Doc: "Type of weights and activations.",
 		Log: []string{vllmConfig + `dtype=(?:torch\.)?(?P<value>\w+)`},
 	},
-	{
-		Name: "kv_cache_dtype", Type: TypeString, Doc: "Type of the KV cache.",
-		Log: []string{vllmConfig + `kv_cache_dtype=(?P<value>\w+)`},
-	},
+	{Name: "kv_cache_dtype", Log: []string{vllmConfig + `kv_cache_dtype=(?P<value>\w+)`}},
 	graphs(map[string]string{
 		"decode, FULL": "FULL_DECODE_ONLY", "mixed prefill-decode, PIECEWISE": "PIECEWISE",
 		"mixed prefill-decode, FULL": "FULL",
@@ -337,8 +324,8 @@ var vllmObserve = []Pattern{
 	{
 		// The first is what vLLM chose for what the attention back end cannot do, the last
 		// what versions before 0.11 print.
-		Name: "cuda_graphs", Type: TypeString,
-		Doc: "Which CUDA graphs were requested, in a log without the lines of capturing.",
+		Name: "cuda_graphs",
+		Doc:  "Which CUDA graphs were requested, in a log without the lines of capturing.",
 		Log: []string{
 			`setting cudagraph_mode=(?P<value>[A-Z_]+)`, vllmConfig + `enforce_eager=(?P<value>True)`,
 			vllmConfig + `compilation_config=.*'cudagraph_mode': <CUDAGraphMode\.(?P<value>[A-Z_]+)`,
@@ -347,33 +334,25 @@ var vllmObserve = []Pattern{
 		Words: map[string]string{"True": "NONE", "true": "FULL", "false": "PIECEWISE"},
 	},
 	{
-		Name: "prefix_caching", Type: TypeBool, Doc: "Whether prefixes are cached.",
-		Log:   []string{vllmConfig + `enable_prefix_caching=(?P<value>True|False)`},
+		Name: "prefix_caching", Log: []string{vllmConfig + `enable_prefix_caching=(?P<value>True|False)`},
 		Words: map[string]string{"True": "true", "False": "false"},
 	},
 	{
-		Name: "speculative", Type: TypeString, Doc: "Method of speculative decoding.",
+		Name:  "speculative",
 		Log:   []string{vllmConfig + `speculative_config=(?:SpeculativeConfig\(method=')?(?P<value>\w+)`},
 		Words: map[string]string{"None": "none"},
 	},
+	{Name: "kv_capacity_tokens", Log: []string{`(?:GPU|CPU) KV cache size: (?P<value>[\d,]+) tokens`}},
+	{Name: "kv_memory_gb", Scale: gibToGB, Log: []string{`Available KV cache memory: (?P<value>[\d.]+) GiB`}},
 	{
-		Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens",
-		Doc: "Tokens that the KV cache holds.", Log: []string{`(?:GPU|CPU) KV cache size: (?P<value>[\d,]+) tokens`},
-	},
-	{
-		Name: "kv_memory_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB,
-		Doc: "Memory of the KV cache.", Log: []string{`Available KV cache memory: (?P<value>[\d.]+) GiB`},
-	},
-	{
-		Name: "weights_gb", Type: TypeNumber, Consequence: true, First: true, Unit: "GB", Scale: gibToGB,
-		Doc: "GPU memory of the weights.", Log: []string{
+		Name: "weights_gb", First: true, Scale: gibToGB,
+		Log: []string{
 			`Model loading took (?P<value>[\d.]+) Gi?B`,
 			`Loading model weights took (?P<value>[\d.]+) GB`,
 		},
 	},
 	{
-		Name: "model_load_s", Type: TypeNumber, Consequence: true, First: true, Unit: "s",
-		Doc: "Time to load the weights.",
+		Name: "model_load_s", First: true,
 		Log: []string{`Model loading took [\d.]+ Gi?B(?: memory)? and (?P<value>[\d.]+) s`},
 	},
 	{
@@ -382,29 +361,24 @@ var vllmObserve = []Pattern{
 	},
 	{
 		Name: "jit_compilations", Type: TypeCount, Consequence: true,
-		Doc: "Kernels compiled during inference, since 0.25.",
-		Log: []string{`kernel JIT compilation during inference`},
+		Doc: "Kernels compiled during inference, since 0.25.", Log: []string{`kernel JIT compilation during inference`},
 	},
 	{
 		Name: "graph_memory_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB,
 		Doc: "GPU memory of CUDA graphs.",
 		Log: []string{`Graph capturing finished in \d+ secs?, took (?P<value>-?[\d.]+) GiB`},
 	},
+	{Name: "max_model_len", Path: "/v1/models", JQ: ".data[0].max_model_len"},
 	{
-		Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence served.", Path: "/v1/models",
-		JQ: ".data[0].max_model_len",
-	},
-	{
-		Name: "max_num_batched_tokens", Type: TypeNumber, Unit: "tokens", Doc: "Maximum tokens per step.",
+		Name: "max_num_batched_tokens", Doc: "Maximum tokens per step.",
 		Log: []string{`Chunked prefill is enabled with max_num_batched_tokens=(?P<value>\d+)`},
 	},
 	{
-		Name: "drafted_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens",
-		Doc: "Drafted tokens of all requests.", Metric: []string{"vllm:spec_decode_num_draft_tokens_total"},
+		Name: "drafted_tokens",
+		Doc:  "Drafted tokens of all requests.", Metric: []string{"vllm:spec_decode_num_draft_tokens_total"},
 	},
 	{
-		Name: "acceptance_length", Type: TypeNumber, Consequence: true, Unit: "tokens",
-		Doc: "Mean accepted length of speculative decoding, as last logged.",
+		Name: "acceptance_length", Doc: "Mean accepted length of speculative decoding, as last logged.",
 		Log: []string{`SpecDecoding metrics: Mean acceptance length: (?P<value>[\d.]+)`},
 	},
 	{
@@ -413,17 +387,15 @@ var vllmObserve = []Pattern{
 		Log: []string{`does not have native support for FP4 computation`},
 	},
 	{
-		Name: "autotuned", Type: TypeCount, Consequence: true, Doc: "Times that FlashInfer's autotuner ran.",
+		Name: "autotuned", Doc: "Times that FlashInfer's autotuner ran.",
 		Log: []string{`\[Autotuner\]: Autotuning process ends`},
 	},
 	{
 		Name: "preemptions", Type: TypeNumber, Consequence: true,
-		Doc:    "Preempted sequences (KV cache freed for others).",
-		Metric: vllmMetrics.Names["preemptions"],
+		Doc: "Preempted sequences (KV cache freed for others).", Metric: vllmMetrics.Names["preemptions"],
 	},
 	{
 		Name: "corrupted_requests", Type: TypeNumber, Consequence: true,
-		Doc:    "Requests with NaN in their logits, if count_nans is on.",
-		Metric: vllmMetrics.Names["corrupted_requests"],
+		Doc: "Requests with NaN in their logits, if count_nans is on.", Metric: vllmMetrics.Names["corrupted_requests"],
 	},
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/engine/trace/symbol"
 	"github.com/mxflow/mxflow/internal/sorted"
 )
 
@@ -67,9 +66,9 @@ func (m Machine) rate(bits int) float64 { return m.sum(func(g GPU) float64 { ret
 // is in none, such as norms and sampling, reads and multiplies little, and has no known
 // minimum time.
 const (
-	Dense     = symbol.DenseGEMM
-	MoE       = symbol.MoE
-	Attention = symbol.Attention
+	Dense     = "dense_gemm"
+	MoE       = "moe"
+	Attention = "attention"
 	// Head is the output projection, which profiles count among the dense matrices.
 	Head = "lm_head"
 )

@@ -128,11 +128,13 @@ func lateness(late []float64, limit time.Duration) Lateness {
 
 const (
 	// fewestEvents is how many text events an answer needs to show whether they came
-	// together.
+	// together, or how fast.
 	fewestEvents = 8
 	// together is the maximum time between two events that came together: a client that
-	// reads a backlog is faster.
+	// reads a backlog is faster. oneRead is that between events that it finds in one read:
+	// only the time since the request was sent tells how long they took.
 	together = measure.FastestStep
+	oneRead  = 10 * time.Microsecond
 )
 
 // Buffered is answers that were held back on their way.
@@ -181,11 +183,41 @@ func FindBuffered(samples []measure.Sample, limit time.Duration) Buffered {
 	return found
 }
 
+// Rate is streams that were faster than possible.
+type Rate struct {
+	// Requests is how many were, Of how many have a rate; Highest is the highest, per
+	// second.
+	Requests, Of int
+	Highest      float64
+}
+
+// TooFast finds measured answers that came faster than an engine can make them, at most
+// so many events per second: by the arrivals between the first and the last, or by all
+// events since the request was sent.
+func TooFast(samples []measure.Sample, most float64) (r Rate) {
+	for s := range measure.Answered(samples) {
+		p := pieceOf(s)
+		if p.events < fewestEvents {
+			continue
+		}
+		r.Of++
+		rate := float64(p.events) / max(p.ended, 1).Seconds()
+		if p.reads >= fewestEvents {
+			rate = max(rate, float64(p.reads-1)/(p.ended-p.began).Seconds())
+		}
+		r.Highest = max(r.Highest, rate)
+		if rate > most {
+			r.Requests++
+		}
+	}
+	return r
+}
+
 // piece is how the text events of an answer arrived.
 type piece struct {
-	// events with text, of which together came with the first.
-	events, together int
-	began, ended     time.Duration
+	// events with text, of which together came with the first, in so many reads.
+	events, together, reads int
+	began, ended            time.Duration
 }
 
 func pieceOf(s measure.Sample) (p piece) {
@@ -201,6 +233,9 @@ func pieceOf(s measure.Sample) (p piece) {
 		}
 		if whole {
 			p.together++
+		}
+		if p.events == 0 || e.At-p.ended > oneRead {
+			p.reads++
 		}
 		p.events, p.ended = p.events+1, e.At
 	}

@@ -157,8 +157,7 @@ func TestBrokenTool(t *testing.T) {
 		"too few values": "#!/bin/sh\necho 0, GPU-1\n",
 		"no UUID": "#!/bin/sh\nawk 'BEGIN { for (i = 0; i < 27; i++) printf \"%s[N/A]\", i ? \", \" : \"\"; " +
 			"print \"\" }'\n",
-		"every field": "#!/bin/sh\nf=${1#*=}; echo \"Field \\\"${f%%,*}\\\" is not a valid field to query.\"; " +
-			"exit 2\n",
+		"every field": "#!/bin/sh\nf=${1#*=}; echo \"Field \\\"${f%%,*}\\\" is not a valid field to query.\"; exit 2\n",
 	} {
 		inPath(t, "nvidia-smi", script)
 		if gpus, err := GPUs(context.Background()); err == nil {

@@ -23,8 +23,7 @@ type Document struct {
 	Host map[string]string `yaml:"host"`
 	// GPUs are all GPUs of the machine, with their state before the engine started.
 	GPUs []GPUState `yaml:"gpus,omitempty"`
-	// Software is versions where the engine lives: python, torch, cuda, cudnn,
-	// nccl, nvcc, and the driver's on the host.
+	// Software is versions where the engine lives: python, torch, cuda, cudnn, nccl, nvcc.
 	Software map[string]string `yaml:"software,omitempty"`
 	Model    *Model            `yaml:"model,omitempty"`
 	Repos    map[string]Repo   `yaml:"repos,omitempty"`
@@ -76,10 +75,6 @@ type GPUState struct {
 	Unified bool `yaml:"unified_memory,omitempty"`
 	// Throttled is what held its clocks down, nil if nothing did.
 	Throttled []string `yaml:"throttled,omitempty"`
-	// Clocks is "default", or how they are locked; PowerMode is "default", or the power limit
-	// beside the default one. Both are as far as the driver reports them.
-	Clocks    string `yaml:"clocks,omitempty"`
-	PowerMode string `yaml:"power_mode,omitempty"`
 }
 
 type Repo struct {
@@ -91,8 +86,6 @@ type Repo struct {
 	Dirty   bool   `yaml:"dirty"`
 	Changes int    `yaml:"changes,omitempty"`
 	Diff    string `yaml:"diff,omitempty"`
-	// On is where it was read: "engine".
-	On string `yaml:"on"`
 }
 
 // Model is the files that the engine serves.
@@ -162,22 +155,22 @@ func (d *Document) fingerprint(also map[string]string) map[string]string {
 			put(key, value)
 		}
 	}
-	var gpus []string
+	var used []GPU
 	values := map[string][]string{}
 	for _, g := range d.GPUs {
 		if !g.Used {
 			continue
 		}
-		gpus = append(gpus, g.Name+" "+g.UUID)
-		put("driver", g.Driver)
+		used = append(used, g.GPU)
 		for field, key := range settings {
 			if v := g.Values[field]; v != "" {
 				values[key] = append(values[key], v)
 			}
 		}
 	}
-	slices.Sort(gpus)
-	put("gpu", strings.Join(gpus, ", "))
+	for key, value := range sorted.All(fingerprintOf(used)) {
+		put(key, value)
+	}
 	for key, list := range sorted.All(values) {
 		slices.Sort(list)
 		put(key, strings.Join(slices.Compact(list), ", "))

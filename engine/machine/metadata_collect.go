@@ -213,40 +213,9 @@ func (d *Document) hardware(ctx context.Context, used []string) {
 			d.Lack("throttle state of GPU "+g.UUID, "the driver does not report it")
 		}
 		d.GPUs = append(d.GPUs, GPUState{
-			GPU: g, Unified: g.Unified(), Used: slices.Contains(used, g.UUID), Throttled: words, Clocks: clocks(g),
-			PowerMode: powerMode(g),
+			GPU: g, Unified: g.Unified(), Used: slices.Contains(used, g.UUID), Throttled: words,
 		})
-		d.software("driver", g.Driver)
 	}
-}
-
-// clocks is whether a GPU's clocks are locked. A lock by nvidia-smi -lgc shows only while it
-// holds the clock down.
-func clocks(g GPU) string {
-	set, usual := g.Values["clocks.applications.graphics"], g.Values["clocks.default_applications.graphics"]
-	mask, known := g.Throttle()
-	const applicationClocks = 2
-	switch {
-	case set != "" && usual != "" && set != usual:
-		return "locked at " + set + " of " + usual + " MHz"
-	case mask&applicationClocks != 0:
-		return "locked"
-	case known && set != "" && set == usual:
-		return "default"
-	}
-	return ""
-}
-
-// powerMode is a GPU's power limit beside the default one.
-func powerMode(g GPU) string {
-	limit, usual := g.Values["power.limit"], g.Values["power.default_limit"]
-	switch {
-	case limit == "" || usual == "":
-		return ""
-	case limit == usual:
-		return "default"
-	}
-	return limit + " of " + usual + " W"
 }
 
 var sha = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
@@ -255,7 +224,7 @@ var sha = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 // digest.
 func repoOf(path string, p part) (Repo, error) {
 	lines := strings.Split(strings.TrimSpace(p.out), "\n")
-	r := Repo{Path: path, On: "engine", Commit: lines[0]}
+	r := Repo{Path: path, Commit: lines[0]}
 	if p.err != nil {
 		return r, p.err
 	}

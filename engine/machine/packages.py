@@ -1,4 +1,4 @@
-import ctypes, glob, json, os, sys
+import glob, json, os, sys
 
 # The working directory is no place to import from: a source tree would be found
 # there instead of what is installed.
@@ -7,6 +7,7 @@ import importlib.metadata as metadata
 import importlib.util
 
 found = set()
+versions = {"python": sys.version.split()[0]}
 for dist in metadata.distributions():
     try:
         name, version = dist.metadata["Name"], dist.version
@@ -14,7 +15,11 @@ for dist in metadata.distributions():
         continue
     if not name:
         continue
-    line = "%s==%s" % (name.lower().replace("_", "-"), version)
+    name = name.lower().replace("_", "-")
+    for library in "cudnn", "nccl":
+        if name.startswith("nvidia-%s-cu" % library):
+            versions[library] = version
+    line = "%s==%s" % (name, version)
     try:
         origin = json.loads(dist.read_text("direct_url.json") or "null")
     except Exception:
@@ -34,12 +39,9 @@ for dist in metadata.distributions():
 for path in glob.glob(os.path.join(sys.prefix, "conda-meta", "*.json")):
     found.add("conda " + os.path.basename(path)[: -len(".json")])
 
-versions = {"python": sys.version.split()[0]}
-
-
 # What PyTorch was built with, without importing it: that takes seconds, and would take
 # memory of a GPU.
-def torch_versions():
+try:
     spec = importlib.util.find_spec("torch")
     with open(os.path.join(os.path.dirname(spec.origin), "version.py")) as f:
         torch = {}
@@ -47,35 +49,7 @@ def torch_versions():
     for name, key in (("torch", "__version__"), ("cuda", "cuda"), ("hip", "hip")):
         if torch.get(key):
             versions[name] = str(torch[key])
-
-
-def library(folder, name):
-    for path in sys.path:
-        for file in sorted(glob.glob(os.path.join(path, "nvidia", folder, "lib", name + ".so.*"))):
-            return ctypes.CDLL(file)
-    for suffix in (".so.9", ".so.8", ".so.2", ".so"):
-        try:
-            return ctypes.CDLL(name + suffix)
-        except OSError:
-            pass
-
-
-def cudnn_version():
-    get = library("cudnn", "libcudnn").cudnnGetVersion
-    get.restype = ctypes.c_size_t
-    versions["cudnn"] = str(get())
-
-
-def nccl_version():
-    n = ctypes.c_int()
-    library("nccl", "libnccl").ncclGetVersion(ctypes.byref(n))
-    versions["nccl"] = "%d.%d.%d" % (n.value // 10000, n.value // 100 % 100, n.value % 100)
-
-
-for ask in (torch_versions, cudnn_version, nccl_version):
-    try:
-        ask()
-    except Exception:
-        pass
+except Exception:
+    pass
 print()
 print(json.dumps({"versions": versions, "packages": sorted(found)}))

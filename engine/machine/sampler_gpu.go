@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/group"
 )
 
 // sampled are queried repeatedly. The first is required. power.draw is an average over the
@@ -124,9 +124,6 @@ func (w *gpuSamples) shows(gpus []GPU, out string) error {
 
 // tool is the name of the command that shows the GPUs.
 func (w *gpuSamples) tool() string {
-	if w.vendor == nil {
-		return shownBy()
-	}
 	return cmp.Or(filepath.Base(w.vendor.tool()), w.vendor.tools[0])
 }
 
@@ -247,7 +244,7 @@ func (w *gpuSamples) poll() {
 				w.tell("followed", "at %.1f s it was not known which processes were on the GPUs: %v",
 					w.seconds(listed), blind)
 			case len(w.own) > 0: // else nothing can be called foreign
-				w.judge(list, listed, w.isOwn)
+				w.judge(list, listed)
 			}
 		})
 		select {
@@ -297,10 +294,8 @@ func (w *gpuSamples) process(line string, at time.Time) {
 
 // listed judges a list that is complete; one that could not be read entirely does not count.
 func (w *gpuSamples) listed() {
-	if len(w.list) > 0 && !w.broken {
-		if len(w.own) > 0 { // else nothing can be called foreign
-			w.judge(w.list, w.at, w.isOwn)
-		}
+	if len(w.list) > 0 && !w.broken && len(w.own) > 0 { // else nothing can be called foreign
+		w.judge(w.list, w.at)
 	}
 	w.list, w.broken = nil, false
 }
@@ -314,22 +309,14 @@ func (w *gpuSamples) tick(now time.Time) {
 	}
 }
 
-// watched are the GPUs that it watches.
-func (w *gpuSamples) watched() []string {
-	if w.vendor == nil {
-		return w.config.GPUs
-	}
-	return w.uuids
-}
-
 // judge records what a list shows about each GPU. A process, or memory that no process
 // accounts for, may be about to disappear or have just appeared: it counts as foreign if it
 // is in two lists in a row. nvidia-smi numbers processes as the machine does; inside a
 // container it may show other numbers or nothing at all, and then nothing can be said unless
 // it shows the engine's own.
-func (w *gpuSamples) judge(list []GPUProcess, at time.Time, own func(pid int) bool) {
-	for _, uuid := range w.watched() {
-		o := occupancyOf(w.used, list, []string{uuid}, w.config.Ignore, w.config.IdleMiB, own)
+func (w *gpuSamples) judge(list []GPUProcess, at time.Time) {
+	for _, uuid := range w.uuids {
+		o := occupancyOf(w.used, list, []string{uuid}, w.config.Ignore, w.config.IdleMiB, w.isOwn)
 		before := w.before[uuid]
 		w.before[uuid] = o
 		used, known := w.used[uuid]
@@ -376,7 +363,7 @@ func (w *gpuSamples) finish() {
 	if w.also != nil {
 		w.also.finish()
 	}
-	for _, uuid := range w.watched() {
+	for _, uuid := range w.uuids {
 		if why := w.unknown[uuid]; why != "" {
 			w.tell("unknown "+uuid, "%s", why)
 		} else if len(w.own) > 0 && w.series[track{measure.GPUForeign, uuid}] == nil {
@@ -427,7 +414,7 @@ func follow(ctx context.Context, silence time.Duration, args []string, each func
 		return err
 	}
 	defer r.Close()
-	cmd := exec.CommandContext(ctx, path, args...)
+	cmd := group.Command(ctx, path, args...)
 	cmd.Stdout, cmd.Stderr = w, w
 	bind(cmd)
 	// The mechanism that binds a child to this program watches the thread that started

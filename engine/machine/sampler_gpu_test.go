@@ -329,14 +329,23 @@ func TestFollowEnds(t *testing.T) {
 	}
 }
 
+// nvidiaSamples are of all GPUs that a sampler watches; own are the engine's processes.
+func nvidiaSamples(s *Sampler, own ...int) *gpuSamples {
+	s.own = own
+	return &gpuSamples{
+		Sampler: s, vendor: vendors[0], uuids: s.config.GPUs, look: time.Second, used: map[string]float64{},
+		before: map[string]Occupancy{}, unknown: map[string]string{},
+	}
+}
+
+// none is more than any machine's processes are numbered with.
+const none = 1 << 30
+
 // TestProcessLists: lists are told apart by time, or by a process that comes again; one that
 // cannot be read, or has not ended, does not count.
 func TestProcessLists(t *testing.T) {
-	w := &gpuSamples{
-		Sampler: newSampler(context.Background(), SamplerConfig{GPUs: []string{"a"}}), look: time.Second,
-		used: map[string]float64{"a": 1}, before: map[string]Occupancy{}, unknown: map[string]string{},
-	}
-	w.own = []int{os.Getpid()}
+	w := nvidiaSamples(newSampler(context.Background(), SamplerConfig{GPUs: []string{"a"}}), os.Getpid())
+	w.used["a"] = 1
 	self := strconv.Itoa(os.Getpid())
 	at := w.config.Zero
 	for _, list := range [][]string{
@@ -364,7 +373,7 @@ func TestForeign(t *testing.T) {
 	holds := func(pid int, on string, mib float64, name string) GPUProcess {
 		return GPUProcess{PID: pid, GPU: on, MiB: &mib, Name: name}
 	}
-	engine, worker := holds(10, "a", 3000, "python3"), holds(11, "b", 4000, "python3")
+	engine, worker := holds(none+10, "a", 3000, "python3"), holds(none+11, "b", 4000, "python3")
 	x := holds(20, "b", 1, "x")
 	for _, test := range []struct {
 		name string
@@ -404,12 +413,10 @@ func TestForeign(t *testing.T) {
 	} {
 		s := newSampler(context.Background(),
 			SamplerConfig{GPUs: []string{"a", "b"}, Ignore: []string{"watch*"}, IdleMiB: 1024})
-		w := &gpuSamples{Sampler: s, used: test.used, before: map[string]Occupancy{}, unknown: map[string]string{}}
-		s.gpus = w
+		w := nvidiaSamples(s, none+10, none+11)
+		w.used, s.gpus = test.used, w
 		for i := range 2 {
-			w.judge(test.list, s.config.Zero.Add(time.Duration(i)*time.Second), func(pid int) bool {
-				return pid == 10 || pid == 11
-			})
+			w.judge(test.list, s.config.Zero.Add(time.Duration(i)*time.Second))
 		}
 		series, notes := s.result()
 		for uuid, want := range map[string]int{"a": test.a, "b": test.b} {
@@ -425,10 +432,9 @@ func TestForeign(t *testing.T) {
 		}
 	}
 	// An unknown amount makes the sum unknown.
-	for want, list := range [][]GPUProcess{{engine, {PID: 10, GPU: "a"}}, {engine, worker}} {
+	for want, list := range [][]GPUProcess{{engine, {PID: none + 10, GPU: "a"}}, {engine, worker}} {
 		s := newSampler(context.Background(), SamplerConfig{GPUs: []string{"a"}})
-		w := &gpuSamples{Sampler: s, before: map[string]Occupancy{}, unknown: map[string]string{}}
-		w.judge(list, s.config.Zero, func(pid int) bool { return pid == 10 })
+		nvidiaSamples(s, none+10).judge(list, s.config.Zero)
 		series, _ := s.result()
 		if got := find(series, measure.GPUProcessMemory, "a").Value; len(got) != want {
 			t.Errorf("%v: %v", list, got)
@@ -596,7 +602,7 @@ func TestReplayProcesses(t *testing.T) {
 	names, lines := rows("testdata/h200/apps.csv")
 	cell := func(line []string, name string) string { return line[slices.Index(names, name)] }
 	s := newSampler(context.Background(), SamplerConfig{GPUs: []string{uuid}})
-	w := &gpuSamples{Sampler: s, before: map[string]Occupancy{}, unknown: map[string]string{}}
+	w := nvidiaSamples(s, none+420)
 	for from := 0; from < len(lines); {
 		to := from
 		var list []GPUProcess
@@ -606,13 +612,16 @@ func TestReplayProcesses(t *testing.T) {
 			if err1 != nil || err2 != nil {
 				t.Fatal(err1, err2)
 			}
+			if pid == 420 {
+				pid += none
+			}
 			list = append(list, GPUProcess{
 				PID: pid, GPU: cell(lines[to], "gpu_uuid"), MiB: &mib,
 				Name: cell(lines[to], "process_name"),
 			})
 		}
 		w.used = map[string]float64{uuid: 1103 * float64(len(list))}
-		w.judge(list, s.config.Zero.Add(time.Duration(from)*time.Second), func(pid int) bool { return pid == 420 })
+		w.judge(list, s.config.Zero.Add(time.Duration(from)*time.Second))
 		from = to
 	}
 	series, _ := s.result()

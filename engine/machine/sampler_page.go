@@ -26,7 +26,7 @@ type MetricsPage struct {
 	Client *http.Client
 	// Names maps mxflow's names to the engine's, as kinds.Metrics does. A series is named
 	// "engine." plus mxflow's name; those of a metric with several lines (ranks,
-	// positions) are distinguished by Source, see source.
+	// positions) are distinguished by Source.
 	Names map[string][]string
 	// Needs are flags without which an engine of the kind has no page.
 	Needs []string
@@ -260,7 +260,7 @@ func (p *pageReader) finish() {
 			all = append(all, l)
 		}
 		for _, l := range all {
-			from := source(l.labels, all)
+			from := differing(l.labels, all)
 			for i := range l.at {
 				p.add("engine."+ours, from, "", l.at[i], l.value[i])
 			}
@@ -271,9 +271,9 @@ func (p *pageReader) finish() {
 	}
 }
 
-// source distinguishes the lines of one metric by the labels in which they differ. A
+// differing distinguishes the lines of one metric by the labels in which they differ. A
 // position is always included, as a draft may have a single one.
-func source(labels map[string]string, all []*lineSeries) string {
+func differing(labels map[string]string, all []*lineSeries) string {
 	names := map[string]bool{}
 	for _, l := range all {
 		for name := range l.labels {

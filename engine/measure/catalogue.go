@@ -179,11 +179,10 @@ var requestMetrics = []Metric{
 		"the server's number of prompt tokens and a text event; after a context that may be cached, also the "+
 			"server's number of cached tokens",
 		"Prefill speed: uncached prompt tokens, per time from the send to the first text event. So it is in an open "+
-			"loop too; cached tokens are those the server reports. "+
-			"No latency is subtracted: the time includes the network and the first decode step. "+
-			"Tokens of a context that was not cached count, because they are computed: only after a cached context "+
-			"is the depth excluded. "+
-			"A request that was resent has none, because the start of its prefill is unknown."),
+			"loop too; cached tokens are those the server reports. No latency is subtracted: the time includes the "+
+			"network and the first decode step. Tokens of a context that was not cached count, because they are "+
+			"computed: only after a cached context is the depth excluded. A request that was resent has none, "+
+			"because the start of its prefill is unknown."),
 	define(Metric{Name: "ttfr", Unit: "ms", Better: Lower, Facet: OfFirstText},
 		"a data event",
 		"Time to first response: to the first data event, which may be empty. The role chunk of a chat is."+
@@ -289,8 +288,7 @@ var cellMetrics = []Metric{
 			"per event, accept_length",
 		"Decode speed as a share of the limit by memory bandwidth. It is the median of tg, divided by accept_length "+
 			"if there is one, as a share of the steps per second at which the GPUs can read a step's weights and KV "+
-			"cache. "+
-			"Weights count in the formats of config.json, the KV cache in 16 bits, and experts as many as the "+
+			"cache. Weights count in the formats of config.json, the KV cache in 16 bits, and experts as many as the "+
 			"concurrent requests use on average. More than 1 is possible if the engine reads smaller formats than "+
 			"those of the config."),
 	define(Metric{Name: "pp_of_limit", Unit: "share", Better: Higher},
@@ -301,16 +299,14 @@ var cellMetrics = []Metric{
 	define(Metric{Name: "accept_rate", Unit: "share", Better: Higher, Facet: OfDrafts},
 		"the engine's counts of accepted and of drafted tokens at both edges of the window",
 		"Speculative decoding: accepted tokens / drafted tokens. Both are differences of the engine's counts over "+
-			"the window. "+
-			"Its statistics pos1, pos2, … are by position in the draft: the share of drafts whose token there was "+
-			"accepted, if the engine counts accepted tokens by position (vLLM, llama.cpp). "+
-			"Rates published by an engine are not used: SGLang's has counted the step's own token in some versions."),
+			"the window. Its statistics pos1, pos2, … are by position in the draft: the share of drafts whose token "+
+			"there was accepted, if the engine counts accepted tokens by position (vLLM, llama.cpp). Rates published "+
+			"by an engine are not used: SGLang's has counted the step's own token in some versions."),
 	define(Metric{Name: "accept_length", Unit: "tokens", Better: Higher, Facet: OfDrafts},
 		"the engine's counts of accepted tokens and of drafts at both edges of the window, or its gauge of the length",
 		"Speculative decoding: tokens per step, 1 + accepted tokens / drafts. Both are differences of the engine's "+
-			"counts over the window. "+
-			"For an engine that does not count drafts but publishes this length as a gauge (SGLang), the mean of the "+
-			"readings within the window."),
+			"counts over the window. For an engine that does not count drafts but publishes this length as a gauge "+
+			"(SGLang), the mean of the readings within the window."),
 	define(Metric{Name: "prefix_hit_rate", Unit: "share", Better: Higher, Facet: OfPrefixes},
 		"the engine's counts of tokens looked up and found in its prefix cache at both edges of the window",
 		"Share of looked-up prompt tokens that the engine found in its prefix cache. It is by differences of its "+
@@ -416,9 +412,8 @@ var launchMetrics = []Metric{
 	define(Metric{Name: "startup_s", Unit: "s", Better: Lower},
 		"a launch that became ready",
 		"Time until the engine was ready and had answered a one-token request. It counts from the start of the "+
-			"process, first_request_s included, "+
-			"and adds how much longer its slowest warm-up (or first request) took than the slowest measured request "+
-			"of a cell, in which it may have loaded or compiled."),
+			"process, first_request_s included, and adds how much longer its slowest warm-up (or first request) took "+
+			"than the slowest measured request of a cell, in which it may have loaded or compiled."),
 	define(Metric{Name: "first_request_s", Unit: "s", Better: Lower},
 		"a server that became ready and answered a request for one token",
 		"Time of that one-token request, just-in-time compilation included. It is sent before anything else, and is "+

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 )
 
 // Kind is what an event of a stream carried.
@@ -488,25 +487,30 @@ const (
 
 // addOwn adds to each answer the time of its first own token: the first behind the
 // opening that it shares with a quarter of the others, in order of arrival and by visible
-// text.
+// text. It is the second token at the earliest, and the last if the others have all of it.
 func addOwn(answers []answer) {
 	type opening struct {
 		answer
-		seen   string // all of it that is visible
-		shared int    // bytes of that which are
+		steps  []step // at least two
+		text   string
+		upTo   []int // how much of the text was there after each event
+		shared int   // how much of it others have
 	}
 	var all []*opening
 	for _, a := range answers {
-		if a.values != nil && tokensOf(*a.Sample).textEvents > 1 {
-			raw, _ := a.arrived()
-			all = append(all, &opening{answer: a, seen: Visible(raw)})
+		if a.values == nil {
+			continue
+		}
+		if t := tokensOf(*a.Sample); t.textEvents > 1 {
+			text, upTo := a.arrived()
+			all = append(all, &opening{a, t.steps, text, upTo, 0})
 		}
 	}
 	// In alphabetical order those that open alike are neighbours.
-	slices.SortFunc(all, func(a, b *opening) int { return cmp.Compare(a.seen, b.seen) })
+	slices.SortFunc(all, func(a, b *opening) int { return cmp.Compare(a.text, b.text) })
 	least := max(fewestSharing, (len(all)+sharing-1)/sharing)
 	for i := range max(0, len(all)-least+1) {
-		first, last, n := all[i].seen, all[i+least-1].seen, 0
+		first, last, n := all[i].text, all[i+least-1].text, 0
 		for n < min(len(first), len(last)) && first[n] == last[n] {
 			n++
 		}
@@ -515,51 +519,39 @@ func addOwn(answers []answer) {
 		}
 	}
 	for _, o := range all {
-		o.values.add("ttft_own", ms(o.waited()+o.ownAt(o.shared)))
+		at := o.steps[1].at
+		if o.shared == len(o.text) && o.shared > 0 {
+			at = o.steps[len(o.steps)-1].at
+		} else if o.shared > 0 {
+			own := slices.IndexFunc(o.upTo, func(n int) bool { return n > o.shared })
+			at = max(at, o.Events[own].At)
+		}
+		o.values.add("ttft_own", ms(o.waited()+at))
 	}
 }
 
-// arrived is the text of an answer in order of arrival, and how much of it there was after
-// each event.
-func (s Sample) arrived() (text string, upTo []int) {
-	rest := map[Kind]string{KindText: s.Text, KindReasoning: s.Reasoning, KindTool: s.Tools}
-	for kind, text := range rest {
-		for _, e := range s.Events {
-			if e.Kind == kind {
-				text = text[:max(0, len(text)-e.Bytes)]
-			}
-		}
-		rest[kind] = rest[kind][len(text):] // what is left came in blank events
+// arrived is the visible text of an answer in order of arrival, and how much of it there was
+// after each event.
+func (s Sample) arrived() (visible string, upTo []int) {
+	left := map[Kind]string{KindText: s.Text, KindReasoning: s.Reasoning, KindTool: s.Tools}
+	before := map[Kind]int{} // bytes that came in blank events
+	for kind, text := range left {
+		before[kind] = len(text)
+	}
+	for _, e := range s.Events {
+		before[e.Kind] -= e.Bytes
+	}
+	for kind, text := range left {
+		left[kind] = text[max(0, before[kind]):]
 	}
 	var b strings.Builder
 	for _, e := range s.Events {
 		if e.HasText() {
-			n := min(e.Bytes, len(rest[e.Kind]))
-			b.WriteString(rest[e.Kind][:n])
-			rest[e.Kind] = rest[e.Kind][n:]
+			n := min(e.Bytes, len(left[e.Kind]))
+			b.WriteString(Visible(left[e.Kind][:n]))
+			left[e.Kind] = left[e.Kind][n:]
 		}
 		upTo = append(upTo, b.Len())
 	}
 	return b.String(), upTo
-}
-
-// ownAt is the time of the token with the first visible character behind n bytes, the
-// second token at the earliest; the last one if there is no such character.
-func (s Sample) ownAt(shared int) time.Duration {
-	steps := tokensOf(s).steps
-	text, upTo := s.arrived()
-	if shared == 0 {
-		return steps[1].at // also if the text was not kept
-	}
-	for at, r := range text {
-		if shared -= len(Visible(string(r))); shared >= 0 {
-			continue
-		}
-		for i, e := range s.Events {
-			if upTo[i] >= at+utf8.RuneLen(r) {
-				return max(e.At, steps[1].at)
-			}
-		}
-	}
-	return steps[len(steps)-1].at
 }

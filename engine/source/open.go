@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/engine/machine"
+	"golang.org/x/sys/unix"
 )
 
 // Open lists the programs, libraries, models and code that processes have mapped, or open
@@ -36,7 +36,7 @@ func Open(pids []int, since time.Time, host func(path string) string) (files []F
 		}
 	}
 	for _, pid := range pids {
-		held, _ := machine.Holds(pid)
+		held, _ := OpenFiles(pid)
 		for _, h := range held {
 			if strings.Contains(h.Mapped, "x") || isLoaded(h.Path) && (h.FD == "" || isRead(pid, h.FD)) {
 				add(h.Path)
@@ -45,6 +45,69 @@ func Open(pids []int, since time.Time, host func(path string) string) (files []F
 	}
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return files
+}
+
+// OpenFile is a file that a process has mapped or open.
+type OpenFile struct {
+	File FileID
+	// Path is where the process sees it; " (deleted)" follows if it is not there any more. Entry
+	// is its link below /proc.
+	Path, Entry string
+	// Mapped is how a part of it is mapped, such as "r-xp", and Length how many bytes. FD is its
+	// descriptor if it is open, and Kept how many bytes are kept for it.
+	Mapped string
+	Length int64
+	FD     string
+	Kept   int64
+}
+
+// FileID identifies a file, whatever it is called.
+type FileID struct{ Dev, Inode uint64 }
+
+// OpenFiles are the regular files that a process has mapped or open, see proc_pid_maps(5); false
+// if that is not shown to this user.
+func OpenFiles(pid int) (held []OpenFile, shown bool) {
+	proc := "/proc/" + strconv.Itoa(pid) + "/"
+	hexadecimal := func(text string) uint64 {
+		n, _ := strconv.ParseUint(text, 16, 64)
+		return n
+	}
+	maps, mapsErr := os.ReadFile(proc + "maps")
+	for line := range strings.Lines(string(maps)) {
+		cells := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 6) // addresses, how, offset, device, inode, path
+		if len(cells) < 6 || cells[4] == "0" {
+			continue
+		}
+		low, high, _ := strings.Cut(cells[0], "-")
+		major, minor, _ := strings.Cut(cells[3], ":")
+		inode, _ := strconv.ParseUint(cells[4], 10, 64)
+		held = append(held, OpenFile{
+			File: FileID{unix.Mkdev(uint32(hexadecimal(major)), uint32(hexadecimal(minor))), inode},
+			Path: strings.TrimLeft(cells[5], " "), Entry: proc + "map_files/" + cells[0],
+			Mapped: cells[1], Length: int64(hexadecimal(high) - hexadecimal(low)),
+		})
+	}
+	open, openErr := os.ReadDir(proc + "fd")
+	for _, fd := range open {
+		entry := proc + "fd/" + fd.Name()
+		path, _ := os.Readlink(entry)
+		if !filepath.IsAbs(path) {
+			continue // a socket, or a pipe
+		}
+		if file, kept, ok := Stat(entry); ok {
+			held = append(held, OpenFile{File: file, Path: path, Entry: entry, FD: fd.Name(), Kept: kept})
+		}
+	}
+	return held, mapsErr == nil && openErr == nil
+}
+
+// Stat is which regular file is at a path, and how many bytes are kept for it.
+func Stat(path string) (file FileID, kept int64, ok bool) {
+	var st unix.Stat_t
+	if unix.Stat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return file, 0, false
+	}
+	return FileID{uint64(st.Dev), st.Ino}, st.Blocks * 512, true
 }
 
 // Running are the commands of processes, as /proc shows them.

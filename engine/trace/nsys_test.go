@@ -191,13 +191,12 @@ func TestReport(t *testing.T) {
 }
 
 const (
-	nsysSums = "Generating SQLite file a.sqlite\nProcessing [a.sqlite] with [cuda_gpu_kern_sum.py]...\n\n" +
-		"Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n" +
-		"90.0,81000,2,40500.0,40500.0,40500,40500,0.0,\"void marlin_moe_wna16::Marlin<128, 1, 8>(int4 " +
-		"const*)\"\n10.0,9000,1,9000.0,9000.0,9000,9000,0.0,rms_norm_kernel\n\n" +
-		"Processing [a.sqlite] with [cuda_gpu_mem_time_sum.py]...\n\nTime (%),Total Time (ns),Count,Avg (ns),Med " +
-		"(ns),Min (ns),Max (ns),StdDev (ns),Operation\n100.0,1500,3,500.0,500.0,500,500,0.0,[CUDA memcpy " +
-		"Host-to-Device]\n"
+	nsysSums = "Generating SQLite file a.sqlite\nProcessing [a.sqlite] with [cuda_gpu_kern_sum.py]...\n\nTime " +
+		"(%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev " +
+		"(ns),Name\n90.0,81000,2,40500.0,40500.0,40500,40500,0.0,\"void marlin_moe_wna16::Marlin<128, 1, 8>(int4 " +
+		"const*)\"\n10.0,9000,1,9000.0,9000.0,9000,9000,0.0,rms_norm_kernel\n\nProcessing [a.sqlite] with " +
+		"[cuda_gpu_mem_time_sum.py]...\n\nTime (%),Total Time (ns),Count,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev " +
+		"(ns),Operation\n100.0,1500,3,500.0,500.0,500,500,0.0,[CUDA memcpy Host-to-Device]\n"
 	nsysTrace = "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem " +
 		"(MB),Bytes (MB),Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,GreenCtx,Strm,Name\n" +
 		"1000,40500,1,132,1,1,384,1,1,168,0.0,0.2,,,,,NVIDIA H100 (0),1,,7,\"void marlin_moe_wna16::Marlin<128, 1, " +

@@ -36,7 +36,7 @@ func (r *recording) judge() {
 		r.checkLength(c)
 		// Answers that were not computed.
 		most := r.Kind.MostEvents()
-		f := answers.TooFast(c.samples, most)
+		f := load.TooFast(c.samples, most)
 		if float64(f.Requests) > fastShare*float64(f.Of) && (f.Requests > 1 || f.Of == 1) {
 			r.invalid(c.fact(code.TooFast, verdict.Int("requests", f.Requests), verdict.Int("of", f.Of),
 				verdict.Num("highest", f.Highest, "events/s"), verdict.Num("most", most, "events/s")))

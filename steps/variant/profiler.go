@@ -95,10 +95,9 @@ func (v *Variant) WithProfiler(folder string) (profiled *Variant, inside string)
 	if how := spec.How(); how == engine.HowCompose || how == engine.HowExec {
 		inside = FolderInContainer(folder)
 	}
-	fill := strings.NewReplacer(kinds.ProfileFolder, inside).Replace
 	filled := func(args []string) (out []string) {
 		for _, arg := range args {
-			out = append(out, fill(arg))
+			out = append(out, strings.ReplaceAll(arg, kinds.ProfileFolder, inside))
 		}
 		return out
 	}
@@ -108,16 +107,6 @@ func (v *Variant) WithProfiler(folder string) (profiled *Variant, inside string)
 	}
 	if spec.How() == engine.HowProcess {
 		spec.Command = slices.Concat(filled(p.Wrap), spec.Command)
-	}
-	spec.Env = maps.Clone(spec.Env)
-	for name, value := range p.Env {
-		if _, set := spec.Env[name]; set {
-			continue
-		}
-		if spec.Env == nil {
-			spec.Env = map[string]string{}
-		}
-		spec.Env[name] = fill(value)
 	}
 	own.Spec = spec
 	return &own, inside
