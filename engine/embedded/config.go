@@ -49,7 +49,6 @@ type Config struct {
 	KVCache  bool   // keep keys and values between steps
 	KVFormat string // KVF32 or KVInt8
 	MoE      string // MoERouted or MoEAll
-	LMHead   string // LMHeadF32 or LMHeadMXFP4
 	Sinks    bool   // attention sinks join the softmax
 
 	PrefixCache       bool   // keep keys and values between requests
@@ -75,12 +74,10 @@ const (
 )
 
 const (
-	KVF32       = "f32"
-	KVInt8      = "int8"
-	MoERouted   = "routed"
-	MoEAll      = "all"
-	LMHeadF32   = "f32"
-	LMHeadMXFP4 = "mxfp4"
+	KVF32     = "f32"
+	KVInt8    = "int8"
+	MoERouted = "routed"
+	MoEAll    = "all"
 )
 
 // Option is a command line flag or an environment variable of the engine.
@@ -185,11 +182,6 @@ var Variables = []Option{
 			"), or all of them with the others weighted by zero (kernel " + kernelMoEAll +
 			"). Both give the same text.",
 		oneOf(func(c *Config) *string { return &c.MoE }, MoERouted, MoEAll),
-	},
-	{
-		"MXFLOW_EMBEDDED_LM_HEAD", LMHeadF32, "Format of the output projection: float32 (kernel " + kernelHeadF32 +
-			") or MXFP4, smaller but slower without instructions for it (kernel " + kernelHeadMXFP4 + ").",
-		oneOf(func(c *Config) *string { return &c.LMHead }, LMHeadF32, LMHeadMXFP4),
 	},
 	{
 		"MXFLOW_EMBEDDED_SINKS", "on", "Attention sinks in the softmax (kernel " + kernelSoftmaxSinks +

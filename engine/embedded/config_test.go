@@ -26,7 +26,7 @@ func environment(pairs ...string) func(string) string {
 func TestParseConfig(t *testing.T) {
 	defaults := Config{
 		Host: "127.0.0.1", Port: 8000, Layers: 4, Threads: 1, MaxModelLen: 8192, MaxNumSeqs: 4,
-		ServedModelName: "mxflow-embedded", KVCache: true, KVFormat: "f32", MoE: "routed", LMHead: "f32", Sinks: true,
+		ServedModelName: "mxflow-embedded", KVCache: true, KVFormat: "f32", MoE: "routed", Sinks: true,
 		PrefixCacheTokens: 16384,
 		Faults:            Faults{},
 	}
@@ -43,10 +43,9 @@ func TestParseConfig(t *testing.T) {
 			},
 		},
 		{"switches", "", []string{
-			"MXFLOW_EMBEDDED_KV_CACHE=off", "MXFLOW_EMBEDDED_MOE=all",
-			"MXFLOW_EMBEDDED_LM_HEAD=mxfp4", "MXFLOW_EMBEDDED_SINKS=off",
+			"MXFLOW_EMBEDDED_KV_CACHE=off", "MXFLOW_EMBEDDED_MOE=all", "MXFLOW_EMBEDDED_SINKS=off",
 		}, func(c *Config) {
-			c.KVCache, c.MoE, c.LMHead, c.Sinks = false, "all", "mxfp4", false
+			c.KVCache, c.MoE, c.Sinks = false, "all", false
 		}},
 		{"a KV format", "", []string{"MXFLOW_EMBEDDED_KV_FORMAT=int8"}, func(c *Config) { c.KVFormat = "int8" }},
 		{
@@ -91,7 +90,6 @@ func TestParseConfigRefuses(t *testing.T) {
 	}{
 		{"", "MXFLOW_EMBEDDED_KV_CACHE=yes", `MXFLOW_EMBEDDED_KV_CACHE="yes"|use on or off`},
 		{"", "MXFLOW_EMBEDDED_MOE=ALL", "use routed or all"},
-		{"", "MXFLOW_EMBEDDED_LM_HEAD=fp8", "use f32 or mxfp4"},
 		{"", "MXFLOW_EMBEDDED_PACE=2", "use a time up to 1m"},
 		{"", "MXFLOW_EMBEDDED_PACE=-2ms", "use a time up to 1m"},
 		{"", "MXFLOW_EMBEDDED_PACE=2ms:", "use a time up to 1m"},

@@ -78,7 +78,6 @@ const (
 	kernelMoERouted      = "moe_routed_mxfp4"
 	kernelMoEAll         = "moe_all_experts_mxfp4"
 	kernelHeadF32        = "lm_head_gemv_f32"
-	kernelHeadMXFP4      = "lm_head_gemv_mxfp4"
 	kernelSoftmaxSinks   = "softmax_sinks_f32"
 	kernelSoftmaxNoSinks = "softmax_plain_f32"
 	kernelPrefixLookup   = "prefix_block_lookup"
@@ -119,9 +118,6 @@ func selectKernels(c Config) kernels {
 	}
 	if c.MoE == MoEAll {
 		k.moe = kernel{"moe", kernelMoEAll, "every expert computed, then weighted"}
-	}
-	if c.LMHead == LMHeadMXFP4 {
-		k.head = kernel{"lm_head", kernelHeadMXFP4, "lm_head weights in MXFP4"}
 	}
 	if c.KVFormat == KVInt8 {
 		k.kvFormat = kernel{"kv_format", kernelKVInt8, "a scale for each head and token"}

@@ -20,7 +20,6 @@ type Model struct {
 	shape   shape
 	config  Config
 	weights *weights
-	lmHead4 mxMatrix // set when the lm_head runs in MXFP4
 	rope    ropeTable
 	pool    pool
 	ws      *workspace
@@ -48,9 +47,6 @@ func newModel(config Config, log io.Writer) (*Model, error) {
 	}
 	if m.dot = dot; config.Faults["half_accumulator"] > 0 {
 		m.dot = halfDot
-	}
-	if config.LMHead == LMHeadMXFP4 {
-		m.lmHead4 = quantise(w.lmHead)
 	}
 	m.ws = newWorkspace(s, config.Threads, chunkTokens)
 	m.log.selected(m.kernels)
@@ -111,7 +107,13 @@ func (m *Model) steps(ctx context.Context, seq *sequence, n int) (batch, error) 
 		}
 	}
 	at := trace.now()
-	m.head(n)
+	m.log.engage(m.kernels.head)
+	for r := range m.shape.vocabulary { // each row of the weights is read once for all outputs
+		row := m.weights.lmHead.row(r)
+		for t := range n {
+			m.ws.logits.data[t*m.ws.logits.cols+r] = m.dot(row, m.ws.final.row(t))
+		}
+	}
 	trace.ran(0, m.kernels.head.name, at)
 	return batch{rows: n, cols: m.shape.vocabulary, data: m.ws.logits.data[:n*m.shape.vocabulary]}, nil
 }
@@ -147,23 +149,6 @@ func (m *Model) forward(tokens []token, kv *kvCache, outputs int, attention stri
 		}
 	}
 	kv.length += len(tokens)
-}
-
-// head turns the first n normalised final hidden states into logits. A row of the weights
-// is read, and in MXFP4 dequantised, once for all of them.
-func (m *Model) head(n int) {
-	ws, dot, row := m.ws, m.dot, m.ws.row
-	m.log.engage(m.kernels.head)
-	for r := range m.shape.vocabulary {
-		if m.config.LMHead == LMHeadMXFP4 {
-			m.lmHead4.row(r, row)
-		} else {
-			row = m.weights.lmHead.row(r)
-		}
-		for t := range n {
-			ws.logits.data[t*ws.logits.cols+r] = dot(row, ws.final.row(t))
-		}
-	}
 }
 
 // kvCache holds keys and values of one sequence, a slice per layer, position-major:
@@ -453,9 +438,8 @@ type workspace struct {
 	mix                         batch // chunk × experts: routing weights
 	activated                   batch // chunk × intermediate
 	workers                     []workerSpace
-	final                       batch     // outputs × hidden
-	logits                      batch     // outputs × vocabulary
-	row                         []float32 // a dequantised row of the lm_head
+	final                       batch // outputs × hidden
+	logits                      batch // outputs × vocabulary
 }
 
 type workerSpace struct {
@@ -474,7 +458,6 @@ func newWorkspace(s shape, threads, outputs int) *workspace {
 		key: newMatrix(chunkTokens, s.kvDims()), value: newMatrix(chunkTokens, s.kvDims()),
 		mix: newMatrix(chunkTokens, s.experts), activated: newMatrix(chunkTokens, s.intermediate),
 		final: newMatrix(outputs, s.hidden), logits: newMatrix(outputs, s.vocabulary),
-		row: make([]float32, s.hidden),
 	}
 	for range threads {
 		ws.workers = append(ws.workers, workerSpace{

@@ -15,7 +15,7 @@ import (
 func testConfig() Config {
 	return Config{
 		Layers: 4, Threads: 1, MaxModelLen: 512, MaxNumSeqs: 4, ServedModelName: "test", KVCache: true,
-		KVFormat: KVF32, MoE: MoERouted, LMHead: LMHeadF32, Sinks: true, PrefixCacheTokens: 4096,
+		KVFormat: KVF32, MoE: MoERouted, Sinks: true, PrefixCacheTokens: 4096,
 	}
 }
 
@@ -89,7 +89,6 @@ func TestSwitchesKeepTheText(t *testing.T) {
 		{"no kv cache, all experts", func(c *Config) { c.KVCache, c.MoE = false, MoEAll }, 3, true, 1e-4},
 		{"two threads", func(c *Config) { c.Threads = 2 }, 6, true, 0},
 		{"three threads, no kv cache", func(c *Config) { c.Threads, c.KVCache = 3, false }, 3, true, 1e-4},
-		{"lm_head in mxfp4", func(c *Config) { c.LMHead = LMHeadMXFP4 }, 8, false, 4},
 		{"no sinks", func(c *Config) { c.Sinks = false }, 8, false, 2},
 	} {
 		m := testModel(t, test.change)

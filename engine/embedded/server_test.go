@@ -421,7 +421,7 @@ func TestLogNamesTheKernels(t *testing.T) {
 			"defaults", nil,
 			[]string{kernelPrefillCached, kernelDecodeCached, kernelMoERouted, kernelHeadF32, kernelSoftmaxSinks},
 			[]string{
-				kernelRecompute, kernelMoEAll, kernelHeadMXFP4, kernelSoftmaxNoSinks,
+				kernelRecompute, kernelMoEAll, kernelSoftmaxNoSinks,
 				kernelPrefixLookup, kernelPrefixReuse, kernelPromptLookup, kernelVerify,
 			},
 		},
@@ -431,9 +431,9 @@ func TestLogNamesTheKernels(t *testing.T) {
 			[]string{kernelPrefixReuse}, // there was nothing to reuse
 		},
 		{
-			"the others", func(c *Config) { c.KVCache, c.MoE, c.LMHead, c.Sinks = false, MoEAll, LMHeadMXFP4, false },
-			[]string{kernelRecompute, kernelMoEAll, kernelHeadMXFP4, kernelSoftmaxNoSinks},
-			[]string{kernelPrefillCached, kernelDecodeCached, kernelMoERouted, kernelHeadF32, kernelSoftmaxSinks},
+			"the others", func(c *Config) { c.KVCache, c.MoE, c.Sinks = false, MoEAll, false },
+			[]string{kernelRecompute, kernelMoEAll, kernelSoftmaxNoSinks},
+			[]string{kernelPrefillCached, kernelDecodeCached, kernelMoERouted, kernelSoftmaxSinks},
 		},
 	} {
 		p := start(t, "", test.change)
