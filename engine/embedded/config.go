@@ -33,7 +33,7 @@ import (
 // mxflow itself: a change to the command line must not invalidate measurements, a change
 // to a kernel must. Raise it with every change that can affect a speed, a logit or a log
 // line.
-const Version = "0.3.0"
+const Version = "0.4.0"
 
 // Config is everything that a launch of the engine depends on.
 type Config struct {
@@ -51,10 +51,9 @@ type Config struct {
 	MoE      string // MoERouted or MoEAll
 	Sinks    bool   // attention sinks join the softmax
 
-	PrefixCache       bool   // keep keys and values between requests
-	PrefixCacheTokens int    // at most so many
-	ProfilerDir       string // where /stop_profile writes; empty disables profiles
-	Speculation       int    // tokens that prompt lookup drafts a step; 0 is off
+	PrefixCache bool   // keep keys and values between requests
+	ProfilerDir string // where /stop_profile writes; empty disables profiles
+	Speculation int    // tokens that prompt lookup drafts a step; 0 is off
 
 	Pace     time.Duration // that a step takes at least; 0 is as fast as it goes
 	Autotune bool          // draw a tactic at the start, see Tune
@@ -64,6 +63,9 @@ type Config struct {
 	Lie    string // names a stand-in, in a build with the tag "lies"
 	LieDir string // what it shares with other launches
 }
+
+// kvTokens is how many tokens the KV cache holds, and the prefix cache as many again.
+func (c Config) kvTokens() int { return c.MaxNumSeqs * c.MaxModelLen }
 
 // Environment variables that others name too.
 const (
@@ -153,11 +155,6 @@ var Flags = []Option{
 		text(func(c *Config) *string { return &c.ServedModelName }),
 	},
 	{
-		"prefix-cache-tokens", "16384",
-		"Tokens that the prefix cache holds, if it is on. The least recently used are evicted first.",
-		number(blockTokens, 1<<20, func(c *Config) *int { return &c.PrefixCacheTokens }),
-	},
-	{
 		"profiler-dir", "",
 		"Folder for profiles: POST /start_profile starts one, POST /stop_profile writes it there as a trace like " +
 			"torch's. Empty disables both.", text(func(c *Config) *string { return &c.ProfilerDir }),
@@ -193,7 +190,8 @@ var Variables = []Option{
 		"MXFLOW_EMBEDDED_PREFIX_CACHE", "off", "Keep keys and values of past requests, in blocks of " +
 			strconv.Itoa(blockTokens) + " tokens, and compute only the rest of a prompt with a cached prefix (kernel " +
 			kernelPrefixLookup + " for lookup, " + kernelPrefixReuse +
-			" for a hit). The last token is always computed. The text is the same; usage counts cached_tokens.",
+			" for a hit). It holds as many tokens as the KV cache; the least recently used are evicted first. The last " +
+			"token is always computed. The text is the same; usage counts cached_tokens.",
 		toggle(func(c *Config) *bool { return &c.PrefixCache }),
 	},
 	{

@@ -27,8 +27,7 @@ func TestParseConfig(t *testing.T) {
 	defaults := Config{
 		Host: "127.0.0.1", Port: 8000, Layers: 4, Threads: 1, MaxModelLen: 8192, MaxNumSeqs: 4,
 		ServedModelName: "mxflow-embedded", KVCache: true, KVFormat: "f32", MoE: "routed", Sinks: true,
-		PrefixCacheTokens: 16384,
-		Faults:            Faults{},
+		Faults: Faults{},
 	}
 	for _, test := range []struct {
 		name, args string
@@ -55,9 +54,7 @@ func TestParseConfig(t *testing.T) {
 				c.Faults = Faults{"wrong_expert": 1, "stale_kv": 1, "half_accumulator": 1, "wrong_after": 5, "leak": 64}
 			},
 		},
-		{"prefix cache", "--prefix-cache-tokens 64", []string{"MXFLOW_EMBEDDED_PREFIX_CACHE=on"}, func(c *Config) {
-			c.PrefixCache, c.PrefixCacheTokens = true, 64
-		}},
+		{"prefix cache", "", []string{"MXFLOW_EMBEDDED_PREFIX_CACHE=on"}, func(c *Config) { c.PrefixCache = true }},
 		{"speculation", "", []string{"MXFLOW_EMBEDDED_SPECULATION=prompt_lookup:16"}, func(c *Config) {
 			c.Speculation = 16
 		}},
@@ -106,7 +103,6 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"", "MXFLOW_EMBEDDED_FAULT=stale_kv:3", "no fault"},
 		{"", "MXFLOW_EMBEDDED_KV_FORMAT=fp8", "use f32 or int8"},
 		{"", "MXFLOW_EMBEDDED_PREFIX_CACHE=1", "use on or off"},
-		{"--prefix-cache-tokens 15", "", "--prefix-cache-tokens 15: use 16 to 1048576"},
 		{
 			"", "MXFLOW_EMBEDDED_SPECULATION=on",
 			`MXFLOW_EMBEDDED_SPECULATION="on": use off, or prompt_lookup:N with 1 to 16`,

@@ -15,7 +15,7 @@ import (
 func testConfig() Config {
 	return Config{
 		Layers: 4, Threads: 1, MaxModelLen: 512, MaxNumSeqs: 4, ServedModelName: "test", KVCache: true,
-		KVFormat: KVF32, MoE: MoERouted, Sinks: true, PrefixCacheTokens: 4096,
+		KVFormat: KVF32, MoE: MoERouted, Sinks: true,
 	}
 }
 

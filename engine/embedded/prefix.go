@@ -16,7 +16,7 @@ const blockTokens = 16
 // used sequence goes.
 type prefixCache struct {
 	dims     int // of a token's keys, and of its values, in a layer
-	capacity int // tokens
+	capacity int // tokens, at least those of a sequence
 
 	mu   sync.Mutex
 	past []*sequence // whole blocks, the latest use first
@@ -57,7 +57,7 @@ func common(a, b []token) int {
 func (c *prefixCache) store(seq *sequence) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	length := min(seq.kv.length, len(seq.tokens), c.capacity) / blockTokens * blockTokens
+	length := min(seq.kv.length, len(seq.tokens)) / blockTokens * blockTokens
 	if length == 0 {
 		return
 	}

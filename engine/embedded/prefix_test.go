@@ -136,7 +136,7 @@ func TestCachedTokensInUsage(t *testing.T) {
 func TestConcurrentRequestsShareBeginnings(t *testing.T) {
 	alone, _ := testServer(t, nil)
 	shared, _ := testServer(t, func(c *Config) {
-		c.PrefixCache, c.PrefixCacheTokens, c.Speculation = true, 10*blockTokens, 4
+		c.PrefixCache, c.MaxNumSeqs, c.MaxModelLen, c.Speculation = true, 2, 11*blockTokens, 4
 	})
 	tails := []string{"", " The capital of France is", " Two plus two is", " The author of Hamlet is"}
 	body := func(i int) string {

@@ -39,10 +39,10 @@ func newScheduler(m *Model, log io.Writer, exit func(int)) *scheduler {
 		metrics: &metrics{acceptedAt: make([]atomic.Int64, max(1, m.config.Speculation))},
 	}
 	if m.config.KVCache {
-		s.metrics.kvCapacity = m.config.MaxNumSeqs * m.config.MaxModelLen
+		s.metrics.kvCapacity = m.config.kvTokens()
 	}
 	if m.config.PrefixCache {
-		s.prefix = &prefixCache{dims: m.shape.kvDims(), capacity: m.config.PrefixCacheTokens}
+		s.prefix = &prefixCache{dims: m.shape.kvDims(), capacity: m.config.kvTokens()}
 	}
 	return s
 }

@@ -217,7 +217,7 @@ func (s *server) load(exit func(int)) error {
 	if c.KVCache {
 		perToken := 2 * m.shape.layers * m.shape.kvDims() * 4 // keys and values in float32
 		fmt.Fprintf(s.log, "[embedded] KV cache size: %d tokens (%d bytes a token)\n",
-			c.MaxNumSeqs*c.MaxModelLen, perToken)
+			c.kvTokens(), perToken)
 	} else {
 		fmt.Fprintf(s.log, "[embedded] KV cache disabled\n")
 	}

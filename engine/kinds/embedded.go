@@ -90,11 +90,6 @@ func init() {
 				Doc: "Model name that requests must use.",
 			},
 			{
-				Name: "prefix_cache_tokens", Type: TypeNumber, Whole: true, Min: 16, Max: 1 << 20,
-				Flag: "--prefix-cache-tokens", Default: "16384",
-				Doc: "Tokens that the prefix cache holds, if MXFLOW_EMBEDDED_PREFIX_CACHE is on.",
-			},
-			{
 				Name: "profiler_dir", Type: TypeString, Flag: "--profiler-dir", Default: "none",
 				Doc: "Folder for profiles: POST /start_profile starts one, POST /stop_profile writes it there. The " +
 					"level `profile` sets it.",
