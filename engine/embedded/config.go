@@ -46,10 +46,10 @@ type Config struct {
 	MaxNumSeqs      int // requests that take turns
 	ServedModelName string
 
-	KVCache  bool   // keep keys and values between steps
-	KVFormat string // KVF32 or KVInt8
-	MoE      string // MoERouted or MoEAll
-	Sinks    bool   // attention sinks join the softmax
+	KVCache   bool // keep keys and values between steps
+	KVFloat32 bool // and round them to 8 bits otherwise
+	MoERouted bool // compute only the experts that the router picks
+	Sinks     bool // attention sinks join the softmax
 
 	PrefixCache bool   // keep keys and values between requests
 	ProfilerDir string // where /stop_profile writes; empty disables profiles
@@ -73,13 +73,6 @@ const (
 	envCacheDir = "MXFLOW_EMBEDDED_CACHE_DIR"
 	envFault    = "MXFLOW_EMBEDDED_FAULT"
 	envLie      = "MXFLOW_EMBEDDED_LIE"
-)
-
-const (
-	KVF32     = "f32"
-	KVInt8    = "int8"
-	MoERouted = "routed"
-	MoEAll    = "all"
 )
 
 // Option is a command line flag or an environment variable of the engine.
@@ -109,19 +102,10 @@ func number(low, high int, at func(*Config) *int) form {
 	}}
 }
 
-func oneOf(at func(*Config) *string, values ...string) form {
-	return form{values, func(c *Config, value string) error {
-		if *at(c) = value; !slices.Contains(values, value) {
-			return fmt.Errorf("use %s", strings.Join(values, " or "))
-		}
-		return nil
-	}}
-}
-
-func toggle(at func(*Config) *bool) form {
-	return form{[]string{"on", "off"}, func(c *Config, value string) error {
-		if *at(c) = value == "on"; value != "on" && value != "off" {
-			return errors.New("use on or off")
+func either(yes, no string, at func(*Config) *bool) form {
+	return form{[]string{yes, no}, func(c *Config, value string) error {
+		if *at(c) = value == yes; value != yes && value != no {
+			return fmt.Errorf("use %s or %s", yes, no)
 		}
 		return nil
 	}}
@@ -166,25 +150,25 @@ var Variables = []Option{
 	{
 		envKVCache, "on", "Keep keys and values of past tokens (kernel " + kernelDecodeCached +
 			"), or compute the whole prefix again for every token (kernel " + kernelRecompute + ").",
-		toggle(func(c *Config) *bool { return &c.KVCache }),
+		either("on", "off", func(c *Config) *bool { return &c.KVCache }),
 	},
 	{
-		"MXFLOW_EMBEDDED_KV_FORMAT", KVF32,
+		"MXFLOW_EMBEDDED_KV_FORMAT", "f32",
 		"Format of the KV cache: float32, or 8 bits with a scale per head and token (kernel " + kernelKVInt8 +
 			"), stored as the float32 values that they represent. Rounding shifts every log-probability slightly.",
-		oneOf(func(c *Config) *string { return &c.KVFormat }, KVF32, KVInt8),
+		either("f32", "int8", func(c *Config) *bool { return &c.KVFloat32 }),
 	},
 	{
-		"MXFLOW_EMBEDDED_MOE", MoERouted, "Compute only the routed experts (kernel " + kernelMoERouted +
+		"MXFLOW_EMBEDDED_MOE", "routed", "Compute only the routed experts (kernel " + kernelMoERouted +
 			"), or all of them with the others weighted by zero (kernel " + kernelMoEAll +
 			"). Both give the same text.",
-		oneOf(func(c *Config) *string { return &c.MoE }, MoERouted, MoEAll),
+		either("routed", "all", func(c *Config) *bool { return &c.MoERouted }),
 	},
 	{
 		"MXFLOW_EMBEDDED_SINKS", "on", "Attention sinks in the softmax (kernel " + kernelSoftmaxSinks +
 			") or a plain softmax (kernel " + kernelSoftmaxNoSinks +
 			"). The weights were built with sinks: without them the first two positions of a prompt see noise.",
-		toggle(func(c *Config) *bool { return &c.Sinks }),
+		either("on", "off", func(c *Config) *bool { return &c.Sinks }),
 	},
 	{
 		"MXFLOW_EMBEDDED_PREFIX_CACHE", "off", "Keep keys and values of past requests, in blocks of " +
@@ -192,7 +176,7 @@ var Variables = []Option{
 			kernelPrefixLookup + " for lookup, " + kernelPrefixReuse +
 			" for a hit). It holds as many tokens as the KV cache; the least recently used are evicted first. The last " +
 			"token is always computed. The text is the same; usage counts cached_tokens.",
-		toggle(func(c *Config) *bool { return &c.PrefixCache }),
+		either("on", "off", func(c *Config) *bool { return &c.PrefixCache }),
 	},
 	{
 		"MXFLOW_EMBEDDED_SPECULATION", "off", "Draft up to N tokens per step, 1 to " + strconv.Itoa(maxDraft) +
@@ -215,7 +199,7 @@ var Variables = []Option{
 			" near-tied tactics at the start, as autotuners do: the quickest makes a step 5% shorter than its pace, " +
 			"the slowest 5% longer. What was drawn is kept in a file below " + envCacheDir +
 			", which the next start reads; without that, each start draws.",
-		toggle(func(c *Config) *bool { return &c.Autotune }),
+		either("on", "off", func(c *Config) *bool { return &c.Autotune }),
 	},
 	{
 		envCacheDir, "", "Where the tuner keeps what it chose. A caches block sets it.",
@@ -266,7 +250,7 @@ func parseConfig(args []string, env func(string) string, help io.Writer) (Config
 		problems = append(problems,
 			fmt.Errorf("%s: this program cannot lie; build one with go build -tags lies", envLie))
 	}
-	if !c.KVCache && (c.KVFormat == KVInt8 || c.PrefixCache) {
+	if !c.KVCache && (!c.KVFloat32 || c.PrefixCache) {
 		problems = append(problems,
 			fmt.Errorf("%s=off: a format of the KV cache and a prefix cache need it on", envKVCache))
 	}

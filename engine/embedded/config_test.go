@@ -26,7 +26,7 @@ func environment(pairs ...string) func(string) string {
 func TestParseConfig(t *testing.T) {
 	defaults := Config{
 		Host: "127.0.0.1", Port: 8000, Layers: 4, Threads: 1, MaxModelLen: 8192, MaxNumSeqs: 4,
-		ServedModelName: "mxflow-embedded", KVCache: true, KVFormat: "f32", MoE: "routed", Sinks: true,
+		ServedModelName: "mxflow-embedded", KVCache: true, KVFloat32: true, MoERouted: true, Sinks: true,
 		Faults: Faults{},
 	}
 	for _, test := range []struct {
@@ -44,9 +44,9 @@ func TestParseConfig(t *testing.T) {
 		{"switches", "", []string{
 			"MXFLOW_EMBEDDED_KV_CACHE=off", "MXFLOW_EMBEDDED_MOE=all", "MXFLOW_EMBEDDED_SINKS=off",
 		}, func(c *Config) {
-			c.KVCache, c.MoE, c.Sinks = false, "all", false
+			c.KVCache, c.MoERouted, c.Sinks = false, false, false
 		}},
-		{"a KV format", "", []string{"MXFLOW_EMBEDDED_KV_FORMAT=int8"}, func(c *Config) { c.KVFormat = "int8" }},
+		{"a KV format", "", []string{"MXFLOW_EMBEDDED_KV_FORMAT=int8"}, func(c *Config) { c.KVFloat32 = false }},
 		{
 			"mistakes", "",
 			[]string{"MXFLOW_EMBEDDED_FAULT=wrong_expert,stale_kv,half_accumulator,wrong_after:5,leak:64"},

@@ -18,13 +18,10 @@ func newMatrix(rows, cols int) matrix {
 
 func (m matrix) row(r int) []float32 { return m.data[r*m.cols : (r+1)*m.cols] }
 
-// batch is a workspace of token vectors, one row per token.
-type batch = matrix
-
 // linear computes out[t] = w * x[t] + bias for tokens lo to hi. Each element is one dot
 // product, whatever the batch size: that keeps greedy output the same whether a token was
 // computed alone or with others.
-func linear(out batch, w matrix, bias []float32, x batch, lo, hi int) {
+func linear(out, w matrix, bias []float32, x matrix, lo, hi int) {
 	for r := range w.rows {
 		weights := w.row(r)
 		for t := lo; t < hi; t++ {
@@ -53,19 +50,13 @@ func addScaled(out, x []float32, factor float32) {
 	}
 }
 
-// pool splits the tokens of a chunk over threads. It holds no goroutines: they are cheap
-// compared with a layer's work on many tokens.
-type pool struct{ threads int }
-
-// minTokens is how many tokens justify a second thread.
-const minTokens = 8
-
 // split runs body over the tokens first to end in contiguous ranges, one per worker.
 // Tokens are independent between its calls and sums are never split, so results do not
 // depend on the thread count. Decoding uses one thread.
-func (p pool) split(first, end int, body func(lo, hi, worker int)) {
+func (m *Model) split(first, end int, body func(lo, hi, worker int)) {
+	const minTokens = 8 // that justify a second thread
 	n := end - first
-	workers := max(1, min(p.threads, n/minTokens))
+	workers := max(1, min(m.config.Threads, n/minTokens))
 	var wg sync.WaitGroup
 	for w := 1; w < workers; w++ {
 		wg.Go(func() { body(first+n*w/workers, first+n*(w+1)/workers, w) })
@@ -102,17 +93,14 @@ var e2m1Pairs = func() (pairs [256][2]float32) {
 	return pairs
 }()
 
-// e8m0Scale decodes a scale byte: 2^(b-127) for 0 to 254, NaN for 255.
-func e8m0Scale(b byte) float32 {
-	switch b {
-	case e8m0NaN:
-		return float32(math.NaN())
-	case 0:
-		return math.Float32frombits(1 << 22) // 2^-127 is subnormal in binary32
-	default:
-		return math.Float32frombits(uint32(b) << 23)
+// e8m0Scales decodes a scale byte: 2^(b-127) for 0 to 254, NaN for 255.
+var e8m0Scales = func() (scales [256]float32) {
+	for b := range scales {
+		scales[b] = float32(math.Ldexp(1, b-e8m0Bias))
 	}
-}
+	scales[e8m0NaN] = float32(math.NaN())
+	return scales
+}()
 
 // encodeE2M1 rounds x to the nearest E2M1 code, ties to the even code, and
 // saturates at 6 (MX specification section 6.3). x must not be NaN.
@@ -133,16 +121,12 @@ func encodeE2M1(x float32) byte {
 }
 
 // blockScale chooses the shared scale of a block as in the specification's section 6.3:
-// the exponent of the largest magnitude minus the largest exponent of an element. A block
-// with a NaN or an infinity gets the NaN scale, because E2M1 can represent neither.
+// the exponent of the largest magnitude minus the largest exponent of an element. Values
+// are finite: E2M1 can represent neither NaN nor infinity.
 func blockScale(values []float32) byte {
 	var largest float64
 	for _, v := range values {
-		a := math.Abs(float64(v))
-		if math.IsNaN(a) || math.IsInf(a, 0) {
-			return e8m0NaN
-		}
-		largest = max(largest, a)
+		largest = max(largest, math.Abs(float64(v)))
 	}
 	if largest == 0 {
 		return e8m0Bias
@@ -159,7 +143,7 @@ type mxMatrix struct {
 	scales []byte // rows * cols / 32
 }
 
-// quantise converts a float32 matrix whose columns are a multiple of 32.
+// quantise converts a finite float32 matrix whose columns are a multiple of 32.
 func quantise(m matrix) mxMatrix {
 	q := mxMatrix{cols: m.cols}
 	q.codes = make([]byte, m.rows*m.cols/2)
@@ -167,10 +151,7 @@ func quantise(m matrix) mxMatrix {
 	for b := range q.scales {
 		values := m.data[b*mxBlock : (b+1)*mxBlock]
 		q.scales[b] = blockScale(values)
-		if q.scales[b] == e8m0NaN {
-			continue
-		}
-		inverse := 1 / float64(e8m0Scale(q.scales[b]))
+		inverse := 1 / float64(e8m0Scales[q.scales[b]])
 		for i := range mxBytes {
 			lo := encodeE2M1(float32(float64(values[2*i]) * inverse))
 			hi := encodeE2M1(float32(float64(values[2*i+1]) * inverse))
@@ -185,7 +166,7 @@ func (q *mxMatrix) row(r int, dst []float32) {
 	blocks := q.cols / mxBlock
 	for b := range blocks {
 		at := r*blocks + b
-		scale := e8m0Scale(q.scales[at])
+		scale := e8m0Scales[q.scales[at]]
 		codes := q.codes[at*mxBytes : at*mxBytes+mxBytes]
 		out := dst[b*mxBlock : b*mxBlock+mxBlock]
 		for i, c := range codes {

@@ -116,10 +116,10 @@ func selectKernels(c Config) kernels {
 	if !c.Sinks {
 		k.softmax = kernel{"softmax", kernelSoftmaxNoSinks, "attention sinks off"}
 	}
-	if c.MoE == MoEAll {
+	if !c.MoERouted {
 		k.moe = kernel{"moe", kernelMoEAll, "every expert computed, then weighted"}
 	}
-	if c.KVFormat == KVInt8 {
+	if !c.KVFloat32 {
 		k.kvFormat = kernel{"kv_format", kernelKVInt8, "a scale for each head and token"}
 	}
 	if c.PrefixCache {

@@ -21,7 +21,6 @@ type Model struct {
 	config  Config
 	weights *weights
 	rope    ropeTable
-	pool    pool
 	ws      *workspace
 	tk      *tokenizer
 	dot     func(a, b []float32) float32 // of experts and lm_head
@@ -43,7 +42,7 @@ func newModel(config Config, log io.Writer) (*Model, error) {
 	}
 	m := &Model{
 		shape: s, config: config, weights: w, rope: newRopeTable(s),
-		pool: pool{threads: config.Threads}, tk: tk, kernels: selectKernels(config), log: kernelLog{out: log},
+		tk: tk, kernels: selectKernels(config), log: kernelLog{out: log},
 	}
 	if m.dot = dot; config.Faults["half_accumulator"] > 0 {
 		m.dot = halfDot
@@ -76,13 +75,13 @@ const maxRoom = 1024
 // they are valid until the next step. With the KV cache on, only new tokens go through
 // the layers, and there must be n of them; with it off, the whole prefix does, every
 // time.
-func (m *Model) steps(ctx context.Context, seq *sequence, n int) (batch, error) {
+func (m *Model) steps(ctx context.Context, seq *sequence, n int) (matrix, error) {
 	if !m.config.KVCache {
 		seq.kv.truncate(0)
 	}
 	fresh := seq.tokens[seq.kv.length:]
 	if len(fresh) < n || n < 1 || n > m.ws.logits.rows || len(seq.tokens) > m.shape.maxPositions {
-		return batch{}, fmt.Errorf("a step needs 1 to %d tokens, got %d with %d new and %d of them asked for",
+		return matrix{}, fmt.Errorf("a step needs 1 to %d tokens, got %d with %d new and %d of them asked for",
 			m.shape.maxPositions, len(seq.tokens), len(fresh), n)
 	}
 	trace := m.trace.Load()
@@ -93,7 +92,7 @@ func (m *Model) steps(ctx context.Context, seq *sequence, n int) (batch, error) 
 	m.log.engage(attention)
 	for done := 0; len(fresh) > 0; {
 		if err := ctx.Err(); err != nil {
-			return batch{}, err
+			return matrix{}, err
 		}
 		chunk := min(len(fresh), chunkTokens)
 		outputs := max(0, n-(len(fresh)-chunk)) - done
@@ -115,7 +114,7 @@ func (m *Model) steps(ctx context.Context, seq *sequence, n int) (batch, error) 
 		}
 	}
 	trace.ran(0, m.kernels.head.name, at)
-	return batch{rows: n, cols: m.shape.vocabulary, data: m.ws.logits.data[:n*m.shape.vocabulary]}, nil
+	return matrix{rows: n, cols: m.shape.vocabulary, data: m.ws.logits.data[:n*m.shape.vocabulary]}, nil
 }
 
 // forward runs a chunk of tokens through all layers, extending the cache. For the last
@@ -137,10 +136,10 @@ func (m *Model) forward(tokens []token, kv *kvCache, outputs int, attention stri
 			first = len(tokens) - outputs
 		}
 		kv.extend(layer, len(tokens), m.shape.kvDims())
-		m.pool.split(0, len(tokens), func(lo, hi, worker int) { m.project(m.ws, layer, lo, hi, kv, worker) })
-		m.pool.split(first, len(tokens), func(lo, hi, worker int) {
-			m.attend(m.ws, layer, lo, hi, worker, kv, attention)
-			m.mixture(m.ws, layer, lo, hi, worker)
+		m.split(0, len(tokens), func(lo, hi, worker int) { m.project(layer, lo, hi, kv, worker) })
+		m.split(first, len(tokens), func(lo, hi, worker int) {
+			m.attend(layer, lo, hi, worker, kv, attention)
+			m.mixture(layer, lo, hi, worker)
 		})
 		if m.config.Faults["nan"] > 0 && layer == m.shape.layers/2 {
 			for t := range tokens {
@@ -191,8 +190,8 @@ func (kv *kvCache) extend(layer, n, dims int) {
 // project computes queries, keys and values of tokens lo to hi, rotates them to their
 // positions and stores keys and values. It must be complete for a chunk before any of its
 // tokens attends.
-func (m *Model) project(ws *workspace, layer, lo, hi int, kv *kvCache, worker int) {
-	s, l, trace := m.shape, &m.weights.layers[layer], m.trace.Load()
+func (m *Model) project(layer, lo, hi int, kv *kvCache, worker int) {
+	s, l, ws, trace := m.shape, &m.weights.layers[layer], m.ws, m.trace.Load()
 	at := trace.now()
 	for t := lo; t < hi; t++ {
 		rmsNorm(ws.normed.row(t), ws.residual.row(t), l.attentionNorm, s.normEpsilon)
@@ -215,7 +214,7 @@ func (m *Model) project(ws *workspace, layer, lo, hi int, kv *kvCache, worker in
 		}
 		copy(keys, ws.key.row(t))
 		copy(values, ws.value.row(t))
-		if m.config.KVFormat == KVInt8 {
+		if !m.config.KVFloat32 {
 			for head := 0; head < s.kvDims(); head += s.headDim {
 				roundInt8(keys[head : head+s.headDim])
 				roundInt8(values[head : head+s.headDim])
@@ -243,11 +242,11 @@ func roundInt8(x []float32) {
 
 // attend adds the attention block of one layer to the residual of tokens lo
 // to hi, the first of the chunk being at position kv.length.
-func (m *Model) attend(ws *workspace, layer, lo, hi, worker int, kv *kvCache, kernel string) {
-	l, trace := &m.weights.layers[layer], m.trace.Load()
+func (m *Model) attend(layer, lo, hi, worker int, kv *kvCache, kernel string) {
+	l, ws, trace := &m.weights.layers[layer], m.ws, m.trace.Load()
 	at := trace.now()
 	for t := lo; t < hi; t++ {
-		m.attendToken(ws, layer, t, kv, ws.workers[worker].scores)
+		m.attendToken(layer, t, kv, ws.workers[worker].scores)
 	}
 	at = trace.ran(worker, kernel, at)
 	linear(ws.projected, l.output, l.oBias, ws.attended, lo, hi)
@@ -259,8 +258,8 @@ func (m *Model) attend(ws *workspace, layer, lo, hi, worker int, kv *kvCache, ke
 
 // attendToken computes all heads of one query token over the cached keys visible to its
 // layer.
-func (m *Model) attendToken(ws *workspace, layer, t int, kv *kvCache, scores []float32) {
-	s, l := m.shape, &m.weights.layers[layer]
+func (m *Model) attendToken(layer, t int, kv *kvCache, scores []float32) {
+	s, l, ws := m.shape, &m.weights.layers[layer], m.ws
 	end := kv.length + t + 1
 	start := 0
 	if layer%2 == 0 { // as in gpt-oss, even layers attend through the sliding window
@@ -292,16 +291,7 @@ func (m *Model) attendToken(ws *workspace, layer, t int, kv *kvCache, scores []f
 // softmaxWithSink normalises scores in place with the head's sink as one more logit in
 // the denominator, whose own share is discarded (gpt-oss). A sink of -Inf is none.
 func softmaxWithSink(scores []float32, sink float32) {
-	largest := max(slices.Max(scores), sink)
-	sum := exponentials(scores, largest) + float32(math.Exp(float64(sink-largest)))
-	for i := range scores {
-		scores[i] *= 1 / sum
-	}
-}
-
-// exponentials replaces scores by exp(score - largest) and sums them.
-func exponentials(scores []float32, largest float32) float32 {
-	var sum float32
+	largest, sum := max(slices.Max(scores), sink), float32(0)
 	for i, x := range scores {
 		e := float32(0)
 		// Below e^-40 a weight is lost in float32 sums; skipping the call matters because
@@ -313,7 +303,10 @@ func exponentials(scores []float32, largest float32) float32 {
 		scores[i] = e
 		sum += e
 	}
-	return sum
+	sum += float32(math.Exp(float64(sink - largest)))
+	for i := range scores {
+		scores[i] *= 1 / sum
+	}
 }
 
 // The SwiGLU of gpt-oss: gate and up are clamped, the gate's sigmoid is
@@ -330,17 +323,6 @@ func clampedSwiGLU(gate, up float32) float32 {
 	up = max(-swigluLimit, min(up, swigluLimit))
 	sigmoid := float32(1 / (1 + math.Exp(-swigluAlpha*float64(gate))))
 	return gate * sigmoid * (up + 1)
-}
-
-// route computes the router logits of a normalised token and writes the
-// weight of each expert into mix: the softmax over the top k logits, zero
-// elsewhere.
-func (m *Model) route(mix, x []float32, layer int) {
-	s, l := m.shape, &m.weights.layers[layer]
-	for e := range mix {
-		mix[e] = dot(l.router.row(e), x) + l.routerBias[e]
-	}
-	topKSoftmax(mix, s.expertsPerTok)
 }
 
 // topKSoftmax replaces logits by the softmax over the k largest, zero elsewhere; the
@@ -379,18 +361,22 @@ func topKSoftmax(logits []float32, k int) {
 // mixture adds the experts of one layer to the residual of tokens lo to hi. Both paths
 // process the experts in index order, so they add the same numbers in the same order: the
 // dense one also adds zeros.
-func (m *Model) mixture(ws *workspace, layer, lo, hi, worker int) {
-	s, l, own, trace := m.shape, &m.weights.layers[layer], &ws.workers[worker], m.trace.Load()
+func (m *Model) mixture(layer, lo, hi, worker int) {
+	s, l, ws, trace := m.shape, &m.weights.layers[layer], m.ws, m.trace.Load()
+	own := &ws.workers[worker]
 	at := trace.now()
 	for t := lo; t < hi; t++ {
 		rmsNorm(ws.normed.row(t), ws.residual.row(t), l.moeNorm, s.normEpsilon)
-		m.route(ws.mix.row(t), ws.normed.row(t), layer)
+	}
+	linear(ws.mix, l.router, l.routerBias, ws.normed, lo, hi)
+	for t := lo; t < hi; t++ {
+		topKSoftmax(ws.mix.row(t), s.expertsPerTok) // the weight of each expert
 	}
 	at = trace.ran(worker, kernelRouter, at)
 	for e := range s.experts {
 		own.members = own.members[:0]
 		for t := lo; t < hi; t++ {
-			if m.config.MoE == MoEAll || ws.mix.row(t)[e] != 0 {
+			if !m.config.MoERouted || ws.mix.row(t)[e] != 0 {
 				own.members = append(own.members, t)
 			}
 		}
@@ -399,7 +385,7 @@ func (m *Model) mixture(ws *workspace, layer, lo, hi, worker int) {
 			if m.astray && layer == s.layers/2 {
 				weights = &l.experts[(e+1)%s.experts]
 			}
-			m.expert(ws, own, weights, e)
+			m.expert(own, weights, e)
 		}
 	}
 	trace.ran(worker, m.kernels.moe.name, at)
@@ -407,8 +393,8 @@ func (m *Model) mixture(ws *workspace, layer, lo, hi, worker int) {
 
 // expert runs one expert on a worker's member tokens. A weight row is dequantised once
 // for all of them, which makes long batches cheap.
-func (m *Model) expert(ws *workspace, own *workerSpace, x *expertWeights, e int) {
-	dot, row := m.dot, own.row[:m.shape.hidden]
+func (m *Model) expert(own *workerSpace, x *expertWeights, e int) {
+	ws, dot, row := m.ws, m.dot, own.row[:m.shape.hidden]
 	for i := range m.shape.intermediate {
 		x.gateUp.row(2*i, row)
 		for j, t := range own.members {
@@ -432,14 +418,14 @@ func (m *Model) expert(ws *workspace, own *workerSpace, x *expertWeights, e int)
 
 // workspace holds the activations of one chunk.
 type workspace struct {
-	residual, normed, projected batch // chunk × hidden
-	query, attended             batch // chunk × heads*headDim
-	key, value                  batch // chunk × kvHeads*headDim
-	mix                         batch // chunk × experts: routing weights
-	activated                   batch // chunk × intermediate
+	residual, normed, projected matrix // chunk × hidden
+	query, attended             matrix // chunk × heads*headDim
+	key, value                  matrix // chunk × kvHeads*headDim
+	mix                         matrix // chunk × experts: routing weights
+	activated                   matrix // chunk × intermediate
 	workers                     []workerSpace
-	final                       batch // outputs × hidden
-	logits                      batch // outputs × vocabulary
+	final                       matrix // outputs × hidden
+	logits                      matrix // outputs × vocabulary
 }
 
 type workerSpace struct {

@@ -15,7 +15,7 @@ import (
 func testConfig() Config {
 	return Config{
 		Layers: 4, Threads: 1, MaxModelLen: 512, MaxNumSeqs: 4, ServedModelName: "test", KVCache: true,
-		KVFormat: KVF32, MoE: MoERouted, Sinks: true,
+		KVFloat32: true, MoERouted: true, Sinks: true,
 	}
 }
 
@@ -84,9 +84,9 @@ func TestSwitchesKeepTheText(t *testing.T) {
 		equal    bool
 		distance float64 // bound on the change of any logit
 	}{
-		{"all experts", func(c *Config) { c.MoE = MoEAll }, 8, true, 1e-4},
+		{"all experts", func(c *Config) { c.MoERouted = false }, 8, true, 1e-4},
 		{"no kv cache", func(c *Config) { c.KVCache = false }, 4, true, 1e-4},
-		{"no kv cache, all experts", func(c *Config) { c.KVCache, c.MoE = false, MoEAll }, 3, true, 1e-4},
+		{"no kv cache, all experts", func(c *Config) { c.KVCache, c.MoERouted = false, false }, 3, true, 1e-4},
 		{"two threads", func(c *Config) { c.Threads = 2 }, 6, true, 0},
 		{"three threads, no kv cache", func(c *Config) { c.Threads, c.KVCache = 3, false }, 3, true, 1e-4},
 		{"no sinks", func(c *Config) { c.Sinks = false }, 8, false, 2},

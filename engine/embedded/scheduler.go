@@ -231,7 +231,7 @@ func (s *scheduler) step(ctx context.Context, a *answer) (p piece, fault func() 
 
 // compute are the model's steps. Before the first one of an answer that lists its prompt
 // they cover the whole prompt, which gives the logits after each of its tokens.
-func (s *scheduler) compute(ctx context.Context, a *answer, n int) (logits batch, err error) {
+func (s *scheduler) compute(ctx context.Context, a *answer, n int) (logits matrix, err error) {
 	if a.count > 0 || !a.listing.prompt {
 		return s.model.steps(ctx, a.seq, n)
 	}
@@ -247,7 +247,7 @@ func (s *scheduler) compute(ctx context.Context, a *answer, n int) (logits batch
 			a.prompts = append(a.prompts, rank(logits.row(i-1-from), whole[i], a.listing.promptTop))
 		}
 	}
-	return batch{rows: 1, cols: logits.cols, data: logits.row(logits.rows - 1)}, nil
+	return matrix{rows: 1, cols: logits.cols, data: logits.row(logits.rows - 1)}, nil
 }
 
 // prepare looks for what need not be computed: before the first step a known prefix,

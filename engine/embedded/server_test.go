@@ -431,7 +431,7 @@ func TestLogNamesTheKernels(t *testing.T) {
 			[]string{kernelPrefixReuse}, // there was nothing to reuse
 		},
 		{
-			"the others", func(c *Config) { c.KVCache, c.MoE, c.Sinks = false, MoEAll, false },
+			"the others", func(c *Config) { c.KVCache, c.MoERouted, c.Sinks = false, false, false },
 			[]string{kernelRecompute, kernelMoEAll, kernelSoftmaxNoSinks},
 			[]string{kernelPrefillCached, kernelDecodeCached, kernelMoERouted, kernelSoftmaxSinks},
 		},

@@ -79,7 +79,7 @@ func TestSpeculationKeepsTheText(t *testing.T) {
 		{"one", 1, nil},
 		{"four", 4, nil},
 		{"most", maxDraft, nil},
-		{"four, all experts", 4, func(c *Config) { c.MoE = MoEAll }},
+		{"four, all experts", 4, func(c *Config) { c.MoERouted = false }},
 		{"four, no kv cache", 4, func(c *Config) { c.KVCache = false }},
 		{"most, two threads", maxDraft, func(c *Config) { c.Threads = 2 }},
 		{"four, prefix cache", 4, func(c *Config) { c.PrefixCache = true }},
