@@ -251,8 +251,8 @@ func (s *imitation) pieces(text string, q *completionRequest) []string {
 	given(&n, q.MaxCompletionTokens)
 	opening := s.lang.tokens(s.opens(text))
 	differs := s.differs
-	if q.Temperature != nil && *q.Temperature > 0 && !s.greedy { // sampled
-		differs = max(differs, 0.4**q.Temperature*rand.Float64())
+	if q.Temperature > 0 && !s.greedy { // sampled
+		differs = max(differs, 0.4*q.Temperature*rand.Float64())
 	}
 	if s.noise > 0 { // otherwise at each request
 		var said []string

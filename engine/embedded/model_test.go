@@ -45,7 +45,7 @@ func trace(t testing.TB, m *Model, prompt []token, n int) (tokens []token, logit
 func continueTrace(t testing.TB, m *Model, seq *sequence, n int) (tokens []token, logits [][]float32) {
 	t.Helper()
 	prompt := len(seq.tokens)
-	greedy := newSampler(0, 1, 0)
+	greedy := newSampler(sampling{TopP: 1}, 0)
 	for range n {
 		out, err := m.step(context.Background(), seq)
 		must.Do(t, err)

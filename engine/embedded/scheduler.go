@@ -49,18 +49,11 @@ func newScheduler(m *Model, log io.Writer, exit func(int)) *scheduler {
 
 // generation is a request to the model. Lengths are in tokens.
 type generation struct {
-	prompt      []token
-	maxTokens   int
-	minTokens   int // the end token is not allowed before this
-	ignoreEOS   bool
-	temperature float64
-	topP        float64
-	topK        int     // 0 or -1 for all tokens
-	minP        float64 // share of the likeliest token's probability
-	repetition  float64 // penalty, 0 or 1 for none
-	seed        *uint64 // nil: derived from the engine's seed and the request's number
-	listing     listing
-	request     *completionRequest // as it was sent
+	prompt    []token
+	maxTokens int
+	listing   listing
+	request   *completionRequest // as it was sent
+	sampling
 }
 
 // piece is one step's outcome: one token, or several if drafted ones were right. Text may
@@ -101,11 +94,13 @@ func (s *scheduler) generate(ctx context.Context, g generation, emit func(piece)
 	s.metrics.promptTokens.Add(int64(len(g.prompt)))
 	ordinal := s.ordinal.Add(1)
 	seed := s.config.Seed + ordinal<<32
-	given(&seed, g.seed)
-	a := &answer{
-		generation: g, seq: s.model.newSequence(g.prompt, g.maxTokens), draw: newSampler(g.temperature, g.topP, seed),
+	if g.Seed != nil {
+		seed = uint64(*g.Seed)
 	}
-	if g.repetition != 0 && g.repetition != 1 {
+	a := &answer{
+		generation: g, seq: s.model.newSequence(g.prompt, g.maxTokens), draw: newSampler(g.sampling, seed),
+	}
+	if g.RepetitionPenalty != 0 && g.RepetitionPenalty != 1 {
 		a.seen = make([]bool, s.model.shape.vocabulary)
 		for _, t := range g.prompt {
 			a.seen[t] = true
@@ -113,7 +108,6 @@ func (s *scheduler) generate(ctx context.Context, g generation, emit func(piece)
 	}
 	after := uint64(s.config.Faults["wrong_after"])
 	a.astray = s.config.Faults["wrong_expert"] > 0 || after > 0 && ordinal > after
-	a.draw.topK, a.draw.minP = g.topK, g.minP
 	defer func() {
 		if s.prefix != nil {
 			s.prefix.store(a.seq) // for a later prompt, such as the next turn of a conversation
@@ -281,7 +275,7 @@ func (s *scheduler) prepare(a *answer) (draft []token) {
 func (s *scheduler) choose(a *answer, p *piece, logits []float32) token {
 	a.count++
 	forbidden := noToken
-	if a.count <= a.minTokens {
+	if a.count <= a.MinTokens {
 		forbidden = eosToken
 	}
 	listed := a.listing.answer || a.listing.ids
@@ -289,7 +283,7 @@ func (s *scheduler) choose(a *answer, p *piece, logits []float32) token {
 	if listed {
 		own = slices.Clone(logits) // before any penalty
 	}
-	penalise(logits, a.seen, float32(a.repetition))
+	penalise(logits, a.seen, float32(a.RepetitionPenalty))
 	id, sound := a.draw.choose(logits, forbidden)
 	if s.config.Faults["garbage"] > 0 { // a random one that has a spelling
 		if id = token(a.draw.random.IntN(len(logits) - int(firstPiece-eosToken))); id >= eosToken {
@@ -308,7 +302,7 @@ func (s *scheduler) choose(a *answer, p *piece, logits []float32) token {
 		a.seen[id] = true
 	}
 	p.usage = newUsage(len(a.prompt), a.count, a.cached)
-	if id == eosToken && !a.ignoreEOS {
+	if id == eosToken && !a.IgnoreEOS {
 		p.finish = "stop"
 	} else if a.count >= a.maxTokens {
 		p.finish = "length"

@@ -295,7 +295,7 @@ func (a *response) answer(engine *scheduler, r *http.Request) error {
 			"internal error (fault http_500)", "",
 		})
 	}
-	var q completionRequest
+	q := completionRequest{sampling: sampling{Temperature: 1, TopP: 1, RepetitionPenalty: 1}} // vLLM's defaults
 	e := readJSON(a.w, r, &q)
 	if e != nil {
 		return refuse(e)
