@@ -1,9 +1,6 @@
 package embedded
 
-import (
-	"math"
-	"sync"
-)
+import "math"
 
 // matrix is a float32 matrix, row-major: one row per output, so a product with a vector
 // is one dot product per row.
@@ -48,21 +45,6 @@ func addScaled(out, x []float32, factor float32) {
 	for i := range out {
 		out[i] += x[i] * factor
 	}
-}
-
-// split runs body over the tokens first to end in contiguous ranges, one per worker.
-// Tokens are independent between its calls and sums are never split, so results do not
-// depend on the thread count. Decoding uses one thread.
-func (m *Model) split(first, end int, body func(lo, hi, worker int)) {
-	const minTokens = 8 // that justify a second thread
-	n := end - first
-	workers := max(1, min(m.config.Threads, n/minTokens))
-	var wg sync.WaitGroup
-	for w := 1; w < workers; w++ {
-		wg.Go(func() { body(first+n*w/workers, first+n*(w+1)/workers, w) })
-	}
-	body(first, first+n/workers, 0)
-	wg.Wait()
 }
 
 // The MXFP4 format of the OCP Microscaling Formats (MX) specification v1.0:

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"sync"
 	"sync/atomic"
 )
 
@@ -148,6 +149,21 @@ func (m *Model) forward(tokens []token, kv *kvCache, outputs int, attention stri
 		}
 	}
 	kv.length += len(tokens)
+}
+
+// split runs body over the tokens first to end in contiguous ranges, one per worker.
+// Tokens are independent between its calls and sums are never split, so results do not
+// depend on the thread count. Decoding uses one thread.
+func (m *Model) split(first, end int, body func(lo, hi, worker int)) {
+	const minTokens = 8 // that justify a second thread
+	n := end - first
+	workers := max(1, min(m.config.Threads, n/minTokens))
+	var wg sync.WaitGroup
+	for w := 1; w < workers; w++ {
+		wg.Go(func() { body(first+n*w/workers, first+n*(w+1)/workers, w) })
+	}
+	body(first, first+n/workers, 0)
+	wg.Wait()
 }
 
 // kvCache holds keys and values of one sequence, a slice per layer, position-major:
