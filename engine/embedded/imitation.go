@@ -36,60 +36,21 @@ type imitation struct {
 	exit   func(int)
 }
 
-// lie is how an imitation deviates from an honest one; the zero value is the parent's.
-type lie struct {
-	// pace is the time per token relative to the parent's, first that of the first one. 0
-	// is 1.
-	pace, first float64
-	say         func(a *reply)
-	// logs is logged when the server starts, line before its first answer: only in the
-	// first launch if once is set.
-	logs, line string
-	once       bool
-	// differs is the share of positions at which the model takes another token than the
-	// parent's, opening what every answer begins with.
-	differs float64
-	opening string
-	// loads is how long the first answer takes to begin, or the one of number loadsAt.
-	loads   time.Duration
-	loadsAt int64
-	// noise is the share of tokens that it takes by chance, greedy has it take no sample.
-	noise  float64
-	greedy bool
-	// frame is the format of an event; empty is the usual one.
-	frame string
-	// dies ends the server after so many requests of a benchmark.
-	dies int64
-	// begins runs when the server starts, ends when it is asked to end.
-	begins func(folder string) error
-	ends   func() error
-}
-
+// reply is an answer on its way.
 type reply struct {
 	s      *imitation
 	q      *completionRequest
 	prompt string
-	pieces []string
-	// wait is before the first piece, gap before each other; held holds all back until
-	// the last is due and last delays that one.
+	pieces []string // a token each
+	// wait is before the first piece, gap before each other, last one more before the last.
 	wait, gap, last time.Duration
-	held            bool
 	// ahead are pieces sent on arrival, as text of a choice.
 	ahead  []string
 	choice int
-	// joined is how many pieces one event has; 0 is one. The event of the piece at reasons is
-	// called reasoning, none at 0; so are those of the first reasoned pieces.
-	joined, reasons, reasoned int
-	// paused is the piece before which there is a stall, none at 0.
-	paused int
-	// counts is the count that an event claims which ends with so many tokens, nil the right one;
-	// uncounted is set if none claims any.
-	counts    func(end int) int
-	uncounted bool
-	// finish is why it ended; empty is its length.
-	finish string
+	finish string // why it ended; empty is its length
 	// prompted, generated and cached are the counts in usage.
 	prompted, generated, cached int
+	stream
 }
 
 const (
@@ -184,8 +145,14 @@ func (s *imitation) generate(ctx context.Context, g generation, emit func(piece)
 		}
 	}
 	a := s.reply(g.request)
-	if s.say != nil {
-		s.say(a)
+	if of := s.of; of == nil && benchmark(a) || of != nil && of(a) {
+		a.stream = s.lie.stream
+		if s.stretch > 0 {
+			a.gap = time.Duration(float64(a.gap) * s.stretch)
+		}
+		if s.change != nil {
+			s.change(a)
+		}
 	}
 	if s.dies > 0 && a.q.IgnoreEOS && s.requests.Load() > s.dies {
 		fmt.Fprintln(s.log, "CUDA error: an illegal memory access was encountered")
@@ -205,15 +172,16 @@ func (s *imitation) generate(ctx context.Context, g generation, emit func(piece)
 		if a.paused > 0 && i >= a.paused {
 			due += stall
 		}
-		p := piece{text: strings.Join(a.pieces[i:end], ""), reasoning: a.reasons > 0 &&
-			a.reasons == i || i < a.reasoned}
+		p := piece{
+			text: strings.Join(a.pieces[i:end], ""), reasoning: i >= a.reasoning[0] && i < a.reasoning[1],
+		}
 		if end == len(a.pieces) {
 			due, p.finish = due+a.last, cmp.Or(a.finish, "length")
 		}
 		if a.generated == len(a.pieces) && !a.uncounted {
 			said := end
-			if a.counts != nil {
-				said = a.counts(end)
+			if m := a.miscounted; end >= m.from && end <= m.to {
+				said = m.said
 			}
 			p.usage = newUsage(a.prompted, said, a.cached)
 		}
