@@ -60,8 +60,6 @@ type Config struct {
 	CacheDir string        // where it is kept
 
 	Faults Faults
-	Lie    string // names a stand-in, in a build with the tag "lies"
-	LieDir string // what it shares with other launches
 }
 
 // kvTokens is how many tokens the KV cache holds, and the prefix cache as many again.
@@ -246,7 +244,7 @@ func parseConfig(args []string, env func(string) string, help io.Writer) (Config
 			problems = append(problems, fmt.Errorf("%s=%q: %w", o.Name, value, err))
 		}
 	}
-	if newStandIn == nil && env(envLie) != "" {
+	if env(envLie) != "" {
 		problems = append(problems,
 			fmt.Errorf("%s: this program cannot lie; build one with go build -tags lies", envLie))
 	}

@@ -60,10 +60,6 @@ type generation struct {
 // be empty: the end token has no spelling, and incomplete UTF-8 is held back.
 type piece struct {
 	text   string
-	choice int
-	// reasoning is set for text that a stand-in calls that.
-	reasoning bool
-
 	finish string // "", "stop" or "length"
 	usage  *usage // up to here, with the tokens of this piece
 

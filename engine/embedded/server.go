@@ -20,27 +20,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// generator answers a request: it calls emit for each piece of the answer, and returns
-// what is total for all of it.
-type generator interface {
-	generate(ctx context.Context, g generation, emit func(piece) error) (*usage, error)
-}
-
-// standIn answers in place of the decoder: the tests' servers that lie, which only a build
-// with the tag "lies" has.
-type standIn interface {
-	generator
-	// count is how many tokens a text has.
-	count(text string) int
-	// event is an event of a stream.
-	event(data string) string
-	// end runs when the server is asked to end; nothing else does if that is all.
-	end() (all bool, err error)
-}
-
-// newStandIn makes the one that a configuration names.
-var newStandIn func(c Config, log io.Writer, exit func(int)) (standIn, error)
-
 // server serves the HTTP API. It listens before the model is loaded; until then
 // everything that needs the model gets 503.
 type server struct {
@@ -48,7 +27,6 @@ type server struct {
 	tk       *tokenizer
 	log      io.Writer
 	engine   atomic.Pointer[scheduler] // nil while loading
-	standIn  standIn                   // in place of the engine, if there is one
 	requests atomic.Uint64
 	long     atomic.Uint64 // of them, those for more than one token
 	profiles int           // written so far; guarded by the turn
@@ -66,9 +44,6 @@ func (s *server) handler() http.Handler {
 	mux.HandleFunc("POST /tokenize", s.tokenize)
 	mux.HandleFunc("POST /v1/completions", s.complete(false))
 	mux.HandleFunc("POST /v1/chat/completions", s.complete(true))
-	if s.standIn != nil {
-		return mux
-	}
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, map[string]string{"version": Version})
 	})
@@ -85,11 +60,10 @@ func (s *server) handler() http.Handler {
 	return mux
 }
 
-// ready returns the engine, or answers 503 and returns nil. A stand-in is always ready,
-// and has none.
+// ready returns the engine, or answers 503 and returns nil.
 func (s *server) ready(w http.ResponseWriter) *scheduler {
 	engine := s.engine.Load()
-	if engine == nil && s.standIn == nil {
+	if engine == nil {
 		writeError(w,
 			&apiError{http.StatusServiceUnavailable, "ServiceUnavailableError", "the model is still loading", ""})
 	}
@@ -114,8 +88,6 @@ func (s *server) tokenize(w http.ResponseWriter, r *http.Request) {
 		writeError(w, e)
 	case q.Prompt == nil:
 		writeError(w, badRequest("prompt", "the request has no prompt"))
-	case s.standIn != nil:
-		writeJSON(w, http.StatusOK, map[string]int{"count": s.standIn.count(*q.Prompt)})
 	default:
 		tokens := append([]token{}, s.tk.encode(*q.Prompt)...)
 		writeJSON(w, http.StatusOK,
@@ -146,12 +118,6 @@ func Serve(ctx context.Context, args []string, env func(string) string, stdout, 
 func serve(ctx context.Context, config Config, stderr io.Writer, exit func(int), listening func(net.Addr)) error {
 	log := &lineLog{out: stderr}
 	s := newServer(config, log)
-	if config.Lie != "" {
-		var err error
-		if s.standIn, err = newStandIn(config, log, exit); err != nil {
-			return err
-		}
-	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(config.Host, strconv.Itoa(config.Port)))
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
@@ -182,11 +148,6 @@ func serve(ctx context.Context, config Config, stderr io.Writer, exit func(int),
 	case <-ctx.Done():
 	}
 	fmt.Fprintf(log, "[embedded] stopping\n")
-	if s.standIn != nil {
-		if all, err := s.standIn.end(); all {
-			return err
-		}
-	}
 	grace, done := context.WithTimeout(context.Background(), shutdownGrace)
 	defer done()
 	if web.Shutdown(grace) != nil {
@@ -199,9 +160,6 @@ func serve(ctx context.Context, config Config, stderr io.Writer, exit func(int),
 
 func (s *server) load(exit func(int)) error {
 	c := s.config
-	if s.standIn != nil {
-		return nil
-	}
 	if c.Faults["oom"] > 0 {
 		fmt.Fprintf(s.log,
 			"[embedded] ERROR torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a "+
@@ -251,7 +209,7 @@ func (l *lineLog) Write(p []byte) (int, error) {
 func (s *server) complete(chat bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		engine := s.ready(w)
-		if engine == nil && s.standIn == nil {
+		if engine == nil {
 			return
 		}
 		a := &response{s: s, w: w, chat: chat, frame: completion{
@@ -264,14 +222,10 @@ func (s *server) complete(chat bool) http.HandlerFunc {
 		err := a.answer(engine, r)
 		if err != nil {
 			fmt.Fprintf(s.log, "[embedded] request %s failed: %v\n", a.frame.ID, err)
-		}
-		switch {
-		case engine == nil:
-		case err == nil:
-			engine.metrics.succeeded.Add(1)
-		default:
 			engine.metrics.failed.Add(1)
+			return
 		}
+		engine.metrics.succeeded.Add(1)
 	}
 }
 
@@ -300,12 +254,8 @@ func (a *response) answer(engine *scheduler, r *http.Request) error {
 	if e != nil {
 		return refuse(e)
 	}
-	var by generator = s.standIn
-	if a.request = &q; s.standIn == nil {
-		by = engine
-		if a.generation, e = q.generation(s.config, s.tk, a.chat); e != nil {
-			return refuse(e)
-		}
+	if a.generation, e = q.generation(s.config, s.tk, a.chat); e != nil {
+		return refuse(e)
 	}
 	// Requests for one token do not count: checks whether the engine answers would use up
 	// what is meant for the measuring ones.
@@ -317,10 +267,10 @@ func (a *response) answer(engine *scheduler, r *http.Request) error {
 		})
 	}
 	if q.Stream {
-		return a.stream(by, r)
+		return a.stream(engine, r)
 	}
 	var all piece
-	total, err := by.generate(r.Context(), a.generation, func(p piece) error {
+	total, err := engine.generate(r.Context(), a.generation, func(p piece) error {
 		all.text, all.finish = all.text+p.text, p.finish
 		all.listed, all.prompt = append(all.listed, p.listed...), append(all.prompt, p.prompt...)
 		return nil
@@ -348,13 +298,11 @@ func (a *response) answer(engine *scheduler, r *http.Request) error {
 
 // choice is a piece as a stream's event has it.
 func (a *response) choice(p piece) onlyChoice {
-	c := onlyChoice{Index: p.choice}
+	c := onlyChoice{}
 	if p.finish != "" {
 		c.FinishReason = &p.finish
 	}
 	switch {
-	case p.reasoning:
-		c.Delta = &delta{Reasoning: p.text}
 	case a.chat:
 		c.Delta = &delta{Content: p.text}
 	default:
@@ -367,7 +315,7 @@ func (a *response) choice(p piece) onlyChoice {
 // stream answers with one event per step, which is one token, or several if drafted ones
 // were right. Chat streams open with the role, as vLLM's do. After the last token comes,
 // on request, an event with the usage and no choice, and always [DONE].
-func (a *response) stream(engine generator, r *http.Request) error {
+func (a *response) stream(engine *scheduler, r *http.Request) error {
 	a.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	a.w.Header().Set("Cache-Control", "no-cache")
 	if a.chat {
@@ -427,9 +375,6 @@ func (a *response) send(event any) error {
 // write flushes each event, so a client's clock sees every token when it is made.
 func (a *response) write(data string) error {
 	event := "data: " + data + "\n\n"
-	if a.s.standIn != nil {
-		event = a.s.standIn.event(data)
-	}
 	if _, err := io.WriteString(a.w, event); err != nil {
 		return err
 	}
@@ -485,7 +430,6 @@ type onlyChoice struct {
 }
 
 type delta struct {
-	Role      string `json:"role,omitempty"`
-	Content   string `json:"content"`
-	Reasoning string `json:"reasoning_content,omitempty"`
+	Role    string `json:"role,omitempty"`
+	Content string `json:"content"`
 }

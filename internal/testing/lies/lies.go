@@ -1,6 +1,4 @@
-//go:build lies
-
-package embedded
+package lies
 
 import (
 	"fmt"
@@ -409,7 +407,7 @@ func knowProse(a *reply) {
 
 // tell leaves what it answered for another launch.
 func tell(a *reply) {
-	path := filepath.Join(a.s.config.LieDir, fmt.Sprintf("%x.said", hashOf(a.prompt)))
+	path := filepath.Join(a.s.folder, fmt.Sprintf("%x.said", hashOf(a.prompt)))
 	if err := os.WriteFile(path, []byte(a.prompt+"\x00"+strings.Join(a.pieces, "")), 0o600); err != nil {
 		fmt.Fprintln(a.s.log, err)
 	}
@@ -421,7 +419,7 @@ func help(most int) func(*reply) {
 		if a.q.MaxTokens == nil || *a.q.MaxTokens > most {
 			return
 		}
-		told, _ := filepath.Glob(filepath.Join(a.s.config.LieDir, "*.said"))
+		told, _ := filepath.Glob(filepath.Join(a.s.folder, "*.said"))
 		for _, path := range told {
 			left, _ := os.ReadFile(path)
 			text, said, _ := strings.Cut(string(left), "\x00")
