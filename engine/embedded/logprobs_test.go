@@ -239,7 +239,7 @@ func TestMistakesAreSilent(t *testing.T) {
 	sound := log(nil)
 	for _, fault := range []string{"wrong_expert", "stale_kv", "half_accumulator", "wrong_after:1", "leak:1"} {
 		if said := log(func(c *Config) {
-			if err := readFaults(c, fault); err != nil || len(c.Faults) == 0 {
+			if err := c.readFaults(fault); err != nil || len(c.Faults) == 0 {
 				t.Error(fault, err)
 			}
 		}); said != sound {

@@ -510,7 +510,7 @@ func start(t testing.TB, fault string, change func(*Config)) *process {
 	t.Helper()
 	config := testConfig()
 	config.Host = "127.0.0.1"
-	must.Do(t, readFaults(&config, fault))
+	must.Do(t, config.readFaults(fault))
 	if change != nil {
 		change(&config)
 	}
