@@ -52,29 +52,25 @@ func (p *promptField) UnmarshalJSON(data []byte) error {
 
 const maxBody = 16 << 20
 
-func readJSON(w http.ResponseWriter, r *http.Request, into any) *apiError {
+func readJSON(w http.ResponseWriter, r *http.Request, into any) error {
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(into)
-	if own := (*apiError)(nil); errors.As(err, &own) {
-		return own
+	if own := (*apiError)(nil); err == nil || errors.As(err, &own) {
+		return err
 	}
-	if err != nil {
-		return badRequest("", "the request body is not the JSON that this endpoint reads: %v", err)
-	}
-	return nil
+	return badRequest("", "the request body is not the JSON that this endpoint reads: %v", err)
 }
 
 // generation renders the prompt, checks the request and translates it. Ranges are vLLM's.
-func (q *completionRequest) generation(c Config, tk *tokenizer, chat bool) (g generation, e *apiError) {
+func (q *completionRequest) generation(c Config, tk *tokenizer, chat bool) (g generation, err error) {
 	if q.Model != "" && q.Model != c.ServedModelName {
 		return g, &apiError{
-			http.StatusNotFound, "NotFoundError",
-			fmt.Sprintf("the model %q does not exist: this engine serves %q", q.Model, c.ServedModelName), "model",
+			http.StatusNotFound, fmt.Sprintf("the model %q does not exist: this engine serves %q", q.Model, c.ServedModelName), "model",
 		}
 	}
-	g = generation{request: q, maxTokens: 16, sampling: q.sampling}
+	g = generation{maxTokens: 16, sampling: q.sampling}
 	if chat {
-		if g.prompt, e = renderChat(tk, q.Messages); e != nil {
-			return g, e
+		if g.prompt, err = renderChat(tk, q.Messages); err != nil {
+			return g, err
 		}
 		g.maxTokens = max(c.MaxModelLen-len(g.prompt), 1)
 	} else if g.prompt = q.Prompt.tokens; g.prompt == nil {
@@ -87,8 +83,8 @@ func (q *completionRequest) generation(c Config, tk *tokenizer, chat bool) (g ge
 	}
 	given(&g.maxTokens, q.MaxTokens)
 	given(&g.maxTokens, q.MaxCompletionTokens)
-	if g.listing, e = q.listing(chat); e != nil {
-		return g, e
+	if g.listing, err = q.listing(chat); err != nil {
+		return g, err
 	}
 	one, total := 1, len(g.prompt)+g.maxTokens
 	given(&one, q.N)
@@ -125,7 +121,7 @@ func given[T any](at, value *T) {
 
 // renderChat is the chat template: a role token and the content per message, then the
 // token that opens the model's turn.
-func renderChat(tk *tokenizer, messages []message) ([]token, *apiError) {
+func renderChat(tk *tokenizer, messages []message) ([]token, error) {
 	if len(messages) == 0 {
 		return nil, badRequest("messages", "the request has no messages")
 	}
@@ -150,24 +146,39 @@ func renderChat(tk *tokenizer, messages []message) ([]token, *apiError) {
 // apiError is an error that a client sees, as OpenAI and vLLM write it.
 type apiError struct {
 	status  int
-	kind    string
 	message string
-	param   string
+	param   string // the field that is wrong, if it is one
 }
 
 func (e *apiError) Error() string { return e.message }
 
-func badRequest(param, format string, args ...any) *apiError {
-	return &apiError{http.StatusBadRequest, "BadRequestError", fmt.Sprintf(format, args...), param}
+func badRequest(param, format string, args ...any) error {
+	return &apiError{http.StatusBadRequest, fmt.Sprintf(format, args...), param}
 }
 
-func writeError(w http.ResponseWriter, e *apiError) {
-	writeJSON(w, e.status,
-		map[string]any{"error": map[string]any{
-			"message": e.message, "type": e.kind, "param": e.param,
-			"code": e.status,
-		}})
+// errorTypes are vLLM's names.
+var errorTypes = map[int]string{
+	http.StatusBadRequest: "BadRequestError", http.StatusNotFound: "NotFoundError",
+	http.StatusTooManyRequests: "RateLimitError", http.StatusInternalServerError: "InternalServerError",
+	http.StatusServiceUnavailable: "ServiceUnavailableError",
 }
+
+// asAPI is an error as a client sees it: whatever has no status is the engine's.
+func asAPI(err error) *apiError {
+	if own := (*apiError)(nil); errors.As(err, &own) {
+		return own
+	}
+	return &apiError{http.StatusInternalServerError, err.Error(), ""}
+}
+
+func errorBody(err error) any {
+	e := asAPI(err)
+	return map[string]any{"error": map[string]any{
+		"message": e.message, "type": errorTypes[e.status], "param": e.param, "code": e.status,
+	}}
+}
+
+func writeError(w http.ResponseWriter, err error) { writeJSON(w, asAPI(err).status, errorBody(err)) }
 
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")

@@ -52,7 +52,6 @@ type generation struct {
 	prompt    []token
 	maxTokens int
 	listing   listing
-	request   *completionRequest // as it was sent
 	sampling
 }
 

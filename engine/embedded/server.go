@@ -39,35 +39,37 @@ func newServer(config Config, log io.Writer) *server {
 
 func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { s.ready(w) })
+	mux.Handle("GET /health", s.withEngine(func(http.ResponseWriter, *http.Request, *scheduler) error { return nil }))
 	mux.HandleFunc("GET /v1/models", s.models)
 	mux.HandleFunc("POST /tokenize", s.tokenize)
-	mux.HandleFunc("POST /v1/completions", s.complete(false))
-	mux.HandleFunc("POST /v1/chat/completions", s.complete(true))
+	mux.Handle("POST /v1/completions", s.complete(false))
+	mux.Handle("POST /v1/chat/completions", s.complete(true))
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, map[string]string{"version": Version})
 	})
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		if engine := s.ready(w); engine != nil {
-			w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-			engine.metrics.write(w)
-		}
-	})
+	mux.Handle("GET /metrics", s.withEngine(func(w http.ResponseWriter, _ *http.Request, engine *scheduler) error {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		engine.metrics.write(w)
+		return nil
+	}))
 	if s.config.ProfilerDir != "" {
-		mux.HandleFunc("POST /start_profile", s.profile(true))
-		mux.HandleFunc("POST /stop_profile", s.profile(false))
+		mux.Handle("POST /start_profile", s.profile(true))
+		mux.Handle("POST /stop_profile", s.profile(false))
 	}
 	return mux
 }
 
-// ready returns the engine, or answers 503 and returns nil.
-func (s *server) ready(w http.ResponseWriter) *scheduler {
-	engine := s.engine.Load()
-	if engine == nil {
-		writeError(w,
-			&apiError{http.StatusServiceUnavailable, "ServiceUnavailableError", "the model is still loading", ""})
+// withEngine is a handler that needs the model, and answers 503 while that is loading. The client sees the error.
+func (s *server) withEngine(handle func(http.ResponseWriter, *http.Request, *scheduler) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var err error = &apiError{http.StatusServiceUnavailable, "the model is still loading", ""}
+		if engine := s.engine.Load(); engine != nil {
+			err = handle(w, r, engine)
+		}
+		if err != nil {
+			writeError(w, err)
+		}
 	}
-	return engine
 }
 
 func (s *server) models(w http.ResponseWriter, _ *http.Request) {
@@ -82,17 +84,17 @@ func (s *server) tokenize(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Prompt *string `json:"prompt"`
 	}
-	e := readJSON(w, r, &q)
-	switch {
-	case e != nil:
-		writeError(w, e)
-	case q.Prompt == nil:
-		writeError(w, badRequest("prompt", "the request has no prompt"))
-	default:
-		tokens := append([]token{}, s.tk.encode(*q.Prompt)...)
-		writeJSON(w, http.StatusOK,
-			map[string]any{"count": len(tokens), "tokens": tokens, "max_model_len": s.config.MaxModelLen})
+	err := readJSON(w, r, &q)
+	if err == nil && q.Prompt == nil {
+		err = badRequest("prompt", "the request has no prompt")
 	}
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	tokens := append([]token{}, s.tk.encode(*q.Prompt)...)
+	writeJSON(w, http.StatusOK,
+		map[string]any{"count": len(tokens), "tokens": tokens, "max_model_len": s.config.MaxModelLen})
 }
 
 // shutdownGrace is how long a stop waits for handlers to return. Their contexts are
@@ -207,11 +209,7 @@ func (l *lineLog) Write(p []byte) (int, error) {
 }
 
 func (s *server) complete(chat bool) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		engine := s.ready(w)
-		if engine == nil {
-			return
-		}
+	return s.withEngine(func(w http.ResponseWriter, r *http.Request, engine *scheduler) error {
 		a := &response{s: s, w: w, chat: chat, frame: completion{
 			ID: fmt.Sprintf("cmpl-%08x", s.requests.Add(1)), Object: "text_completion", Created: time.Now().Unix(),
 			Model: s.config.ServedModelName,
@@ -220,13 +218,24 @@ func (s *server) complete(chat bool) http.HandlerFunc {
 			a.frame.ID, a.frame.Object = "chat"+a.frame.ID, "chat.completion"
 		}
 		err := a.answer(engine, r)
-		if err != nil {
-			fmt.Fprintf(s.log, "[embedded] request %s failed: %v\n", a.frame.ID, err)
-			engine.metrics.failed.Add(1)
-			return
+		if err == nil {
+			engine.metrics.succeeded.Add(1)
+			return nil
 		}
-		engine.metrics.succeeded.Add(1)
-	}
+		engine.metrics.failed.Add(1)
+		said := err
+		if r.Context().Err() != nil || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+			said = fmt.Errorf("aborted: the client disconnected or the engine is stopping (%w)", err)
+		}
+		fmt.Fprintf(s.log, "[embedded] request %s failed: %v\n", a.frame.ID, said)
+		if !a.begun {
+			return err
+		}
+		if r.Context().Err() == nil {
+			_ = a.send(errorBody(err))
+		}
+		return nil
+	})
 }
 
 // response is the answer to a request on its way.
@@ -235,39 +244,33 @@ type response struct {
 	s     *server
 	w     http.ResponseWriter
 	chat  bool
+	begun bool // the status has been sent: what goes wrong from now on is an event
 	frame completion
 }
 
-// answer answers one request. The error is for the log: the client has received it, or has
-// left.
 func (a *response) answer(engine *scheduler, r *http.Request) error {
 	s := a.s
-	refuse := func(e *apiError) error { writeError(a.w, e); return e }
 	if s.config.Faults["http_500"] > 0 {
-		return refuse(&apiError{
-			http.StatusInternalServerError, "InternalServerError",
-			"internal error (fault http_500)", "",
-		})
+		return errors.New("internal error (fault http_500)")
 	}
 	q := completionRequest{sampling: sampling{Temperature: 1, TopP: 1, RepetitionPenalty: 1}} // vLLM's defaults
-	e := readJSON(a.w, r, &q)
-	if e != nil {
-		return refuse(e)
+	err := readJSON(a.w, r, &q)
+	if err != nil {
+		return err
 	}
-	if a.generation, e = q.generation(s.config, s.tk, a.chat); e != nil {
-		return refuse(e)
+	if a.generation, err = q.generation(s.config, s.tk, a.chat); err != nil {
+		return err
 	}
 	// Requests for one token do not count: checks whether the engine answers would use up
 	// what is meant for the measuring ones.
 	if n := s.config.Faults["retry_after"]; a.maxTokens > 1 && s.long.Add(1) <= uint64(n) {
 		a.w.Header().Set("Retry-After", "0")
-		return refuse(&apiError{
-			http.StatusTooManyRequests, "RateLimitError",
-			fmt.Sprintf("the first %d requests are refused (fault retry_after)", n), "",
-		})
+		return &apiError{
+			http.StatusTooManyRequests, fmt.Sprintf("the first %d requests are refused (fault retry_after)", n), "",
+		}
 	}
 	if q.Stream {
-		return a.stream(engine, r)
+		return a.stream(engine, r, &q)
 	}
 	var all piece
 	total, err := engine.generate(r.Context(), a.generation, func(p piece) error {
@@ -276,8 +279,7 @@ func (a *response) answer(engine *scheduler, r *http.Request) error {
 		return nil
 	})
 	if err != nil {
-		writeError(a.w, &apiError{http.StatusInternalServerError, "InternalServerError", err.Error(), ""})
-		return abortReason(r.Context(), err)
+		return err
 	}
 	choice := a.choice(all)
 	of := a.listing.ofPrompt(s.tk, a.prompt, all.prompt)
@@ -287,26 +289,19 @@ func (a *response) answer(engine *scheduler, r *http.Request) error {
 		choice.promptLogProbs = of
 	}
 	a.frame.Choices, a.frame.Usage = []onlyChoice{choice}, total
-	if s.config.Faults["malformed"] > 0 {
-		body, _ := json.Marshal(a.frame)
-		_, err = a.w.Write(body[:len(body)/2])
-		return err
-	}
-	writeJSON(a.w, http.StatusOK, a.frame)
-	return nil
+	a.w.Header().Set("Content-Type", "application/json")
+	a.begun = true
+	return a.write("%s\n", a.frame)
 }
 
 // choice is a piece as a stream's event has it.
 func (a *response) choice(p piece) onlyChoice {
-	c := onlyChoice{}
+	c := onlyChoice{Text: &p.text}
+	if a.chat {
+		c = onlyChoice{Delta: &delta{Content: p.text}}
+	}
 	if p.finish != "" {
 		c.FinishReason = &p.finish
-	}
-	switch {
-	case a.chat:
-		c.Delta = &delta{Content: p.text}
-	default:
-		c.Text = &p.text
 	}
 	a.listing.write(&c, a.chat, a.s.tk, p.listed)
 	return c
@@ -315,77 +310,58 @@ func (a *response) choice(p piece) onlyChoice {
 // stream answers with one event per step, which is one token, or several if drafted ones
 // were right. Chat streams open with the role, as vLLM's do. After the last token comes,
 // on request, an event with the usage and no choice, and always [DONE].
-func (a *response) stream(engine *scheduler, r *http.Request) error {
+func (a *response) stream(engine *scheduler, r *http.Request, q *completionRequest) error {
+	a.begun = true
 	a.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	a.w.Header().Set("Cache-Control", "no-cache")
 	if a.chat {
 		a.frame.Object += ".chunk"
 	}
-	options := a.request.StreamOptions
-	send := func(c onlyChoice, so *usage) error {
-		a.frame.Choices, a.frame.Usage = []onlyChoice{c}, nil
-		if options.ContinuousUsageStats {
-			a.frame.Usage = so
-		}
+	send := func(usage *usage, choices ...onlyChoice) error {
+		a.frame.Choices, a.frame.Usage = append([]onlyChoice{}, choices...), usage
 		return a.send(a.frame)
 	}
 	open := !a.chat
 	total, err := engine.generate(r.Context(), a.generation, func(p piece) error {
+		var before, so *usage
+		if q.StreamOptions.ContinuousUsageStats {
+			before, so = newUsage(p.usage.PromptTokens, 0, p.usage.PromptDetails.CachedTokens), p.usage
+		}
 		if !open {
 			open = true
-			so := p.usage
-			if so != nil {
-				so = newUsage(so.PromptTokens, 0, so.PromptDetails.CachedTokens)
-			}
-			if err := send(onlyChoice{Delta: &delta{Role: "assistant"}}, so); err != nil {
+			if err := send(before, onlyChoice{Delta: &delta{Role: "assistant"}}); err != nil {
 				return err
 			}
 		}
-		return send(a.choice(p), p.usage)
+		return send(so, a.choice(p))
 	})
-	if err != nil {
-		if r.Context().Err() == nil {
-			_ = a.send(map[string]any{"error": map[string]any{
-				"message": err.Error(), "type": "InternalServerError",
-				"code": 500,
-			}})
-		}
-		return abortReason(r.Context(), err)
+	if err == nil && q.StreamOptions.IncludeUsage {
+		err = send(total)
 	}
-	if options.IncludeUsage {
-		a.frame.Choices, a.frame.Usage = []onlyChoice{}, total
-		if err := a.send(a.frame); err != nil {
-			return err
-		}
+	if err == nil {
+		_, err = io.WriteString(a.w, "data: [DONE]\n\n")
 	}
-	return a.write("[DONE]")
+	return err
 }
 
+// send flushes each event, so a client's clock sees every token when it is made.
 func (a *response) send(event any) error {
-	body, err := json.Marshal(event)
+	if err := a.write("data: %s\n\n", event); err != nil {
+		return err
+	}
+	return http.NewResponseController(a.w).Flush()
+}
+
+// write writes JSON, or the first half of it.
+func (a *response) write(format string, value any) error {
+	body, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
 	if a.s.config.Faults["malformed"] > 0 {
 		body = body[:len(body)/2]
 	}
-	return a.write(string(body))
-}
-
-// write flushes each event, so a client's clock sees every token when it is made.
-func (a *response) write(data string) error {
-	event := "data: " + data + "\n\n"
-	if _, err := io.WriteString(a.w, event); err != nil {
-		return err
-	}
-	return http.NewResponseController(a.w).Flush()
-}
-
-// abortReason is who ended a request.
-func abortReason(ctx context.Context, err error) error {
-	if ctx.Err() != nil || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
-		return fmt.Errorf("aborted: the client disconnected or the engine is stopping (%w)", err)
-	}
+	_, err = fmt.Fprintf(a.w, format, body)
 	return err
 }
 
