@@ -3,6 +3,7 @@ package embedded
 import (
 	"fmt"
 	"io"
+	"log"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -134,20 +135,20 @@ func selectKernels(c Config) kernels {
 // kernelLog writes a line when a kernel is selected and when it first runs: only the latter
 // shows that it ran.
 type kernelLog struct {
-	out     io.Writer
+	*log.Logger
 	engaged sync.Map
 }
 
 func (l *kernelLog) selected(k kernels) {
 	for _, k := range []kernel{k.attention, k.softmax, k.moe, k.head, k.kvFormat, k.prefix, k.speculation} {
 		if k.name != "" {
-			fmt.Fprintf(l.out, "[embedded] %s: selected %s\n", k.part, k.name)
+			l.Printf("%s: selected %s", k.part, k.name)
 		}
 	}
 }
 
 func (l *kernelLog) engage(k kernel) {
 	if _, before := l.engaged.LoadOrStore(k.name, true); !before && k.name != "" {
-		fmt.Fprintf(l.out, "[embedded] %s: using kernel %s (%s)\n", k.part, k.name, k.why)
+		l.Printf("%s: using kernel %s (%s)", k.part, k.name, k.why)
 	}
 }

@@ -3,7 +3,7 @@ package embedded
 import (
 	"context"
 	"fmt"
-	"io"
+	"log"
 	"math"
 	"slices"
 	"sync"
@@ -34,7 +34,7 @@ type Model struct {
 
 // newModel constructs the weights. log receives one line per kernel selected now and
 // engaged later.
-func newModel(config Config, log io.Writer) (*Model, error) {
+func newModel(config Config, log *log.Logger) (*Model, error) {
 	tk := newCorpusTokenizer()
 	s := defaultShape(config.Layers, tk.size(), config.MaxModelLen)
 	w, err := construct(s, tk, config.Seed)
@@ -43,7 +43,7 @@ func newModel(config Config, log io.Writer) (*Model, error) {
 	}
 	m := &Model{
 		shape: s, config: config, weights: w, rope: newRopeTable(s),
-		tk: tk, kernels: selectKernels(config), log: kernelLog{out: log},
+		tk: tk, kernels: selectKernels(config), log: kernelLog{Logger: log},
 	}
 	if m.dot = dot; config.Faults["half_accumulator"] > 0 {
 		m.dot = halfDot

@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"io"
+	"log"
 	"math"
 	"slices"
 	"strings"
@@ -20,7 +21,9 @@ func testConfig() Config {
 }
 
 // sharedModel has the default configuration; tests that only read it use it in turn.
-var sharedModel = sync.OnceValues(func() (*Model, error) { return newModel(testConfig(), io.Discard) })
+var quiet = log.New(io.Discard, "", 0)
+
+var sharedModel = sync.OnceValues(func() (*Model, error) { return newModel(testConfig(), quiet) })
 
 func testModel(t testing.TB, change func(*Config)) *Model {
 	t.Helper()
@@ -31,7 +34,7 @@ func testModel(t testing.TB, change func(*Config)) *Model {
 	}
 	c := testConfig()
 	change(&c)
-	m, err := newModel(c, io.Discard)
+	m, err := newModel(c, quiet)
 	must.Do(t, err)
 	return m
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -21,19 +20,18 @@ type scheduler struct {
 	model   *Model
 	config  Config
 	metrics *metrics
-	prefix  *prefixCache  // nil when switched off
-	places  chan struct{} // one for each running request
-	turn    chan struct{} // held during a step
-	log     io.Writer
+	prefix  *prefixCache   // nil when switched off
+	places  chan struct{}  // one for each running request
+	turn    chan struct{}  // held during a step
 	exit    func(code int) // os.Exit, except in tests
 	ordinal atomic.Uint64  // numbers requests, for default seeds and faults
 	leaked  [][]byte       // while the turn is held: what the fault leak loses
 	tuned   float64        // stretches every step, see Tune; 0 without a tuner
 }
 
-func newScheduler(m *Model, log io.Writer, exit func(int)) *scheduler {
+func newScheduler(m *Model, exit func(int)) *scheduler {
 	s := &scheduler{
-		model: m, config: m.config, log: log, exit: exit,
+		model: m, config: m.config, exit: exit,
 		places: make(chan struct{}, m.config.MaxNumSeqs), turn: make(chan struct{}, 1),
 		// The first position is there without speculation, too, so all names are.
 		metrics: &metrics{acceptedAt: make([]atomic.Int64, max(1, m.config.Speculation))},
@@ -288,7 +286,7 @@ func (s *scheduler) choose(a *answer, p *piece, logits []float32) token {
 	if !sound && !a.corrupted {
 		a.corrupted = true
 		s.metrics.corrupted.Add(1)
-		fmt.Fprintf(s.log, "[embedded] WARNING NaN in logits, the request is corrupted\n")
+		s.model.log.Print("WARNING NaN in logits, the request is corrupted")
 	}
 	if listed {
 		p.listed = append(p.listed, rank(own, id, a.listing.top))
@@ -317,8 +315,7 @@ func (s *scheduler) due(ctx context.Context, token int) func() error {
 	switch f := s.config.Faults; {
 	case f["crash_after"] > 0 && token >= f["crash_after"]:
 		return func() error {
-			fmt.Fprintf(s.log, "[embedded] ERROR EngineCore encountered a fatal error. (fault crash_after:%d)\n",
-				f["crash_after"])
+			s.model.log.Printf("ERROR EngineCore encountered a fatal error. (fault crash_after:%d)", f["crash_after"])
 			s.exit(1)
 			return errors.New("the engine died")
 		}

@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	stdlog "log"
+	"log"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -25,7 +24,7 @@ import (
 type server struct {
 	config   Config
 	tk       *tokenizer
-	log      io.Writer
+	log      *log.Logger
 	engine   atomic.Pointer[scheduler] // nil while loading
 	requests atomic.Uint64
 	long     atomic.Uint64 // of them, those for more than one token
@@ -33,8 +32,10 @@ type server struct {
 	started  time.Time
 }
 
-func newServer(config Config, log io.Writer) *server {
-	return &server{config: config, tk: newCorpusTokenizer(), log: log, started: time.Now()}
+func newServer(config Config, to io.Writer) *server {
+	return &server{
+		config: config, tk: newCorpusTokenizer(), log: log.New(to, "[embedded] ", 0), started: time.Now(),
+	}
 }
 
 func (s *server) handler() http.Handler {
@@ -118,14 +119,13 @@ func Serve(ctx context.Context, args []string, env func(string) string, stdout, 
 // serve runs a parsed configuration. exit ends the process in the crash fault; listening,
 // if not nil, receives the address.
 func serve(ctx context.Context, config Config, stderr io.Writer, exit func(int), listening func(net.Addr)) error {
-	log := &lineLog{out: stderr}
-	s := newServer(config, log)
+	s := newServer(config, stderr)
 	listener, err := net.Listen("tcp", net.JoinHostPort(config.Host, strconv.Itoa(config.Port)))
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
-	fmt.Fprintf(log, "[embedded] version %s, vectors: %s\n", Version, vectors)
-	fmt.Fprintf(log, "[embedded] listening on http://%s\n", listener.Addr())
+	s.log.Printf("version %s, vectors: %s", Version, vectors)
+	s.log.Printf("listening on http://%s", listener.Addr())
 	if listening != nil {
 		listening(listener.Addr())
 	}
@@ -135,7 +135,7 @@ func serve(ctx context.Context, config Config, stderr io.Writer, exit func(int),
 		Handler:           s.handler(),
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog:          stdlog.New(log, "[embedded] http: ", 0),
+		ErrorLog:          s.log,
 	}
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(listener) }()
@@ -149,63 +149,50 @@ func serve(ctx context.Context, config Config, stderr io.Writer, exit func(int),
 		return fmt.Errorf("the HTTP server ended: %w", err)
 	case <-ctx.Done():
 	}
-	fmt.Fprintf(log, "[embedded] stopping\n")
+	s.log.Print("stopping")
 	grace, done := context.WithTimeout(context.Background(), shutdownGrace)
 	defer done()
 	if web.Shutdown(grace) != nil {
 		_ = web.Close()
 	}
 	<-served
-	fmt.Fprintf(log, "[embedded] stopped\n")
+	s.log.Print("stopped")
 	return nil
 }
 
 func (s *server) load(exit func(int)) error {
 	c := s.config
 	if c.Faults["oom"] > 0 {
-		fmt.Fprintf(s.log,
-			"[embedded] ERROR torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a "+
-				"total capacity of 1.00 GiB of which 0.12 GiB is free. (fault oom)\n")
+		s.log.Printf("ERROR torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a " +
+			"total capacity of 1.00 GiB of which 0.12 GiB is free. (fault oom)")
 		return errors.New("loading failed: out of memory (fault oom)")
 	}
 	m, err := newModel(c, s.log)
 	if err != nil {
 		return fmt.Errorf("loading failed: %w", err)
 	}
-	fmt.Fprintf(s.log, "[embedded] Model loading took %.4f GiB and %.3f seconds\n", float64(m.weights.bytes())/(1<<30),
+	s.log.Printf("Model loading took %.4f GiB and %.3f seconds", float64(m.weights.bytes())/(1<<30),
 		time.Since(s.started).Seconds())
 	if c.KVCache {
 		perToken := 2 * m.shape.layers * m.shape.kvDims() * 4 // keys and values in float32
-		fmt.Fprintf(s.log, "[embedded] KV cache size: %d tokens (%d bytes a token)\n",
+		s.log.Printf("KV cache size: %d tokens (%d bytes a token)",
 			c.kvTokens(), perToken)
 	} else {
-		fmt.Fprintf(s.log, "[embedded] KV cache disabled\n")
+		s.log.Print("KV cache disabled")
 	}
 	if c.Faults["never_ready"] > 0 {
-		fmt.Fprintf(s.log, "[embedded] WARNING staying unready (fault never_ready)\n")
+		s.log.Print("WARNING staying unready (fault never_ready)")
 		return nil
 	}
-	engine := newScheduler(m, s.log, exit)
+	engine := newScheduler(m, exit)
 	if c.Autotune {
 		var where string
 		engine.tuned, where = Tune(c.CacheDir, rand.IntN)
-		fmt.Fprintf(s.log, "[embedded] [Autotuner]: %s takes %.2f of its time, %s\n", tunedOp, engine.tuned, where)
+		s.log.Printf("[Autotuner]: %s takes %.2f of its time, %s", tunedOp, engine.tuned, where)
 	}
 	s.engine.Store(engine)
-	fmt.Fprintf(s.log, "[embedded] Application startup complete.\n")
+	s.log.Print("Application startup complete.")
 	return nil
-}
-
-// lineLog serialises the lines of concurrent requests.
-type lineLog struct {
-	mu  sync.Mutex
-	out io.Writer
-}
-
-func (l *lineLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out.Write(p)
 }
 
 func (s *server) complete(chat bool) http.HandlerFunc {
@@ -227,7 +214,7 @@ func (s *server) complete(chat bool) http.HandlerFunc {
 		if r.Context().Err() != nil || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
 			said = fmt.Errorf("aborted: the client disconnected or the engine is stopping (%w)", err)
 		}
-		fmt.Fprintf(s.log, "[embedded] request %s failed: %v\n", a.frame.ID, said)
+		s.log.Printf("request %s failed: %v", a.frame.ID, said)
 		if !a.begun {
 			return err
 		}

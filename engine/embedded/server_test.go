@@ -185,7 +185,7 @@ func testServer(t testing.TB, change func(*Config)) (url string, log *bytes.Buff
 		change(&config)
 	}
 	log = &bytes.Buffer{}
-	s := newServer(config, &lineLog{out: log})
+	s := newServer(config, log)
 	must.Do(t, s.load(func(int) {}))
 	web := httptest.NewServer(s.handler())
 	t.Cleanup(web.Close)

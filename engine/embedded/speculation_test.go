@@ -3,7 +3,6 @@ package embedded
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -64,7 +63,7 @@ func plainAndDrafting(t *testing.T, n int, change func(*Config)) (plain, draftin
 			}
 			c.MaxModelLen, c.Speculation = 2048, n
 		})
-		return newScheduler(m, io.Discard, func(int) {})
+		return newScheduler(m, func(int) {})
 	}
 	return build(0), build(n)
 }
@@ -217,7 +216,7 @@ func TestSpeculationOverHTTP(t *testing.T) {
 // Drafts must not reach beyond the longest sequence.
 func TestSpeculationUpToTheLongestSequence(t *testing.T) {
 	m := testModel(t, func(c *Config) { c.MaxModelLen, c.Speculation = 64, 8 })
-	s := newScheduler(m, io.Discard, func(int) {})
+	s := newScheduler(m, func(int) {})
 	prompt := m.tk.encode(passage)[:16]
 	o := generated(t, s,
 		generation{prompt: prompt, maxTokens: 64 - len(prompt), sampling: sampling{IgnoreEOS: true, Temperature: 0, TopP: 1}})

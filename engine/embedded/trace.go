@@ -128,7 +128,7 @@ func (s *server) profile(start bool) http.HandlerFunc {
 		if err := t.save(path); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.log, "[embedded] profile written to %s\n", path)
+		s.log.Printf("profile written to %s", path)
 		return nil
 	})
 }
