@@ -65,7 +65,7 @@ type sequence struct {
 func (m *Model) newSequence(prompt []token, room int) *sequence {
 	return &sequence{
 		tokens: slices.Clone(prompt),
-		kv:     newKVCache(m.shape.layers, (len(prompt)+min(room, maxRoom))*m.shape.kvDims()),
+		kv:     newKVCache(m.shape.layers, 2*m.shape.kvDims(), len(prompt)+min(room, maxRoom)),
 	}
 }
 
@@ -136,7 +136,9 @@ func (m *Model) forward(tokens []token, kv *kvCache, outputs int, attention stri
 		if layer == m.shape.layers-1 {
 			first = len(tokens) - outputs
 		}
-		kv.extend(layer, len(tokens), m.shape.kvDims())
+		rows := &kv.layers[layer]
+		need := (kv.length + len(tokens)) * rows.cols
+		rows.data = slices.Grow(rows.data, max(0, need-len(rows.data)))[:need]
 		m.split(0, len(tokens), func(lo, hi, worker int) { m.project(layer, lo, hi, kv, worker) })
 		m.split(first, len(tokens), func(lo, hi, worker int) {
 			m.attend(layer, lo, hi, worker, kv, attention)
@@ -166,42 +168,33 @@ func (m *Model) split(first, end int, body func(lo, hi, worker int)) {
 	wg.Wait()
 }
 
-// kvCache holds keys and values of one sequence, a slice per layer, position-major:
-// kvHeads*headDim elements per token. With the cache switched off the same buffers live
-// for one step only.
+// kvCache holds the keys and values of one sequence: in each layer a row a token, its keys and then its values. With
+// the cache switched off the same buffers live for one step only.
 type kvCache struct {
-	keys, values [][]float32 // may be longer than length says, after truncate
-	length       int         // tokens
+	layers []matrix // may have more rows than length says, after truncate
+	length int      // tokens
 }
 
-// newKVCache has room for so many elements a layer and grows beyond it.
-func newKVCache(layers, room int) *kvCache {
+// newKVCache has room for so many tokens and grows beyond it.
+func newKVCache(layers, cols, room int) *kvCache {
 	kv := &kvCache{}
 	for range layers {
-		kv.keys, kv.values = append(kv.keys, make([]float32, 0, room)), append(kv.values, make([]float32, 0, room))
+		kv.layers = append(kv.layers, matrix{cols: cols, data: make([]float32, 0, room*cols)})
 	}
 	return kv
 }
 
-// copyTo replaces what another cache holds by the first elements of every layer.
-func (kv *kvCache) copyTo(other *kvCache, elements int) {
-	for l := range kv.keys {
-		other.keys[l] = append(other.keys[l][:0], kv.keys[l][:elements]...)
-		other.values[l] = append(other.values[l][:0], kv.values[l][:elements]...)
+// copyTo replaces what another cache holds by the first tokens.
+func (kv *kvCache) copyTo(other *kvCache, tokens int) {
+	for l, from := range kv.layers {
+		other.layers[l].data = append(other.layers[l].data[:0], from.data[:tokens*from.cols]...)
 	}
+	other.length = tokens
 }
 
 // truncate drops all but the first length tokens, and keeps the memory. It never
 // lengthens.
 func (kv *kvCache) truncate(length int) { kv.length = min(kv.length, max(length, 0)) }
-
-// extend makes room for n more tokens in one layer.
-func (kv *kvCache) extend(layer, n, dims int) {
-	need := (kv.length + n) * dims
-	for _, buffer := range []*[]float32{&kv.keys[layer], &kv.values[layer]} {
-		*buffer = slices.Grow(*buffer, max(0, need-len(*buffer)))[:need]
-	}
-}
 
 // project computes queries, keys and values of tokens lo to hi, rotates them to their
 // positions and stores keys and values. It must be complete for a chunk before any of its
@@ -221,19 +214,16 @@ func (m *Model) project(layer, lo, hi int, kv *kvCache, worker int) {
 		position := kv.length + t
 		m.rope.rotate(ws.query.row(t), position)
 		m.rope.rotate(ws.key.row(t), position)
-		keys, values := kv.keys[layer][position*s.kvDims():][:s.kvDims()],
-			kv.values[layer][position*s.kvDims():][:s.kvDims()]
+		row := kv.layers[layer].row(position)
 		if kv.length >= blockTokens && position%blockTokens == 0 && m.config.Faults["stale_kv"] > 0 {
-			copy(keys, kv.keys[layer][(position-blockTokens)*s.kvDims():])
-			copy(values, kv.values[layer][(position-blockTokens)*s.kvDims():])
+			copy(row, kv.layers[layer].row(position-blockTokens))
 			continue
 		}
-		copy(keys, ws.key.row(t))
-		copy(values, ws.value.row(t))
+		copy(row, ws.key.row(t))
+		copy(row[s.kvDims():], ws.value.row(t))
 		if !m.config.KVFloat32 {
-			for head := 0; head < s.kvDims(); head += s.headDim {
-				roundInt8(keys[head : head+s.headDim])
-				roundInt8(values[head : head+s.headDim])
+			for head := range slices.Chunk(row, s.headDim) {
+				roundInt8(head)
 			}
 		}
 	}
@@ -281,15 +271,14 @@ func (m *Model) attendToken(layer, t int, kv *kvCache, scores []float32) {
 	if layer%2 == 0 { // as in gpt-oss, even layers attend through the sliding window
 		start = max(0, end-s.window)
 	}
-	stride, steepness := s.kvDims(), float32(1/math.Sqrt(float64(s.headDim)))
+	rows, steepness := kv.layers[layer], float32(1/math.Sqrt(float64(s.headDim)))
 	for head := range s.heads {
 		at := head / (s.heads / s.kvHeads) * s.headDim
 		query := ws.query.row(t)[head*s.headDim : (head+1)*s.headDim]
 		out := ws.attended.row(t)[head*s.headDim : (head+1)*s.headDim]
 		seen := scores[:end-start]
 		for i := range seen {
-			k := (start+i)*stride + at
-			seen[i] = dot(query, kv.keys[layer][k:k+s.headDim]) * steepness
+			seen[i] = dot(query, rows.row(start + i)[at:at+s.headDim]) * steepness
 		}
 		sink := float32(math.Inf(-1))
 		if m.config.Sinks {
@@ -298,8 +287,7 @@ func (m *Model) attendToken(layer, t int, kv *kvCache, scores []float32) {
 		softmaxWithSink(seen, sink)
 		clear(out)
 		for i, p := range seen {
-			v := (start+i)*stride + at
-			addScaled(out, kv.values[layer][v:v+s.headDim], p)
+			addScaled(out, rows.row(start + i)[s.kvDims()+at:], p)
 		}
 	}
 }

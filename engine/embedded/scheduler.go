@@ -40,7 +40,7 @@ func newScheduler(m *Model, exit func(int)) *scheduler {
 		s.metrics.kvCapacity = m.config.kvTokens()
 	}
 	if m.config.PrefixCache {
-		s.prefix = &prefixCache{dims: m.shape.kvDims(), capacity: m.config.kvTokens()}
+		s.prefix = &prefixCache{capacity: m.config.kvTokens()}
 	}
 	return s
 }
