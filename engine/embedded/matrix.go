@@ -15,14 +15,22 @@ func newMatrix(rows, cols int) matrix {
 
 func (m matrix) row(r int) []float32 { return m.data[r*m.cols : (r+1)*m.cols] }
 
-// linear computes out[t] = w * x[t] + bias for tokens lo to hi. Each element is one dot
+// linear is a matrix with a bias for each row.
+type linear struct {
+	matrix
+	bias []float32
+}
+
+func newLinear(rows, cols int) linear { return linear{newMatrix(rows, cols), make([]float32, rows)} }
+
+// apply computes out[t] = w * x[t] + bias for tokens lo to hi. Each element is one dot
 // product, whatever the batch size: that keeps greedy output the same whether a token was
 // computed alone or with others.
-func linear(out, w matrix, bias []float32, x matrix, lo, hi int) {
+func (w linear) apply(out, x matrix, lo, hi int) {
 	for r := range w.rows {
 		weights := w.row(r)
 		for t := lo; t < hi; t++ {
-			out.data[t*out.cols+r] = dot(weights, x.data[t*x.cols:t*x.cols+w.cols]) + bias[r]
+			out.data[t*out.cols+r] = dot(weights, x.data[t*x.cols:t*x.cols+w.cols]) + w.bias[r]
 		}
 	}
 }
@@ -118,18 +126,19 @@ func blockScale(values []float32) byte {
 	return byte(min(max(biased, 0), e8m0NaN-1))
 }
 
-// mxMatrix is a matrix in MXFP4, row-major, blocks along the row.
-type mxMatrix struct {
-	cols   int    // cols is a multiple of 32
+// mxLinear is linear with a matrix in MXFP4, blocks along the rows.
+type mxLinear struct {
+	cols   int    // a multiple of 32
 	codes  []byte // rows * cols / 2
 	scales []byte // rows * cols / 32
+	bias   []float32
 }
 
-// quantise converts a finite float32 matrix whose columns are a multiple of 32.
-func quantise(m matrix) mxMatrix {
-	q := mxMatrix{cols: m.cols}
-	q.codes = make([]byte, m.rows*m.cols/2)
-	q.scales = make([]byte, m.rows*m.cols/mxBlock)
+func quantise(m linear) mxLinear {
+	q := mxLinear{
+		cols: m.cols, bias: m.bias,
+		codes: make([]byte, m.rows*m.cols/2), scales: make([]byte, m.rows*m.cols/mxBlock),
+	}
 	for b := range q.scales {
 		values := m.data[b*mxBlock : (b+1)*mxBlock]
 		q.scales[b] = blockScale(values)
@@ -144,7 +153,7 @@ func quantise(m matrix) mxMatrix {
 }
 
 // row dequantises row r into dst, which holds cols elements.
-func (q *mxMatrix) row(r int, dst []float32) {
+func (q *mxLinear) row(r int, dst []float32) {
 	blocks := q.cols / mxBlock
 	for b := range blocks {
 		at := r*blocks + b

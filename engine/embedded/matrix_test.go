@@ -95,7 +95,7 @@ func TestBlockScale(t *testing.T) {
 func TestQuantiseGoldenBlock(t *testing.T) {
 	m := newMatrix(1, 2*mxBlock)
 	copy(m.data, []float32{0, 1, 2, 3, 4, 6, 8, 12, -0.9, -12})
-	q := quantise(m)
+	q := quantise(linear{matrix: m})
 	q.scales[1] = e8m0NaN // poisons its own block
 	wantCodes := []byte{0x10, 0x32, 0x54, 0x76, 0xF9}
 	if q.scales[0] != 128 || !slices.Equal(q.codes[:5], wantCodes) {

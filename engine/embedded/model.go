@@ -206,9 +206,9 @@ func (m *Model) project(layer, lo, hi int, kv *kvCache, worker int) {
 		rmsNorm(ws.normed.row(t), ws.residual.row(t), l.attentionNorm, s.normEpsilon)
 	}
 	at = trace.ran(worker, kernelNorm, at)
-	linear(ws.query, l.query, l.queryBias, ws.normed, lo, hi)
-	linear(ws.key, l.key, l.keyBias, ws.normed, lo, hi)
-	linear(ws.value, l.value, l.valueBias, ws.normed, lo, hi)
+	l.query.apply(ws.query, ws.normed, lo, hi)
+	l.key.apply(ws.key, ws.normed, lo, hi)
+	l.value.apply(ws.value, ws.normed, lo, hi)
 	at = trace.ran(worker, kernelQKV, at)
 	for t := lo; t < hi; t++ {
 		position := kv.length + t
@@ -255,7 +255,7 @@ func (m *Model) attend(layer, lo, hi, worker int, kv *kvCache, kernel string) {
 		m.attendToken(layer, t, kv, ws.workers[worker].scores)
 	}
 	at = trace.ran(worker, kernel, at)
-	linear(ws.projected, l.output, l.oBias, ws.attended, lo, hi)
+	l.output.apply(ws.projected, ws.attended, lo, hi)
 	for t := lo; t < hi; t++ {
 		addScaled(ws.residual.row(t), ws.projected.row(t), 1)
 	}
@@ -372,7 +372,7 @@ func (m *Model) mixture(layer, lo, hi, worker int) {
 	for t := lo; t < hi; t++ {
 		rmsNorm(ws.normed.row(t), ws.residual.row(t), l.moeNorm, s.normEpsilon)
 	}
-	linear(ws.mix, l.router, l.routerBias, ws.normed, lo, hi)
+	l.router.apply(ws.mix, ws.normed, lo, hi)
 	for t := lo; t < hi; t++ {
 		topKSoftmax(ws.mix.row(t), s.expertsPerTok) // the weight of each expert
 	}
@@ -402,11 +402,11 @@ func (m *Model) expert(own *workerSpace, x *expertWeights, e int) {
 	for i := range m.shape.intermediate {
 		x.gateUp.row(2*i, row)
 		for j, t := range own.members {
-			own.gates[j] = dot(row, ws.normed.row(t)) + x.gateUpBias[2*i]
+			own.gates[j] = dot(row, ws.normed.row(t)) + x.gateUp.bias[2*i]
 		}
 		x.gateUp.row(2*i+1, row)
 		for j, t := range own.members {
-			up := dot(row, ws.normed.row(t)) + x.gateUpBias[2*i+1]
+			up := dot(row, ws.normed.row(t)) + x.gateUp.bias[2*i+1]
 			ws.activated.row(t)[i] = clampedSwiGLU(own.gates[j], up)
 		}
 	}
@@ -414,7 +414,7 @@ func (m *Model) expert(own *workerSpace, x *expertWeights, e int) {
 	for d := range m.shape.hidden {
 		x.down.row(d, row)
 		for _, t := range own.members {
-			y := dot(row, ws.activated.row(t)) + x.downBias[d]
+			y := dot(row, ws.activated.row(t)) + x.down.bias[d]
 			ws.residual.row(t)[d] += ws.mix.row(t)[e] * y
 		}
 	}
