@@ -117,15 +117,18 @@ func options(c *Config) (flags, variables []Option) {
 	flags = []Option{
 		{"host", "127.0.0.1", "Address to listen on.", text(&c.Host, "TEXT")},
 		{"port", "8000", "Port to listen on; 0 takes a free one and logs it.", number(&c.Port, 0, 65535)},
-		{"seed", "0", "Seed of the weights, and of sampling for requests without one.", form{[]string{"N"}, c.readSeed}},
+		{
+			"seed", "0", "Seed of the weights, and of sampling for requests without one.",
+			form{[]string{"N"}, c.readSeed},
+		},
 		{
 			"layers", "4", "Decoder layers, 1 to 64. With fewer layers it knows less of the built-in text.",
 			number(&c.Layers, 1, 64),
 		},
 		{
 			"threads", "1",
-			"Threads that share the tokens of a prefill or a recomputed prefix, 1 to 64; decoding with the KV cache uses " +
-				"one. Output does not depend on it.", number(&c.Threads, 1, 64),
+			"Threads that share the tokens of a prefill or a recomputed prefix, 1 to 64; decoding with the KV " +
+				"cache uses one. Output does not depend on it.", number(&c.Threads, 1, 64),
 		},
 		{
 			"max-model-len", "8192", "Longest sequence, prompt and output together, in tokens.",
@@ -171,10 +174,11 @@ func options(c *Config) (flags, variables []Option) {
 		},
 		{
 			"MXFLOW_EMBEDDED_PREFIX_CACHE", "off", "Keep keys and values of past requests, in blocks of " +
-				strconv.Itoa(blockTokens) + " tokens, and compute only the rest of a prompt with a cached prefix (kernel " +
+				strconv.Itoa(blockTokens) +
+				" tokens, and compute only the rest of a prompt with a cached prefix (kernel " +
 				kernelPrefixLookup + " for lookup, " + kernelPrefixReuse +
-				" for a hit). It holds as many tokens as the KV cache; the least recently used are evicted first. The last " +
-				"token is always computed. The text is the same; usage counts cached_tokens.",
+				" for a hit). It holds as many tokens as the KV cache; the least recently used are evicted first. " +
+				"The last token is always computed. The text is the same; usage counts cached_tokens.",
 			either(&c.PrefixCache, "on", "off"),
 		},
 		{
@@ -188,15 +192,15 @@ func options(c *Config) (flags, variables []Option) {
 		},
 		{
 			"MXFLOW_EMBEDDED_PACE", "",
-			"What a step takes at least, such as 2ms: the engine sleeps for what its work leaves of it. So a speed is " +
-				"declared, and hardly depends on what else the machine does.",
+			"What a step takes at least, such as 2ms: the engine sleeps for what its work leaves of it. So a speed " +
+				"is declared, and hardly depends on what else the machine does.",
 			form{[]string{"Nms"}, c.readPace},
 		},
 		{
 			"MXFLOW_EMBEDDED_AUTOTUNE", "off",
 			"Draw one of " + strconv.Itoa(tactics) +
-				" near-tied tactics at the start, as autotuners do: the quickest makes a step 5% shorter than its pace, " +
-				"the slowest 5% longer. What was drawn is kept in a file below " + envCacheDir +
+				" near-tied tactics at the start, as autotuners do: the quickest makes a step 5% shorter than its " +
+				"pace, the slowest 5% longer. What was drawn is kept in a file below " + envCacheDir +
 				", which the next start reads; without that, each start draws.",
 			either(&c.Autotune, "on", "off"),
 		},
@@ -206,12 +210,12 @@ func options(c *Config) (flags, variables []Option) {
 		},
 		{
 			envFault, "",
-			"Faults to inject, separated by commas, for testing the checks on an engine. retry_after:20 refuses the " +
-				"first 20 requests for more than one token with 429 and Retry-After: 0. wrong_expert gives the tokens of " +
-				"a layer's experts to their neighbours, stale_kv gives every 16th decoded token the keys and values of " +
-				"16 tokens earlier, half_accumulator sums up the experts' products and the logits in bfloat16, " +
-				"wrong_after:20 is right for 20 requests and has wrong_expert from then on, and leak:64 leaks 64 KiB per " +
-				"request: all five are silent in the log, like real bugs of this kind.",
+			"Faults to inject, separated by commas, for testing the checks on an engine. retry_after:20 refuses " +
+				"the first 20 requests for more than one token with 429 and Retry-After: 0. wrong_expert gives the " +
+				"tokens of a layer's experts to their neighbours, stale_kv gives every 16th decoded token the keys " +
+				"and values of 16 tokens earlier, half_accumulator sums up the experts' products and the logits in " +
+				"bfloat16, wrong_after:20 is right for 20 requests and has wrong_expert from then on, and leak:64 " +
+				"leaks 64 KiB per request: all five are silent in the log, like real bugs of this kind.",
 			form{faultForms, c.readFaults},
 		},
 	}

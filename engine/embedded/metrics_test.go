@@ -65,7 +65,10 @@ func TestMetricsPage(t *testing.T) {
 func TestKVCacheUsage(t *testing.T) {
 	for _, cached := range []bool{true, false} {
 		plain, _ := plainAndDrafting(t, 1, func(c *Config) { c.KVCache = cached })
-		g := generation{prompt: plain.model.tk.encode("The capital of France is"), maxTokens: 3, sampling: sampling{TopP: 1}}
+		g := generation{
+			prompt: plain.model.tk.encode("The capital of France is"), maxTokens: 3,
+			sampling: sampling{TopP: 1},
+		}
 		_, err := plain.generate(t.Context(), g, func(p piece) error {
 			want := 0.0
 			if cached {

@@ -58,7 +58,10 @@ func (c *prefixCache) store(seq *sequence) {
 	if length == 0 {
 		return
 	}
-	kept := &sequence{tokens: slices.Clone(seq.tokens[:length]), kv: newKVCache(len(seq.kv.layers), seq.kv.layers[0].cols, length)}
+	kept := &sequence{
+		tokens: slices.Clone(seq.tokens[:length]),
+		kv:     newKVCache(len(seq.kv.layers), seq.kv.layers[0].cols, length),
+	}
 	for _, p := range c.past {
 		if common(p.tokens, kept.tokens) == length {
 			return

@@ -64,7 +64,8 @@ func readJSON(w http.ResponseWriter, r *http.Request, into any) error {
 func (q *completionRequest) generation(c Config, tk *tokenizer, chat bool) (g generation, err error) {
 	if q.Model != "" && q.Model != c.ServedModelName {
 		return g, &apiError{
-			http.StatusNotFound, fmt.Sprintf("the model %q does not exist: this engine serves %q", q.Model, c.ServedModelName), "model",
+			http.StatusNotFound,
+			fmt.Sprintf("the model %q does not exist: this engine serves %q", q.Model, c.ServedModelName), "model",
 		}
 	}
 	g = generation{maxTokens: 16, sampling: q.sampling}
@@ -108,7 +109,8 @@ func (q *completionRequest) generation(c Config, tk *tokenizer, chat bool) (g ge
 			"top_p must be above 0 and at most 1, min_p between 0 and 1, top_k at least 1, or 0 or -1 for all tokens")
 	case !(g.RepetitionPenalty > 0 && g.RepetitionPenalty <= 2):
 		return g,
-			badRequest("repetition_penalty", "repetition_penalty must be above 0 and at most 2, got %v", g.RepetitionPenalty)
+			badRequest("repetition_penalty", "repetition_penalty must be above 0 and at most 2, got %v",
+				g.RepetitionPenalty)
 	}
 	return g, nil
 }

@@ -219,7 +219,10 @@ func TestSpeculationUpToTheLongestSequence(t *testing.T) {
 	s := newScheduler(m, func(int) {})
 	prompt := m.tk.encode(passage)[:16]
 	o := generated(t, s,
-		generation{prompt: prompt, maxTokens: 64 - len(prompt), sampling: sampling{IgnoreEOS: true, Temperature: 0, TopP: 1}})
+		generation{
+			prompt: prompt, maxTokens: 64 - len(prompt),
+			sampling: sampling{IgnoreEOS: true, Temperature: 0, TopP: 1},
+		})
 	if o.count != 48 || o.finish != "length" || s.metrics.drafts.Load() == 0 {
 		t.Errorf("%+v after %d drafts", o, s.metrics.drafts.Load())
 	}
