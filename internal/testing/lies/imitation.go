@@ -54,8 +54,7 @@ func Serve(ctx context.Context, args []string, env func(string) string, stdout, 
 	}
 	fmt.Fprintf(stderr, "[lies] %s on http://%s\n", name, listener.Addr())
 	web := &http.Server{Handler: s.handler()}
-	stopped := context.AfterFunc(ctx, func() { _ = web.Close() })
-	defer stopped()
+	defer context.AfterFunc(ctx, func() { _ = web.Close() })()
 	if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
