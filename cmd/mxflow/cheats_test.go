@@ -370,7 +370,7 @@ func honestPorts(t *testing.T) (taken []honestPort) {
 	add := func(name, plan string, vars ...string) {
 		ports = append(ports, honestPort{name, "testdata/plans/" + plan + ".hcl", vars})
 	}
-	for _, p := range []string{"nothing", "cache", "experts", "head", "speculation", "threads", "prefixes"} {
+	for _, p := range []string{"nothing", "cache", "experts", "format", "speculation", "threads", "prefixes"} {
 		add("embedded "+p, "honest", "port="+p)
 	}
 	for _, mode := range []string{"same", "faster", "slower", "diverges", "drafts", "coarse_half"} {

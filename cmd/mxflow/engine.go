@@ -38,6 +38,9 @@ func newEngineCommand(a *app) *cobra.Command {
 	return c
 }
 
+// serveEmbedded runs the embedded engine; lies.go has another.
+var serveEmbedded = embedded.Serve
+
 func newEngineServeCommand(a *app) *cobra.Command {
 	var env strings.Builder
 	for _, o := range embedded.Variables {
@@ -64,7 +67,7 @@ environment variables:
 			ending.Interrupts()
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			return embedded.Serve(ctx, args, os.Getenv, a.stdout, a.stderr)
+			return serveEmbedded(ctx, args, os.Getenv, a.stdout, a.stderr)
 		},
 	}
 	for _, o := range embedded.Flags { // which it parses itself

@@ -33,7 +33,7 @@ import (
 // mxflow itself: a change to the command line must not invalidate measurements, a change
 // to a kernel must. Raise it with every change that can affect a speed, a logit or a log
 // line.
-const Version = "0.3.0"
+const Version = "0.4.0"
 
 // Config is everything that a launch of the engine depends on.
 type Config struct {
@@ -46,25 +46,24 @@ type Config struct {
 	MaxNumSeqs      int // requests that take turns
 	ServedModelName string
 
-	KVCache  bool   // keep keys and values between steps
-	KVFormat string // KVF32 or KVInt8
-	MoE      string // MoERouted or MoEAll
-	LMHead   string // LMHeadF32 or LMHeadMXFP4
-	Sinks    bool   // attention sinks join the softmax
+	KVCache   bool // keep keys and values between steps
+	KVFloat32 bool // and round them to 8 bits otherwise
+	MoERouted bool // compute only the experts that the router picks
+	Sinks     bool // attention sinks join the softmax
 
-	PrefixCache       bool   // keep keys and values between requests
-	PrefixCacheTokens int    // at most so many
-	ProfilerDir       string // where /stop_profile writes; empty disables profiles
-	Speculation       int    // tokens that prompt lookup drafts a step; 0 is off
+	PrefixCache bool   // keep keys and values between requests
+	ProfilerDir string // where /stop_profile writes; empty disables profiles
+	Speculation int    // tokens that prompt lookup drafts a step; 0 is off
 
 	Pace     time.Duration // that a step takes at least; 0 is as fast as it goes
 	Autotune bool          // draw a tactic at the start, see Tune
 	CacheDir string        // where it is kept
 
 	Faults Faults
-	Lie    string // names a stand-in, in a build with the tag "lies"
-	LieDir string // what it shares with other launches
 }
+
+// kvTokens is how many tokens the KV cache holds, and the prefix cache as many again.
+func (c Config) kvTokens() int { return c.MaxNumSeqs * c.MaxModelLen }
 
 // Environment variables that others name too.
 const (
@@ -72,15 +71,6 @@ const (
 	envCacheDir = "MXFLOW_EMBEDDED_CACHE_DIR"
 	envFault    = "MXFLOW_EMBEDDED_FAULT"
 	envLie      = "MXFLOW_EMBEDDED_LIE"
-)
-
-const (
-	KVF32       = "f32"
-	KVInt8      = "int8"
-	MoERouted   = "routed"
-	MoEAll      = "all"
-	LMHeadF32   = "f32"
-	LMHeadMXFP4 = "mxfp4"
 )
 
 // Option is a command line flag or an environment variable of the engine.
@@ -94,163 +84,153 @@ type Option struct {
 // form is the syntax of an option: Values are examples, in which "N" is a number.
 type form struct {
 	Values []string
-	set    func(c *Config, value string) error
+	set    func(value string) error
 }
 
-func text(at func(*Config) *string) form {
-	return form{[]string{"TEXT"}, func(c *Config, value string) error { *at(c) = value; return nil }}
+func text(at *string, like string) form {
+	return form{[]string{like}, func(value string) error { *at = value; return nil }}
 }
 
-func number(low, high int, at func(*Config) *int) form {
-	return form{[]string{"N"}, func(c *Config, value string) (err error) {
-		if *at(c), err = strconv.Atoi(value); err != nil || *at(c) < low || *at(c) > high {
+func number(at *int, low, high int) form {
+	return form{[]string{"N"}, func(value string) (err error) {
+		if *at, err = strconv.Atoi(value); err != nil || *at < low || *at > high {
 			return fmt.Errorf("use %d to %d", low, high)
 		}
 		return nil
 	}}
 }
 
-func oneOf(at func(*Config) *string, values ...string) form {
-	return form{values, func(c *Config, value string) error {
-		if *at(c) = value; !slices.Contains(values, value) {
-			return fmt.Errorf("use %s", strings.Join(values, " or "))
+func either(at *bool, yes, no string) form {
+	return form{[]string{yes, no}, func(value string) error {
+		if *at = value == yes; value != yes && value != no {
+			return fmt.Errorf("use %s or %s", yes, no)
 		}
 		return nil
 	}}
 }
 
-func toggle(at func(*Config) *bool) form {
-	return form{[]string{"on", "off"}, func(c *Config, value string) error {
-		if *at(c) = value == "on"; value != "on" && value != "off" {
-			return errors.New("use on or off")
-		}
-		return nil
-	}}
-}
+// Flags are the options of the command line, Variables the environment variables that switch code paths.
+var Flags, Variables = options(new(Config))
 
-var Flags = []Option{
-	{"host", "127.0.0.1", "Address to listen on.", text(func(c *Config) *string { return &c.Host })},
-	{"port", "8000", "Port to listen on; 0 takes a free one and logs it.", number(0, 65535, func(c *Config) *int {
-		return &c.Port
-	})},
-	{"seed", "0", "Seed of the weights, and of sampling for requests without one.", form{[]string{"N"}, readSeed}},
-	{
-		"layers", "4", "Decoder layers, 1 to 64. With fewer layers it knows less of the built-in text.",
-		number(1, 64, func(c *Config) *int { return &c.Layers }),
-	},
-	{
-		"threads", "1",
-		"Threads that share the tokens of a prefill or a recomputed prefix, 1 to 64; decoding with the KV cache uses " +
-			"one. Output does not depend on it.", number(1, 64, func(c *Config) *int { return &c.Threads }),
-	},
-	{
-		"max-model-len", "8192", "Longest sequence, prompt and output together, in tokens.",
-		number(16, 131072, func(c *Config) *int { return &c.MaxModelLen }),
-	},
-	{
-		"max-num-seqs", "4", "Requests that share the model in turn; others wait.",
-		number(1, 1024, func(c *Config) *int { return &c.MaxNumSeqs }),
-	},
-	{
-		"served-model-name", "mxflow-embedded", "Model name in /v1/models, which requests must use.",
-		text(func(c *Config) *string { return &c.ServedModelName }),
-	},
-	{
-		"prefix-cache-tokens", "16384",
-		"Tokens that the prefix cache holds, if it is on. The least recently used are evicted first.",
-		number(blockTokens, 1<<20, func(c *Config) *int { return &c.PrefixCacheTokens }),
-	},
-	{
-		"profiler-dir", "",
-		"Folder for profiles: POST /start_profile starts one, POST /stop_profile writes it there as a trace like " +
-			"torch's. Empty disables both.", text(func(c *Config) *string { return &c.ProfilerDir }),
-	},
-}
-
-// Variables are the environment variables that switch code paths.
-var Variables = []Option{
-	{
-		envKVCache, "on", "Keep keys and values of past tokens (kernel " + kernelDecodeCached +
-			"), or compute the whole prefix again for every token (kernel " + kernelRecompute + ").",
-		toggle(func(c *Config) *bool { return &c.KVCache }),
-	},
-	{
-		"MXFLOW_EMBEDDED_KV_FORMAT", KVF32,
-		"Format of the KV cache: float32, or 8 bits with a scale per head and token (kernel " + kernelKVInt8 +
-			"), stored as the float32 values that they represent. Rounding shifts every log-probability slightly.",
-		oneOf(func(c *Config) *string { return &c.KVFormat }, KVF32, KVInt8),
-	},
-	{
-		"MXFLOW_EMBEDDED_MOE", MoERouted, "Compute only the routed experts (kernel " + kernelMoERouted +
-			"), or all of them with the others weighted by zero (kernel " + kernelMoEAll +
-			"). Both give the same text.",
-		oneOf(func(c *Config) *string { return &c.MoE }, MoERouted, MoEAll),
-	},
-	{
-		"MXFLOW_EMBEDDED_LM_HEAD", LMHeadF32, "Format of the output projection: float32 (kernel " + kernelHeadF32 +
-			") or MXFP4, smaller but slower without instructions for it (kernel " + kernelHeadMXFP4 + ").",
-		oneOf(func(c *Config) *string { return &c.LMHead }, LMHeadF32, LMHeadMXFP4),
-	},
-	{
-		"MXFLOW_EMBEDDED_SINKS", "on", "Attention sinks in the softmax (kernel " + kernelSoftmaxSinks +
-			") or a plain softmax (kernel " + kernelSoftmaxNoSinks +
-			"). The weights were built with sinks: without them the first two positions of a prompt see noise.",
-		toggle(func(c *Config) *bool { return &c.Sinks }),
-	},
-	{
-		"MXFLOW_EMBEDDED_PREFIX_CACHE", "off", "Keep keys and values of past requests, in blocks of " +
-			strconv.Itoa(blockTokens) + " tokens, and compute only the rest of a prompt with a cached prefix (kernel " +
-			kernelPrefixLookup + " for lookup, " + kernelPrefixReuse +
-			" for a hit). The last token is always computed. The text is the same; usage counts cached_tokens.",
-		toggle(func(c *Config) *bool { return &c.PrefixCache }),
-	},
-	{
-		"MXFLOW_EMBEDDED_SPECULATION", "off", "Draft up to N tokens per step, 1 to " + strconv.Itoa(maxDraft) +
-			": what followed when the last tokens, " + strconv.Itoa(longestGram) + " down to " +
-			strconv.Itoa(shortestGram) + " of them, occurred earlier in prompt or output (kernel " +
-			kernelPromptLookup +
-			"), verified in one pass (kernel " + kernelVerify +
-			"). The text is the same at any temperature; tokens of one step come in one event.",
-		form{[]string{"off", promptLookupPrefix + "N"}, readSpeculation},
-	},
-	{
-		"MXFLOW_EMBEDDED_PACE", "",
-		"What a step takes at least, such as 2ms: the engine sleeps for what its work leaves of it. So a speed is " +
-			"declared, and hardly depends on what else the machine does.",
-		form{[]string{"Nms"}, readPace},
-	},
-	{
-		"MXFLOW_EMBEDDED_AUTOTUNE", "off",
-		"Draw one of " + strconv.Itoa(tactics) +
-			" near-tied tactics at the start, as autotuners do: the quickest makes a step 5% shorter than its pace, " +
-			"the slowest 5% longer. What was drawn is kept in a file below " + envCacheDir +
-			", which the next start reads; without that, each start draws.",
-		toggle(func(c *Config) *bool { return &c.Autotune }),
-	},
-	{
-		envCacheDir, "", "Where the tuner keeps what it chose. A caches block sets it.",
-		form{[]string{"PATH"}, text(func(c *Config) *string { return &c.CacheDir }).set},
-	},
-	{
-		envFault, "",
-		"Faults to inject, separated by commas, for testing the checks on an engine. retry_after:20 refuses the " +
-			"first 20 requests for more than one token with 429 and Retry-After: 0. wrong_expert gives the tokens of " +
-			"a layer's experts to their neighbours, stale_kv gives every 16th decoded token the keys and values of " +
-			"16 tokens earlier, half_accumulator sums up the experts' products and the logits in bfloat16, " +
-			"wrong_after:20 is right for 20 requests and has wrong_expert from then on, and leak:64 leaks 64 KiB per " +
-			"request: all five are silent in the log, like real bugs of this kind.",
-		form{faultForms, readFaults},
-	},
+// options are those that set a configuration.
+func options(c *Config) (flags, variables []Option) {
+	flags = []Option{
+		{"host", "127.0.0.1", "Address to listen on.", text(&c.Host, "TEXT")},
+		{"port", "8000", "Port to listen on; 0 takes a free one and logs it.", number(&c.Port, 0, 65535)},
+		{
+			"seed", "0", "Seed of the weights, and of sampling for requests without one.",
+			form{[]string{"N"}, c.readSeed},
+		},
+		{
+			"layers", "4", "Decoder layers, 1 to 64. With fewer layers it knows less of the built-in text.",
+			number(&c.Layers, 1, 64),
+		},
+		{
+			"threads", "1",
+			"Threads that share the tokens of a prefill or a recomputed prefix, 1 to 64; decoding with the KV " +
+				"cache uses one. Output does not depend on it.", number(&c.Threads, 1, 64),
+		},
+		{
+			"max-model-len", "8192", "Longest sequence, prompt and output together, in tokens.",
+			number(&c.MaxModelLen, 16, 131072),
+		},
+		{
+			"max-num-seqs", "4", "Requests that share the model in turn; others wait.",
+			number(&c.MaxNumSeqs, 1, 1024),
+		},
+		{
+			"served-model-name", "mxflow-embedded", "Model name in /v1/models, which requests must use.",
+			text(&c.ServedModelName, "TEXT"),
+		},
+		{
+			"profiler-dir", "",
+			"Folder for profiles: POST /start_profile starts one, POST /stop_profile writes it there as a trace like " +
+				"torch's. Empty disables both.", text(&c.ProfilerDir, "TEXT"),
+		},
+	}
+	variables = []Option{
+		{
+			envKVCache, "on", "Keep keys and values of past tokens (kernel " + kernelDecodeCached +
+				"), or compute the whole prefix again for every token (kernel " + kernelRecompute + ").",
+			either(&c.KVCache, "on", "off"),
+		},
+		{
+			"MXFLOW_EMBEDDED_KV_FORMAT", "f32",
+			"Format of the KV cache: float32, or 8 bits with a scale per head and token (kernel " + kernelKVInt8 +
+				"), stored as the float32 values that they represent. Rounding shifts every log-probability slightly.",
+			either(&c.KVFloat32, "f32", "int8"),
+		},
+		{
+			"MXFLOW_EMBEDDED_MOE", "routed", "Compute only the routed experts (kernel " + kernelMoERouted +
+				"), or all of them with the others weighted by zero (kernel " + kernelMoEAll +
+				"). Both give the same text.",
+			either(&c.MoERouted, "routed", "all"),
+		},
+		{
+			"MXFLOW_EMBEDDED_SINKS", "on", "Attention sinks in the softmax (kernel " + kernelSoftmaxSinks +
+				") or a plain softmax (kernel " + kernelSoftmaxNoSinks +
+				"). The weights were built with sinks: without them the first two positions of a prompt see noise.",
+			either(&c.Sinks, "on", "off"),
+		},
+		{
+			"MXFLOW_EMBEDDED_PREFIX_CACHE", "off", "Keep keys and values of past requests, in blocks of " +
+				strconv.Itoa(blockTokens) +
+				" tokens, and compute only the rest of a prompt with a cached prefix (kernel " +
+				kernelPrefixLookup + " for lookup, " + kernelPrefixReuse +
+				" for a hit). It holds as many tokens as the KV cache; the least recently used are evicted first. " +
+				"The last token is always computed. The text is the same; usage counts cached_tokens.",
+			either(&c.PrefixCache, "on", "off"),
+		},
+		{
+			"MXFLOW_EMBEDDED_SPECULATION", "off", "Draft up to N tokens per step, 1 to " + strconv.Itoa(maxDraft) +
+				": what followed when the last tokens, " + strconv.Itoa(longestGram) + " down to " +
+				strconv.Itoa(shortestGram) + " of them, occurred earlier in prompt or output (kernel " +
+				kernelPromptLookup +
+				"), verified in one pass (kernel " + kernelVerify +
+				"). The text is the same at any temperature; tokens of one step come in one event.",
+			form{[]string{"off", promptLookupPrefix + "N"}, c.readSpeculation},
+		},
+		{
+			"MXFLOW_EMBEDDED_PACE", "",
+			"What a step takes at least, such as 2ms: the engine sleeps for what its work leaves of it. So a speed " +
+				"is declared, and hardly depends on what else the machine does.",
+			form{[]string{"Nms"}, c.readPace},
+		},
+		{
+			"MXFLOW_EMBEDDED_AUTOTUNE", "off",
+			"Draw one of " + strconv.Itoa(tactics) +
+				" near-tied tactics at the start, as autotuners do: the quickest makes a step 5% shorter than its " +
+				"pace, the slowest 5% longer. What was drawn is kept in a file below " + envCacheDir +
+				", which the next start reads; without that, each start draws.",
+			either(&c.Autotune, "on", "off"),
+		},
+		{
+			envCacheDir, "", "Where the tuner keeps what it chose. A caches block sets it.",
+			text(&c.CacheDir, "PATH"),
+		},
+		{
+			envFault, "",
+			"Faults to inject, separated by commas, for testing the checks on an engine. retry_after:20 refuses " +
+				"the first 20 requests for more than one token with 429 and Retry-After: 0. wrong_expert gives the " +
+				"tokens of a layer's experts to their neighbours, stale_kv gives every 16th decoded token the keys " +
+				"and values of 16 tokens earlier, half_accumulator sums up the experts' products and the logits in " +
+				"bfloat16, wrong_after:20 is right for 20 requests and has wrong_expert from then on, and leak:64 " +
+				"leaks 64 KiB per request: all five are silent in the log, like real bugs of this kind.",
+			form{faultForms, c.readFaults},
+		},
+	}
+	return flags, variables
 }
 
 // parseConfig parses flags and environment. All problems are reported at once;
 // pflag.ErrHelp is returned unchanged if args ask for help.
 func parseConfig(args []string, env func(string) string, help io.Writer) (Config, error) {
 	var c Config
+	options, variables := options(&c)
 	flags := pflag.NewFlagSet("mxflow engine serve", pflag.ContinueOnError)
 	flags.SetOutput(help)
 	flags.SortFlags = false
-	for _, o := range Flags {
+	for _, o := range options {
 		flags.String(o.Name, o.Default, o.Doc)
 	}
 	if err := flags.Parse(args); err != nil {
@@ -260,23 +240,23 @@ func parseConfig(args []string, env func(string) string, help io.Writer) (Config
 	if extra := flags.Args(); len(extra) > 0 {
 		problems = append(problems, fmt.Errorf("unexpected argument %q: the engine takes flags only", extra[0]))
 	}
-	for _, o := range Flags {
+	for _, o := range options {
 		value := flags.Lookup(o.Name).Value.String()
-		if err := o.set(&c, value); err != nil {
+		if err := o.set(value); err != nil {
 			problems = append(problems, fmt.Errorf("--%s %s: %w", o.Name, value, err))
 		}
 	}
-	for _, o := range Variables {
+	for _, o := range variables {
 		value := cmp.Or(env(o.Name), o.Default)
-		if err := o.set(&c, value); err != nil {
+		if err := o.set(value); err != nil {
 			problems = append(problems, fmt.Errorf("%s=%q: %w", o.Name, value, err))
 		}
 	}
-	if newStandIn == nil && env(envLie) != "" {
+	if env(envLie) != "" {
 		problems = append(problems,
 			fmt.Errorf("%s: this program cannot lie; build one with go build -tags lies", envLie))
 	}
-	if !c.KVCache && (c.KVFormat == KVInt8 || c.PrefixCache) {
+	if !c.KVCache && (!c.KVFloat32 || c.PrefixCache) {
 		problems = append(problems,
 			fmt.Errorf("%s=off: a format of the KV cache and a prefix cache need it on", envKVCache))
 	}
@@ -286,7 +266,7 @@ func parseConfig(args []string, env func(string) string, help io.Writer) (Config
 	return c, errors.Join(problems...)
 }
 
-func readSeed(c *Config, value string) (err error) {
+func (c *Config) readSeed(value string) (err error) {
 	if c.Seed, err = strconv.ParseUint(value, 10, 64); err != nil {
 		return errors.New("use a number from 0")
 	}
@@ -295,7 +275,7 @@ func readSeed(c *Config, value string) (err error) {
 
 const promptLookupPrefix = "prompt_lookup:"
 
-func readSpeculation(c *Config, value string) (err error) {
+func (c *Config) readSpeculation(value string) (err error) {
 	if value == "off" {
 		return nil
 	}
@@ -306,7 +286,7 @@ func readSpeculation(c *Config, value string) (err error) {
 	return nil
 }
 
-func readPace(c *Config, value string) (err error) {
+func (c *Config) readPace(value string) (err error) {
 	if value == "" {
 		return nil
 	}
@@ -340,7 +320,7 @@ var faultForms = []string{
 }
 
 // readFaults reads a comma-separated list such as "crash_after:20,nan".
-func readFaults(c *Config, list string) error {
+func (c *Config) readFaults(list string) error {
 	c.Faults = Faults{}
 	for _, item := range strings.Split(list, ",") {
 		name, count, given := strings.Cut(strings.TrimSpace(item), ":")

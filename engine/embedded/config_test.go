@@ -26,9 +26,8 @@ func environment(pairs ...string) func(string) string {
 func TestParseConfig(t *testing.T) {
 	defaults := Config{
 		Host: "127.0.0.1", Port: 8000, Layers: 4, Threads: 1, MaxModelLen: 8192, MaxNumSeqs: 4,
-		ServedModelName: "mxflow-embedded", KVCache: true, KVFormat: "f32", MoE: "routed", LMHead: "f32", Sinks: true,
-		PrefixCacheTokens: 16384,
-		Faults:            Faults{},
+		ServedModelName: "mxflow-embedded", KVCache: true, KVFloat32: true, MoERouted: true, Sinks: true,
+		Faults: Faults{},
 	}
 	for _, test := range []struct {
 		name, args string
@@ -43,12 +42,11 @@ func TestParseConfig(t *testing.T) {
 			},
 		},
 		{"switches", "", []string{
-			"MXFLOW_EMBEDDED_KV_CACHE=off", "MXFLOW_EMBEDDED_MOE=all",
-			"MXFLOW_EMBEDDED_LM_HEAD=mxfp4", "MXFLOW_EMBEDDED_SINKS=off",
+			"MXFLOW_EMBEDDED_KV_CACHE=off", "MXFLOW_EMBEDDED_MOE=all", "MXFLOW_EMBEDDED_SINKS=off",
 		}, func(c *Config) {
-			c.KVCache, c.MoE, c.LMHead, c.Sinks = false, "all", "mxfp4", false
+			c.KVCache, c.MoERouted, c.Sinks = false, false, false
 		}},
-		{"a KV format", "", []string{"MXFLOW_EMBEDDED_KV_FORMAT=int8"}, func(c *Config) { c.KVFormat = "int8" }},
+		{"a KV format", "", []string{"MXFLOW_EMBEDDED_KV_FORMAT=int8"}, func(c *Config) { c.KVFloat32 = false }},
 		{
 			"mistakes", "",
 			[]string{"MXFLOW_EMBEDDED_FAULT=wrong_expert,stale_kv,half_accumulator,wrong_after:5,leak:64"},
@@ -56,9 +54,7 @@ func TestParseConfig(t *testing.T) {
 				c.Faults = Faults{"wrong_expert": 1, "stale_kv": 1, "half_accumulator": 1, "wrong_after": 5, "leak": 64}
 			},
 		},
-		{"prefix cache", "--prefix-cache-tokens 64", []string{"MXFLOW_EMBEDDED_PREFIX_CACHE=on"}, func(c *Config) {
-			c.PrefixCache, c.PrefixCacheTokens = true, 64
-		}},
+		{"prefix cache", "", []string{"MXFLOW_EMBEDDED_PREFIX_CACHE=on"}, func(c *Config) { c.PrefixCache = true }},
 		{"speculation", "", []string{"MXFLOW_EMBEDDED_SPECULATION=prompt_lookup:16"}, func(c *Config) {
 			c.Speculation = 16
 		}},
@@ -91,7 +87,6 @@ func TestParseConfigRefuses(t *testing.T) {
 	}{
 		{"", "MXFLOW_EMBEDDED_KV_CACHE=yes", `MXFLOW_EMBEDDED_KV_CACHE="yes"|use on or off`},
 		{"", "MXFLOW_EMBEDDED_MOE=ALL", "use routed or all"},
-		{"", "MXFLOW_EMBEDDED_LM_HEAD=fp8", "use f32 or mxfp4"},
 		{"", "MXFLOW_EMBEDDED_PACE=2", "use a time up to 1m"},
 		{"", "MXFLOW_EMBEDDED_PACE=-2ms", "use a time up to 1m"},
 		{"", "MXFLOW_EMBEDDED_PACE=2ms:", "use a time up to 1m"},
@@ -108,7 +103,6 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"", "MXFLOW_EMBEDDED_FAULT=stale_kv:3", "no fault"},
 		{"", "MXFLOW_EMBEDDED_KV_FORMAT=fp8", "use f32 or int8"},
 		{"", "MXFLOW_EMBEDDED_PREFIX_CACHE=1", "use on or off"},
-		{"--prefix-cache-tokens 15", "", "--prefix-cache-tokens 15: use 16 to 1048576"},
 		{
 			"", "MXFLOW_EMBEDDED_SPECULATION=on",
 			`MXFLOW_EMBEDDED_SPECULATION="on": use off, or prompt_lookup:N with 1 to 16`,

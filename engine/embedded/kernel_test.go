@@ -118,7 +118,6 @@ func TestRMSNorm(t *testing.T) {
 func TestKernelNamesAreDistinct(t *testing.T) {
 	names := []string{
 		kernelPrefillCached, kernelDecodeCached, kernelRecompute, kernelMoERouted, kernelMoEAll, kernelHeadF32,
-		kernelHeadMXFP4,
 		kernelSoftmaxSinks, kernelSoftmaxNoSinks, kernelPrefixLookup, kernelPrefixReuse,
 		kernelPromptLookup, kernelVerify,
 		kernelKVInt8,

@@ -21,7 +21,7 @@ type listing struct {
 }
 
 // listing parses a request's log-probability fields, in vLLM's form.
-func (q *completionRequest) listing(chat bool) (l listing, e *apiError) {
+func (q *completionRequest) listing(chat bool) (l listing, err error) {
 	l.asIDs, l.ids = q.TokensAsIDs, q.ReturnTokenIDs
 	asked := string(q.Logprobs)
 	switch {
@@ -32,7 +32,6 @@ func (q *completionRequest) listing(chat bool) (l listing, e *apiError) {
 	case chat:
 		return l, badRequest("logprobs", "logprobs of a chat must be true or false, got %s", asked)
 	default:
-		var err error
 		if l.top, err = strconv.Atoi(asked); err != nil {
 			return l, badRequest("logprobs", "logprobs of a completion must be a number, got %s", asked)
 		}

@@ -66,7 +66,7 @@ func TestLogProbs(t *testing.T) {
 		"again": nil, "speculation": func(c *Config) { c.Speculation = 4 },
 		"threads":  func(c *Config) { c.Threads = 4 },
 		"no cache": func(c *Config) { c.KVCache = false }, "prefixes": func(c *Config) { c.PrefixCache = true },
-		"all experts": func(c *Config) { c.MoE = MoEAll },
+		"all experts": func(c *Config) { c.MoERouted = false },
 	} {
 		c, err := answers.Compare(plain, asked(t, asker(t, change), logProbTokens), 0)
 		if err != nil || c.Complete() != nil || c.Prefill.Compared <= len(prompts) {
@@ -162,7 +162,7 @@ func TestMistakesAreToldApart(t *testing.T) {
 		ties, real      bool       // how answers may diverge
 	}{
 		"honest int8": {func(c *Config) {
-			c.KVFormat = KVInt8
+			c.KVFloat32 = false
 		}, [2]float64{1e-9, 1e-5}, [2]float64{1e-9, 1e-5}, false, false},
 		"half_accumulator": {func(c *Config) {
 			c.Faults = Faults{"half_accumulator": 1}
@@ -239,7 +239,7 @@ func TestMistakesAreSilent(t *testing.T) {
 	sound := log(nil)
 	for _, fault := range []string{"wrong_expert", "stale_kv", "half_accumulator", "wrong_after:1", "leak:1"} {
 		if said := log(func(c *Config) {
-			if err := readFaults(c, fault); err != nil || len(c.Faults) == 0 {
+			if err := c.readFaults(fault); err != nil || len(c.Faults) == 0 {
 				t.Error(fault, err)
 			}
 		}); said != sound {
@@ -247,7 +247,7 @@ func TestMistakesAreSilent(t *testing.T) {
 		}
 	}
 	if said := log(func(c *Config) {
-		c.KVFormat = KVInt8
+		c.KVFloat32 = false
 	}); !strings.Contains(said, "kv_format: using kernel "+kernelKVInt8) {
 		t.Errorf("int8 says\n%s", said)
 	}

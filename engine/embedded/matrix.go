@@ -1,9 +1,6 @@
 package embedded
 
-import (
-	"math"
-	"sync"
-)
+import "math"
 
 // matrix is a float32 matrix, row-major: one row per output, so a product with a vector
 // is one dot product per row.
@@ -18,17 +15,22 @@ func newMatrix(rows, cols int) matrix {
 
 func (m matrix) row(r int) []float32 { return m.data[r*m.cols : (r+1)*m.cols] }
 
-// batch is a workspace of token vectors, one row per token.
-type batch = matrix
+// linear is a matrix with a bias for each row.
+type linear struct {
+	matrix
+	bias []float32
+}
 
-// linear computes out[t] = w * x[t] + bias for tokens lo to hi. Each element is one dot
+func newLinear(rows, cols int) linear { return linear{newMatrix(rows, cols), make([]float32, rows)} }
+
+// apply computes out[t] = w * x[t] + bias for tokens lo to hi. Each element is one dot
 // product, whatever the batch size: that keeps greedy output the same whether a token was
 // computed alone or with others.
-func linear(out batch, w matrix, bias []float32, x batch, lo, hi int) {
+func (w linear) apply(out, x matrix, lo, hi int) {
 	for r := range w.rows {
 		weights := w.row(r)
 		for t := lo; t < hi; t++ {
-			out.data[t*out.cols+r] = dot(weights, x.data[t*x.cols:t*x.cols+w.cols]) + bias[r]
+			out.data[t*out.cols+r] = dot(weights, x.data[t*x.cols:t*x.cols+w.cols]) + w.bias[r]
 		}
 	}
 }
@@ -51,27 +53,6 @@ func addScaled(out, x []float32, factor float32) {
 	for i := range out {
 		out[i] += x[i] * factor
 	}
-}
-
-// pool splits the tokens of a chunk over threads. It holds no goroutines: they are cheap
-// compared with a layer's work on many tokens.
-type pool struct{ threads int }
-
-// minTokens is how many tokens justify a second thread.
-const minTokens = 8
-
-// split runs body over the tokens first to end in contiguous ranges, one per worker.
-// Tokens are independent between its calls and sums are never split, so results do not
-// depend on the thread count. Decoding uses one thread.
-func (p pool) split(first, end int, body func(lo, hi, worker int)) {
-	n := end - first
-	workers := max(1, min(p.threads, n/minTokens))
-	var wg sync.WaitGroup
-	for w := 1; w < workers; w++ {
-		wg.Go(func() { body(first+n*w/workers, first+n*(w+1)/workers, w) })
-	}
-	body(first, first+n/workers, 0)
-	wg.Wait()
 }
 
 // The MXFP4 format of the OCP Microscaling Formats (MX) specification v1.0:
@@ -102,17 +83,14 @@ var e2m1Pairs = func() (pairs [256][2]float32) {
 	return pairs
 }()
 
-// e8m0Scale decodes a scale byte: 2^(b-127) for 0 to 254, NaN for 255.
-func e8m0Scale(b byte) float32 {
-	switch b {
-	case e8m0NaN:
-		return float32(math.NaN())
-	case 0:
-		return math.Float32frombits(1 << 22) // 2^-127 is subnormal in binary32
-	default:
-		return math.Float32frombits(uint32(b) << 23)
+// e8m0Scales decodes a scale byte: 2^(b-127) for 0 to 254, NaN for 255.
+var e8m0Scales = func() (scales [256]float32) {
+	for b := range scales {
+		scales[b] = float32(math.Ldexp(1, b-e8m0Bias))
 	}
-}
+	scales[e8m0NaN] = float32(math.NaN())
+	return scales
+}()
 
 // encodeE2M1 rounds x to the nearest E2M1 code, ties to the even code, and
 // saturates at 6 (MX specification section 6.3). x must not be NaN.
@@ -133,16 +111,12 @@ func encodeE2M1(x float32) byte {
 }
 
 // blockScale chooses the shared scale of a block as in the specification's section 6.3:
-// the exponent of the largest magnitude minus the largest exponent of an element. A block
-// with a NaN or an infinity gets the NaN scale, because E2M1 can represent neither.
+// the exponent of the largest magnitude minus the largest exponent of an element. Values
+// are finite: E2M1 can represent neither NaN nor infinity.
 func blockScale(values []float32) byte {
 	var largest float64
 	for _, v := range values {
-		a := math.Abs(float64(v))
-		if math.IsNaN(a) || math.IsInf(a, 0) {
-			return e8m0NaN
-		}
-		largest = max(largest, a)
+		largest = max(largest, math.Abs(float64(v)))
 	}
 	if largest == 0 {
 		return e8m0Bias
@@ -152,25 +126,23 @@ func blockScale(values []float32) byte {
 	return byte(min(max(biased, 0), e8m0NaN-1))
 }
 
-// mxMatrix is a matrix in MXFP4, row-major, blocks along the row.
-type mxMatrix struct {
-	cols   int    // cols is a multiple of 32
+// mxLinear is linear with a matrix in MXFP4, blocks along the rows.
+type mxLinear struct {
+	cols   int    // a multiple of 32
 	codes  []byte // rows * cols / 2
 	scales []byte // rows * cols / 32
+	bias   []float32
 }
 
-// quantise converts a float32 matrix whose columns are a multiple of 32.
-func quantise(m matrix) mxMatrix {
-	q := mxMatrix{cols: m.cols}
-	q.codes = make([]byte, m.rows*m.cols/2)
-	q.scales = make([]byte, m.rows*m.cols/mxBlock)
+func quantise(m linear) mxLinear {
+	q := mxLinear{
+		cols: m.cols, bias: m.bias,
+		codes: make([]byte, m.rows*m.cols/2), scales: make([]byte, m.rows*m.cols/mxBlock),
+	}
 	for b := range q.scales {
 		values := m.data[b*mxBlock : (b+1)*mxBlock]
 		q.scales[b] = blockScale(values)
-		if q.scales[b] == e8m0NaN {
-			continue
-		}
-		inverse := 1 / float64(e8m0Scale(q.scales[b]))
+		inverse := 1 / float64(e8m0Scales[q.scales[b]])
 		for i := range mxBytes {
 			lo := encodeE2M1(float32(float64(values[2*i]) * inverse))
 			hi := encodeE2M1(float32(float64(values[2*i+1]) * inverse))
@@ -181,11 +153,11 @@ func quantise(m matrix) mxMatrix {
 }
 
 // row dequantises row r into dst, which holds cols elements.
-func (q *mxMatrix) row(r int, dst []float32) {
+func (q *mxLinear) row(r int, dst []float32) {
 	blocks := q.cols / mxBlock
 	for b := range blocks {
 		at := r*blocks + b
-		scale := e8m0Scale(q.scales[at])
+		scale := e8m0Scales[q.scales[at]]
 		codes := q.codes[at*mxBytes : at*mxBytes+mxBytes]
 		out := dst[b*mxBlock : b*mxBlock+mxBlock]
 		for i, c := range codes {

@@ -3,6 +3,7 @@ package embedded
 import (
 	"fmt"
 	"io"
+	"log"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -78,7 +79,6 @@ const (
 	kernelMoERouted      = "moe_routed_mxfp4"
 	kernelMoEAll         = "moe_all_experts_mxfp4"
 	kernelHeadF32        = "lm_head_gemv_f32"
-	kernelHeadMXFP4      = "lm_head_gemv_mxfp4"
 	kernelSoftmaxSinks   = "softmax_sinks_f32"
 	kernelSoftmaxNoSinks = "softmax_plain_f32"
 	kernelPrefixLookup   = "prefix_block_lookup"
@@ -117,13 +117,10 @@ func selectKernels(c Config) kernels {
 	if !c.Sinks {
 		k.softmax = kernel{"softmax", kernelSoftmaxNoSinks, "attention sinks off"}
 	}
-	if c.MoE == MoEAll {
+	if !c.MoERouted {
 		k.moe = kernel{"moe", kernelMoEAll, "every expert computed, then weighted"}
 	}
-	if c.LMHead == LMHeadMXFP4 {
-		k.head = kernel{"lm_head", kernelHeadMXFP4, "lm_head weights in MXFP4"}
-	}
-	if c.KVFormat == KVInt8 {
+	if !c.KVFloat32 {
 		k.kvFormat = kernel{"kv_format", kernelKVInt8, "a scale for each head and token"}
 	}
 	if c.PrefixCache {
@@ -138,20 +135,20 @@ func selectKernels(c Config) kernels {
 // kernelLog writes a line when a kernel is selected and when it first runs: only the latter
 // shows that it ran.
 type kernelLog struct {
-	out     io.Writer
+	*log.Logger
 	engaged sync.Map
 }
 
 func (l *kernelLog) selected(k kernels) {
 	for _, k := range []kernel{k.attention, k.softmax, k.moe, k.head, k.kvFormat, k.prefix, k.speculation} {
 		if k.name != "" {
-			fmt.Fprintf(l.out, "[embedded] %s: selected %s\n", k.part, k.name)
+			l.Printf("%s: selected %s", k.part, k.name)
 		}
 	}
 }
 
 func (l *kernelLog) engage(k kernel) {
 	if _, before := l.engaged.LoadOrStore(k.name, true); !before && k.name != "" {
-		fmt.Fprintf(l.out, "[embedded] %s: using kernel %s (%s)\n", k.part, k.name, k.why)
+		l.Printf("%s: using kernel %s (%s)", k.part, k.name, k.why)
 	}
 }

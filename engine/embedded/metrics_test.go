@@ -31,7 +31,7 @@ func scrape(t *testing.T, m *metrics) map[string]float64 {
 
 func TestMetricsPage(t *testing.T) {
 	plain, drafting := plainAndDrafting(t, 4, func(c *Config) { c.PrefixCache = true })
-	g := generation{prompt: plain.model.tk.encode(passage + " A harbour"), maxTokens: 12, topP: 1}
+	g := generation{prompt: plain.model.tk.encode(passage + " A harbour"), maxTokens: 12, sampling: sampling{TopP: 1}}
 	for name, s := range map[string]*scheduler{"plain": plain, "drafting": drafting} {
 		generated(t, s, g)
 		values := scrape(t, s.metrics)
@@ -65,7 +65,10 @@ func TestMetricsPage(t *testing.T) {
 func TestKVCacheUsage(t *testing.T) {
 	for _, cached := range []bool{true, false} {
 		plain, _ := plainAndDrafting(t, 1, func(c *Config) { c.KVCache = cached })
-		g := generation{prompt: plain.model.tk.encode("The capital of France is"), maxTokens: 3, topP: 1}
+		g := generation{
+			prompt: plain.model.tk.encode("The capital of France is"), maxTokens: 3,
+			sampling: sampling{TopP: 1},
+		}
 		_, err := plain.generate(t.Context(), g, func(p piece) error {
 			want := 0.0
 			if cached {

@@ -3,9 +3,10 @@ package embedded
 import (
 	"context"
 	"fmt"
-	"io"
+	"log"
 	"math"
 	"slices"
+	"sync"
 	"sync/atomic"
 )
 
@@ -20,9 +21,7 @@ type Model struct {
 	shape   shape
 	config  Config
 	weights *weights
-	lmHead4 mxMatrix // set when the lm_head runs in MXFP4
 	rope    ropeTable
-	pool    pool
 	ws      *workspace
 	tk      *tokenizer
 	dot     func(a, b []float32) float32 // of experts and lm_head
@@ -35,7 +34,7 @@ type Model struct {
 
 // newModel constructs the weights. log receives one line per kernel selected now and
 // engaged later.
-func newModel(config Config, log io.Writer) (*Model, error) {
+func newModel(config Config, log *log.Logger) (*Model, error) {
 	tk := newCorpusTokenizer()
 	s := defaultShape(config.Layers, tk.size(), config.MaxModelLen)
 	w, err := construct(s, tk, config.Seed)
@@ -44,13 +43,10 @@ func newModel(config Config, log io.Writer) (*Model, error) {
 	}
 	m := &Model{
 		shape: s, config: config, weights: w, rope: newRopeTable(s),
-		pool: pool{threads: config.Threads}, tk: tk, kernels: selectKernels(config), log: kernelLog{out: log},
+		tk: tk, kernels: selectKernels(config), log: kernelLog{Logger: log},
 	}
 	if m.dot = dot; config.Faults["half_accumulator"] > 0 {
 		m.dot = halfDot
-	}
-	if config.LMHead == LMHeadMXFP4 {
-		m.lmHead4 = quantise(w.lmHead)
 	}
 	m.ws = newWorkspace(s, config.Threads, chunkTokens)
 	m.log.selected(m.kernels)
@@ -69,7 +65,7 @@ type sequence struct {
 func (m *Model) newSequence(prompt []token, room int) *sequence {
 	return &sequence{
 		tokens: slices.Clone(prompt),
-		kv:     newKVCache(m.shape.layers, (len(prompt)+min(room, maxRoom))*m.shape.kvDims()),
+		kv:     newKVCache(m.shape.layers, 2*m.shape.kvDims(), len(prompt)+min(room, maxRoom)),
 	}
 }
 
@@ -80,13 +76,13 @@ const maxRoom = 1024
 // they are valid until the next step. With the KV cache on, only new tokens go through
 // the layers, and there must be n of them; with it off, the whole prefix does, every
 // time.
-func (m *Model) steps(ctx context.Context, seq *sequence, n int) (batch, error) {
+func (m *Model) steps(ctx context.Context, seq *sequence, n int) (matrix, error) {
 	if !m.config.KVCache {
 		seq.kv.truncate(0)
 	}
 	fresh := seq.tokens[seq.kv.length:]
 	if len(fresh) < n || n < 1 || n > m.ws.logits.rows || len(seq.tokens) > m.shape.maxPositions {
-		return batch{}, fmt.Errorf("a step needs 1 to %d tokens, got %d with %d new and %d of them asked for",
+		return matrix{}, fmt.Errorf("a step needs 1 to %d tokens, got %d with %d new and %d of them asked for",
 			m.shape.maxPositions, len(seq.tokens), len(fresh), n)
 	}
 	trace := m.trace.Load()
@@ -97,7 +93,7 @@ func (m *Model) steps(ctx context.Context, seq *sequence, n int) (batch, error) 
 	m.log.engage(attention)
 	for done := 0; len(fresh) > 0; {
 		if err := ctx.Err(); err != nil {
-			return batch{}, err
+			return matrix{}, err
 		}
 		chunk := min(len(fresh), chunkTokens)
 		outputs := max(0, n-(len(fresh)-chunk)) - done
@@ -111,9 +107,15 @@ func (m *Model) steps(ctx context.Context, seq *sequence, n int) (batch, error) 
 		}
 	}
 	at := trace.now()
-	m.head(n)
+	m.log.engage(m.kernels.head)
+	for r := range m.shape.vocabulary { // each row of the weights is read once for all outputs
+		row := m.weights.lmHead.row(r)
+		for t := range n {
+			m.ws.logits.data[t*m.ws.logits.cols+r] = m.dot(row, m.ws.final.row(t))
+		}
+	}
 	trace.ran(0, m.kernels.head.name, at)
-	return batch{rows: n, cols: m.shape.vocabulary, data: m.ws.logits.data[:n*m.shape.vocabulary]}, nil
+	return matrix{rows: n, cols: m.shape.vocabulary, data: m.ws.logits.data[:n*m.shape.vocabulary]}, nil
 }
 
 // forward runs a chunk of tokens through all layers, extending the cache. For the last
@@ -134,11 +136,13 @@ func (m *Model) forward(tokens []token, kv *kvCache, outputs int, attention stri
 		if layer == m.shape.layers-1 {
 			first = len(tokens) - outputs
 		}
-		kv.extend(layer, len(tokens), m.shape.kvDims())
-		m.pool.split(0, len(tokens), func(lo, hi, worker int) { m.project(m.ws, layer, lo, hi, kv, worker) })
-		m.pool.split(first, len(tokens), func(lo, hi, worker int) {
-			m.attend(m.ws, layer, lo, hi, worker, kv, attention)
-			m.mixture(m.ws, layer, lo, hi, worker)
+		rows := &kv.layers[layer]
+		need := (kv.length + len(tokens)) * rows.cols
+		rows.data = slices.Grow(rows.data, max(0, need-len(rows.data)))[:need]
+		m.split(0, len(tokens), func(lo, hi, worker int) { m.project(layer, lo, hi, kv, worker) })
+		m.split(first, len(tokens), func(lo, hi, worker int) {
+			m.attend(layer, lo, hi, worker, kv, attention)
+			m.mixture(layer, lo, hi, worker)
 		})
 		if m.config.Faults["nan"] > 0 && layer == m.shape.layers/2 {
 			for t := range tokens {
@@ -149,91 +153,77 @@ func (m *Model) forward(tokens []token, kv *kvCache, outputs int, attention stri
 	kv.length += len(tokens)
 }
 
-// head turns the first n normalised final hidden states into logits. A row of the weights
-// is read, and in MXFP4 dequantised, once for all of them.
-func (m *Model) head(n int) {
-	ws, dot, row := m.ws, m.dot, m.ws.row
-	m.log.engage(m.kernels.head)
-	for r := range m.shape.vocabulary {
-		if m.config.LMHead == LMHeadMXFP4 {
-			m.lmHead4.row(r, row)
-		} else {
-			row = m.weights.lmHead.row(r)
-		}
-		for t := range n {
-			ws.logits.data[t*ws.logits.cols+r] = dot(row, ws.final.row(t))
-		}
+// split runs body over the tokens first to end in contiguous ranges, one per worker.
+// Tokens are independent between its calls and sums are never split, so results do not
+// depend on the thread count. Decoding uses one thread.
+func (m *Model) split(first, end int, body func(lo, hi, worker int)) {
+	const minTokens = 8 // that justify a second thread
+	n := end - first
+	workers := max(1, min(m.config.Threads, n/minTokens))
+	var wg sync.WaitGroup
+	for w := 1; w < workers; w++ {
+		wg.Go(func() { body(first+n*w/workers, first+n*(w+1)/workers, w) })
 	}
+	body(first, first+n/workers, 0)
+	wg.Wait()
 }
 
-// kvCache holds keys and values of one sequence, a slice per layer, position-major:
-// kvHeads*headDim elements per token. With the cache switched off the same buffers live
-// for one step only.
+// kvCache holds the keys and values of one sequence: in each layer a row a token, its keys and then its values. With
+// the cache switched off the same buffers live for one step only.
 type kvCache struct {
-	keys, values [][]float32 // may be longer than length says, after truncate
-	length       int         // tokens
+	layers []matrix // may have more rows than length says, after truncate
+	length int      // tokens
 }
 
-// newKVCache has room for so many elements a layer and grows beyond it.
-func newKVCache(layers, room int) *kvCache {
+// newKVCache has room for so many tokens and grows beyond it.
+func newKVCache(layers, cols, room int) *kvCache {
 	kv := &kvCache{}
 	for range layers {
-		kv.keys, kv.values = append(kv.keys, make([]float32, 0, room)), append(kv.values, make([]float32, 0, room))
+		kv.layers = append(kv.layers, matrix{cols: cols, data: make([]float32, 0, room*cols)})
 	}
 	return kv
 }
 
-// copyTo replaces what another cache holds by the first elements of every layer.
-func (kv *kvCache) copyTo(other *kvCache, elements int) {
-	for l := range kv.keys {
-		other.keys[l] = append(other.keys[l][:0], kv.keys[l][:elements]...)
-		other.values[l] = append(other.values[l][:0], kv.values[l][:elements]...)
+// copyTo replaces what another cache holds by the first tokens.
+func (kv *kvCache) copyTo(other *kvCache, tokens int) {
+	for l, from := range kv.layers {
+		other.layers[l].data = append(other.layers[l].data[:0], from.data[:tokens*from.cols]...)
 	}
+	other.length = tokens
 }
 
 // truncate drops all but the first length tokens, and keeps the memory. It never
 // lengthens.
 func (kv *kvCache) truncate(length int) { kv.length = min(kv.length, max(length, 0)) }
 
-// extend makes room for n more tokens in one layer.
-func (kv *kvCache) extend(layer, n, dims int) {
-	need := (kv.length + n) * dims
-	for _, buffer := range []*[]float32{&kv.keys[layer], &kv.values[layer]} {
-		*buffer = slices.Grow(*buffer, max(0, need-len(*buffer)))[:need]
-	}
-}
-
 // project computes queries, keys and values of tokens lo to hi, rotates them to their
 // positions and stores keys and values. It must be complete for a chunk before any of its
 // tokens attends.
-func (m *Model) project(ws *workspace, layer, lo, hi int, kv *kvCache, worker int) {
-	s, l, trace := m.shape, &m.weights.layers[layer], m.trace.Load()
+func (m *Model) project(layer, lo, hi int, kv *kvCache, worker int) {
+	s, l, ws, trace := m.shape, &m.weights.layers[layer], m.ws, m.trace.Load()
 	at := trace.now()
 	for t := lo; t < hi; t++ {
 		rmsNorm(ws.normed.row(t), ws.residual.row(t), l.attentionNorm, s.normEpsilon)
 	}
 	at = trace.ran(worker, kernelNorm, at)
-	linear(ws.query, l.query, l.queryBias, ws.normed, lo, hi)
-	linear(ws.key, l.key, l.keyBias, ws.normed, lo, hi)
-	linear(ws.value, l.value, l.valueBias, ws.normed, lo, hi)
+	l.query.apply(ws.query, ws.normed, lo, hi)
+	l.key.apply(ws.key, ws.normed, lo, hi)
+	l.value.apply(ws.value, ws.normed, lo, hi)
 	at = trace.ran(worker, kernelQKV, at)
 	for t := lo; t < hi; t++ {
 		position := kv.length + t
 		m.rope.rotate(ws.query.row(t), position)
 		m.rope.rotate(ws.key.row(t), position)
-		keys, values := kv.keys[layer][position*s.kvDims():][:s.kvDims()],
-			kv.values[layer][position*s.kvDims():][:s.kvDims()]
+		row := kv.layers[layer].row(position)
 		if kv.length >= blockTokens && position%blockTokens == 0 && m.config.Faults["stale_kv"] > 0 {
-			copy(keys, kv.keys[layer][(position-blockTokens)*s.kvDims():])
-			copy(values, kv.values[layer][(position-blockTokens)*s.kvDims():])
+			copy(row, kv.layers[layer].row(position-blockTokens))
 			continue
 		}
-		copy(keys, ws.key.row(t))
-		copy(values, ws.value.row(t))
-		if m.config.KVFormat == KVInt8 {
-			for head := 0; head < s.kvDims(); head += s.headDim {
-				roundInt8(keys[head : head+s.headDim])
-				roundInt8(values[head : head+s.headDim])
+		copy(row, ws.key.row(t))
+		copy(row[s.kvDims():], ws.value.row(t))
+		if !m.config.KVFloat32 {
+			for head := range slices.Chunk(row, s.headDim) {
+				roundInt8(head)
 			}
 		}
 	}
@@ -258,14 +248,14 @@ func roundInt8(x []float32) {
 
 // attend adds the attention block of one layer to the residual of tokens lo
 // to hi, the first of the chunk being at position kv.length.
-func (m *Model) attend(ws *workspace, layer, lo, hi, worker int, kv *kvCache, kernel string) {
-	l, trace := &m.weights.layers[layer], m.trace.Load()
+func (m *Model) attend(layer, lo, hi, worker int, kv *kvCache, kernel string) {
+	l, ws, trace := &m.weights.layers[layer], m.ws, m.trace.Load()
 	at := trace.now()
 	for t := lo; t < hi; t++ {
-		m.attendToken(ws, layer, t, kv, ws.workers[worker].scores)
+		m.attendToken(layer, t, kv, ws.workers[worker].scores)
 	}
 	at = trace.ran(worker, kernel, at)
-	linear(ws.projected, l.output, l.oBias, ws.attended, lo, hi)
+	l.output.apply(ws.projected, ws.attended, lo, hi)
 	for t := lo; t < hi; t++ {
 		addScaled(ws.residual.row(t), ws.projected.row(t), 1)
 	}
@@ -274,22 +264,21 @@ func (m *Model) attend(ws *workspace, layer, lo, hi, worker int, kv *kvCache, ke
 
 // attendToken computes all heads of one query token over the cached keys visible to its
 // layer.
-func (m *Model) attendToken(ws *workspace, layer, t int, kv *kvCache, scores []float32) {
-	s, l := m.shape, &m.weights.layers[layer]
+func (m *Model) attendToken(layer, t int, kv *kvCache, scores []float32) {
+	s, l, ws := m.shape, &m.weights.layers[layer], m.ws
 	end := kv.length + t + 1
 	start := 0
 	if layer%2 == 0 { // as in gpt-oss, even layers attend through the sliding window
 		start = max(0, end-s.window)
 	}
-	stride, steepness := s.kvDims(), float32(1/math.Sqrt(float64(s.headDim)))
+	rows, steepness := kv.layers[layer], float32(1/math.Sqrt(float64(s.headDim)))
 	for head := range s.heads {
 		at := head / (s.heads / s.kvHeads) * s.headDim
 		query := ws.query.row(t)[head*s.headDim : (head+1)*s.headDim]
 		out := ws.attended.row(t)[head*s.headDim : (head+1)*s.headDim]
 		seen := scores[:end-start]
 		for i := range seen {
-			k := (start+i)*stride + at
-			seen[i] = dot(query, kv.keys[layer][k:k+s.headDim]) * steepness
+			seen[i] = dot(query, rows.row(start + i)[at:at+s.headDim]) * steepness
 		}
 		sink := float32(math.Inf(-1))
 		if m.config.Sinks {
@@ -298,8 +287,7 @@ func (m *Model) attendToken(ws *workspace, layer, t int, kv *kvCache, scores []f
 		softmaxWithSink(seen, sink)
 		clear(out)
 		for i, p := range seen {
-			v := (start+i)*stride + at
-			addScaled(out, kv.values[layer][v:v+s.headDim], p)
+			addScaled(out, rows.row(start + i)[s.kvDims()+at:], p)
 		}
 	}
 }
@@ -307,16 +295,7 @@ func (m *Model) attendToken(ws *workspace, layer, t int, kv *kvCache, scores []f
 // softmaxWithSink normalises scores in place with the head's sink as one more logit in
 // the denominator, whose own share is discarded (gpt-oss). A sink of -Inf is none.
 func softmaxWithSink(scores []float32, sink float32) {
-	largest := max(slices.Max(scores), sink)
-	sum := exponentials(scores, largest) + float32(math.Exp(float64(sink-largest)))
-	for i := range scores {
-		scores[i] *= 1 / sum
-	}
-}
-
-// exponentials replaces scores by exp(score - largest) and sums them.
-func exponentials(scores []float32, largest float32) float32 {
-	var sum float32
+	largest, sum := max(slices.Max(scores), sink), float32(0)
 	for i, x := range scores {
 		e := float32(0)
 		// Below e^-40 a weight is lost in float32 sums; skipping the call matters because
@@ -328,7 +307,10 @@ func exponentials(scores []float32, largest float32) float32 {
 		scores[i] = e
 		sum += e
 	}
-	return sum
+	sum += float32(math.Exp(float64(sink - largest)))
+	for i := range scores {
+		scores[i] *= 1 / sum
+	}
 }
 
 // The SwiGLU of gpt-oss: gate and up are clamped, the gate's sigmoid is
@@ -345,17 +327,6 @@ func clampedSwiGLU(gate, up float32) float32 {
 	up = max(-swigluLimit, min(up, swigluLimit))
 	sigmoid := float32(1 / (1 + math.Exp(-swigluAlpha*float64(gate))))
 	return gate * sigmoid * (up + 1)
-}
-
-// route computes the router logits of a normalised token and writes the
-// weight of each expert into mix: the softmax over the top k logits, zero
-// elsewhere.
-func (m *Model) route(mix, x []float32, layer int) {
-	s, l := m.shape, &m.weights.layers[layer]
-	for e := range mix {
-		mix[e] = dot(l.router.row(e), x) + l.routerBias[e]
-	}
-	topKSoftmax(mix, s.expertsPerTok)
 }
 
 // topKSoftmax replaces logits by the softmax over the k largest, zero elsewhere; the
@@ -394,18 +365,22 @@ func topKSoftmax(logits []float32, k int) {
 // mixture adds the experts of one layer to the residual of tokens lo to hi. Both paths
 // process the experts in index order, so they add the same numbers in the same order: the
 // dense one also adds zeros.
-func (m *Model) mixture(ws *workspace, layer, lo, hi, worker int) {
-	s, l, own, trace := m.shape, &m.weights.layers[layer], &ws.workers[worker], m.trace.Load()
+func (m *Model) mixture(layer, lo, hi, worker int) {
+	s, l, ws, trace := m.shape, &m.weights.layers[layer], m.ws, m.trace.Load()
+	own := &ws.workers[worker]
 	at := trace.now()
 	for t := lo; t < hi; t++ {
 		rmsNorm(ws.normed.row(t), ws.residual.row(t), l.moeNorm, s.normEpsilon)
-		m.route(ws.mix.row(t), ws.normed.row(t), layer)
+	}
+	l.router.apply(ws.mix, ws.normed, lo, hi)
+	for t := lo; t < hi; t++ {
+		topKSoftmax(ws.mix.row(t), s.expertsPerTok) // the weight of each expert
 	}
 	at = trace.ran(worker, kernelRouter, at)
 	for e := range s.experts {
 		own.members = own.members[:0]
 		for t := lo; t < hi; t++ {
-			if m.config.MoE == MoEAll || ws.mix.row(t)[e] != 0 {
+			if !m.config.MoERouted || ws.mix.row(t)[e] != 0 {
 				own.members = append(own.members, t)
 			}
 		}
@@ -414,7 +389,7 @@ func (m *Model) mixture(ws *workspace, layer, lo, hi, worker int) {
 			if m.astray && layer == s.layers/2 {
 				weights = &l.experts[(e+1)%s.experts]
 			}
-			m.expert(ws, own, weights, e)
+			m.expert(own, weights, e)
 		}
 	}
 	trace.ran(worker, m.kernels.moe.name, at)
@@ -422,16 +397,16 @@ func (m *Model) mixture(ws *workspace, layer, lo, hi, worker int) {
 
 // expert runs one expert on a worker's member tokens. A weight row is dequantised once
 // for all of them, which makes long batches cheap.
-func (m *Model) expert(ws *workspace, own *workerSpace, x *expertWeights, e int) {
-	dot, row := m.dot, own.row[:m.shape.hidden]
+func (m *Model) expert(own *workerSpace, x *expertWeights, e int) {
+	ws, dot, row := m.ws, m.dot, own.row[:m.shape.hidden]
 	for i := range m.shape.intermediate {
 		x.gateUp.row(2*i, row)
 		for j, t := range own.members {
-			own.gates[j] = dot(row, ws.normed.row(t)) + x.gateUpBias[2*i]
+			own.gates[j] = dot(row, ws.normed.row(t)) + x.gateUp.bias[2*i]
 		}
 		x.gateUp.row(2*i+1, row)
 		for j, t := range own.members {
-			up := dot(row, ws.normed.row(t)) + x.gateUpBias[2*i+1]
+			up := dot(row, ws.normed.row(t)) + x.gateUp.bias[2*i+1]
 			ws.activated.row(t)[i] = clampedSwiGLU(own.gates[j], up)
 		}
 	}
@@ -439,7 +414,7 @@ func (m *Model) expert(ws *workspace, own *workerSpace, x *expertWeights, e int)
 	for d := range m.shape.hidden {
 		x.down.row(d, row)
 		for _, t := range own.members {
-			y := dot(row, ws.activated.row(t)) + x.downBias[d]
+			y := dot(row, ws.activated.row(t)) + x.down.bias[d]
 			ws.residual.row(t)[d] += ws.mix.row(t)[e] * y
 		}
 	}
@@ -447,15 +422,14 @@ func (m *Model) expert(ws *workspace, own *workerSpace, x *expertWeights, e int)
 
 // workspace holds the activations of one chunk.
 type workspace struct {
-	residual, normed, projected batch // chunk × hidden
-	query, attended             batch // chunk × heads*headDim
-	key, value                  batch // chunk × kvHeads*headDim
-	mix                         batch // chunk × experts: routing weights
-	activated                   batch // chunk × intermediate
+	residual, normed, projected matrix // chunk × hidden
+	query, attended             matrix // chunk × heads*headDim
+	key, value                  matrix // chunk × kvHeads*headDim
+	mix                         matrix // chunk × experts: routing weights
+	activated                   matrix // chunk × intermediate
 	workers                     []workerSpace
-	final                       batch     // outputs × hidden
-	logits                      batch     // outputs × vocabulary
-	row                         []float32 // a dequantised row of the lm_head
+	final                       matrix // outputs × hidden
+	logits                      matrix // outputs × vocabulary
 }
 
 type workerSpace struct {
@@ -474,7 +448,6 @@ func newWorkspace(s shape, threads, outputs int) *workspace {
 		key: newMatrix(chunkTokens, s.kvDims()), value: newMatrix(chunkTokens, s.kvDims()),
 		mix: newMatrix(chunkTokens, s.experts), activated: newMatrix(chunkTokens, s.intermediate),
 		final: newMatrix(outputs, s.hidden), logits: newMatrix(outputs, s.vocabulary),
-		row: make([]float32, s.hidden),
 	}
 	for range threads {
 		ws.workers = append(ws.workers, workerSpace{

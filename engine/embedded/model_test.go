@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"io"
+	"log"
 	"math"
 	"slices"
 	"strings"
@@ -15,12 +16,14 @@ import (
 func testConfig() Config {
 	return Config{
 		Layers: 4, Threads: 1, MaxModelLen: 512, MaxNumSeqs: 4, ServedModelName: "test", KVCache: true,
-		KVFormat: KVF32, MoE: MoERouted, LMHead: LMHeadF32, Sinks: true, PrefixCacheTokens: 4096,
+		KVFloat32: true, MoERouted: true, Sinks: true,
 	}
 }
 
 // sharedModel has the default configuration; tests that only read it use it in turn.
-var sharedModel = sync.OnceValues(func() (*Model, error) { return newModel(testConfig(), io.Discard) })
+var quiet = log.New(io.Discard, "", 0)
+
+var sharedModel = sync.OnceValues(func() (*Model, error) { return newModel(testConfig(), quiet) })
 
 func testModel(t testing.TB, change func(*Config)) *Model {
 	t.Helper()
@@ -31,7 +34,7 @@ func testModel(t testing.TB, change func(*Config)) *Model {
 	}
 	c := testConfig()
 	change(&c)
-	m, err := newModel(c, io.Discard)
+	m, err := newModel(c, quiet)
 	must.Do(t, err)
 	return m
 }
@@ -45,7 +48,7 @@ func trace(t testing.TB, m *Model, prompt []token, n int) (tokens []token, logit
 func continueTrace(t testing.TB, m *Model, seq *sequence, n int) (tokens []token, logits [][]float32) {
 	t.Helper()
 	prompt := len(seq.tokens)
-	greedy := newSampler(0, 1, 0)
+	greedy := newSampler(sampling{TopP: 1}, 0)
 	for range n {
 		out, err := m.step(context.Background(), seq)
 		must.Do(t, err)
@@ -84,12 +87,11 @@ func TestSwitchesKeepTheText(t *testing.T) {
 		equal    bool
 		distance float64 // bound on the change of any logit
 	}{
-		{"all experts", func(c *Config) { c.MoE = MoEAll }, 8, true, 1e-4},
+		{"all experts", func(c *Config) { c.MoERouted = false }, 8, true, 1e-4},
 		{"no kv cache", func(c *Config) { c.KVCache = false }, 4, true, 1e-4},
-		{"no kv cache, all experts", func(c *Config) { c.KVCache, c.MoE = false, MoEAll }, 3, true, 1e-4},
+		{"no kv cache, all experts", func(c *Config) { c.KVCache, c.MoERouted = false, false }, 3, true, 1e-4},
 		{"two threads", func(c *Config) { c.Threads = 2 }, 6, true, 0},
 		{"three threads, no kv cache", func(c *Config) { c.Threads, c.KVCache = 3, false }, 3, true, 1e-4},
-		{"lm_head in mxfp4", func(c *Config) { c.LMHead = LMHeadMXFP4 }, 8, false, 4},
 		{"no sinks", func(c *Config) { c.Sinks = false }, 8, false, 2},
 	} {
 		m := testModel(t, test.change)

@@ -15,11 +15,9 @@ const blockTokens = 16
 // linear), so the text is the same with and without. Beyond capacity the least recently
 // used sequence goes.
 type prefixCache struct {
-	dims     int // of a token's keys, and of its values, in a layer
-	capacity int // tokens
-
-	mu   sync.Mutex
-	past []*sequence // whole blocks, the latest use first
+	capacity int // tokens, at least those of a sequence
+	mu       sync.Mutex
+	past     []*sequence // whole blocks, the latest use first
 }
 
 // reuse fills the empty cache of a sequence with the longest known prefix and returns its
@@ -36,8 +34,7 @@ func (c *prefixCache) reuse(seq *sequence) int {
 	}
 	if best >= 0 {
 		p := c.past[best]
-		p.kv.copyTo(seq.kv, length*c.dims)
-		seq.kv.length = length
+		p.kv.copyTo(seq.kv, length)
 		c.past = slices.Insert(slices.Delete(c.past, best, best+1), 0, p)
 	}
 	return length
@@ -57,17 +54,20 @@ func common(a, b []token) int {
 func (c *prefixCache) store(seq *sequence) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	length := min(seq.kv.length, len(seq.tokens), c.capacity) / blockTokens * blockTokens
+	length := min(seq.kv.length, len(seq.tokens)) / blockTokens * blockTokens
 	if length == 0 {
 		return
 	}
-	kept := &sequence{tokens: slices.Clone(seq.tokens[:length]), kv: newKVCache(len(seq.kv.keys), length*c.dims)}
+	kept := &sequence{
+		tokens: slices.Clone(seq.tokens[:length]),
+		kv:     newKVCache(len(seq.kv.layers), seq.kv.layers[0].cols, length),
+	}
 	for _, p := range c.past {
 		if common(p.tokens, kept.tokens) == length {
 			return
 		}
 	}
-	seq.kv.copyTo(kept.kv, length*c.dims)
+	seq.kv.copyTo(kept.kv, length)
 	total := length
 	past := []*sequence{kept}
 	for _, p := range c.past {

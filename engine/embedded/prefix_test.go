@@ -30,7 +30,7 @@ func TestPrefixReuseIsExact(t *testing.T) {
 		{"one token", past[:1], 0},
 		{"the answer too", text[:206], 192},
 	} {
-		cache := &prefixCache{dims: m.shape.kvDims(), capacity: 4096}
+		cache := &prefixCache{capacity: 4096}
 		first := m.newSequence(past, 8)
 		if _, err := m.step(t.Context(), first); err != nil {
 			t.Fatal(err)
@@ -49,17 +49,16 @@ func TestPrefixReuseIsExact(t *testing.T) {
 }
 
 // markSequence makes a sequence with keys and values of its own.
-func markSequence(s shape, tokens []token) *sequence {
-	seq := &sequence{tokens: tokens, kv: newKVCache(1, len(tokens)*s.kvDims())}
-	seq.kv.extend(0, len(tokens), s.kvDims())
+func markSequence(tokens []token) *sequence {
+	seq := &sequence{tokens: tokens, kv: newKVCache(1, 2, len(tokens))}
+	seq.kv.layers[0].data = make([]float32, 2*len(tokens))
 	seq.kv.length = len(tokens)
 	return seq
 }
 
 // The least recently used is evicted first.
 func TestPrefixCacheForgetsTheOldest(t *testing.T) {
-	s := shape{layers: 1, kvHeads: 1, headDim: 2}
-	c := &prefixCache{dims: s.kvDims(), capacity: 2 * blockTokens}
+	c := &prefixCache{capacity: 2 * blockTokens}
 	prompt := func(id token) []token {
 		tokens := make([]token, blockTokens+1)
 		for i := range tokens {
@@ -68,14 +67,14 @@ func TestPrefixCacheForgetsTheOldest(t *testing.T) {
 		return tokens
 	}
 	found := func(id token) bool {
-		return c.reuse(&sequence{tokens: prompt(id), kv: newKVCache(1, 0)}) > 0
+		return c.reuse(&sequence{tokens: prompt(id), kv: newKVCache(1, 2, 0)}) > 0
 	}
-	c.store(markSequence(s, prompt(1)))
-	c.store(markSequence(s, prompt(2)))
+	c.store(markSequence(prompt(1)))
+	c.store(markSequence(prompt(2)))
 	if !found(1) { // this counts as a use
 		t.Error("the first is gone though there is room")
 	}
-	c.store(markSequence(s, prompt(3)))
+	c.store(markSequence(prompt(3)))
 	if !found(1) || found(2) || !found(3) {
 		t.Errorf("found %v %v %v, want the second to be gone", found(1), found(2), found(3))
 	}
@@ -136,7 +135,7 @@ func TestCachedTokensInUsage(t *testing.T) {
 func TestConcurrentRequestsShareBeginnings(t *testing.T) {
 	alone, _ := testServer(t, nil)
 	shared, _ := testServer(t, func(c *Config) {
-		c.PrefixCache, c.PrefixCacheTokens, c.Speculation = true, 10*blockTokens, 4
+		c.PrefixCache, c.MaxNumSeqs, c.MaxModelLen, c.Speculation = true, 2, 11*blockTokens, 4
 	})
 	tails := []string{"", " The capital of France is", " Two plus two is", " The author of Hamlet is"}
 	body := func(i int) string {

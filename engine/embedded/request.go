@@ -15,17 +15,9 @@ type completionRequest struct {
 	Messages            []message       `json:"messages"`
 	MaxTokens           *int            `json:"max_tokens"`
 	MaxCompletionTokens *int            `json:"max_completion_tokens"`
-	MinTokens           int             `json:"min_tokens"`
-	IgnoreEOS           bool            `json:"ignore_eos"`
 	N                   *int            `json:"n"`
 	Stop                any             `json:"stop"`
 	Echo                bool            `json:"echo"`
-	Temperature         *float64        `json:"temperature"`
-	TopP                *float64        `json:"top_p"`
-	TopK                *int            `json:"top_k"`
-	MinP                *float64        `json:"min_p"`
-	RepetitionPenalty   *float64        `json:"repetition_penalty"`
-	Seed                *int64          `json:"seed"`
 	Logprobs            json.RawMessage `json:"logprobs"` // a number in completions, a boolean in chats
 	TopLogprobs         *int            `json:"top_logprobs"`
 	PromptLogprobs      *int            `json:"prompt_logprobs"`
@@ -36,6 +28,7 @@ type completionRequest struct {
 		IncludeUsage         bool `json:"include_usage"`
 		ContinuousUsageStats bool `json:"continuous_usage_stats"`
 	} `json:"stream_options"`
+	sampling
 }
 
 type message struct {
@@ -59,33 +52,26 @@ func (p *promptField) UnmarshalJSON(data []byte) error {
 
 const maxBody = 16 << 20
 
-func readJSON(w http.ResponseWriter, r *http.Request, into any) *apiError {
+func readJSON(w http.ResponseWriter, r *http.Request, into any) error {
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(into)
-	if own := (*apiError)(nil); errors.As(err, &own) {
-		return own
+	if own := (*apiError)(nil); err == nil || errors.As(err, &own) {
+		return err
 	}
-	if err != nil {
-		return badRequest("", "the request body is not the JSON that this endpoint reads: %v", err)
-	}
-	return nil
+	return badRequest("", "the request body is not the JSON that this endpoint reads: %v", err)
 }
 
-// generation renders the prompt, checks the request and translates it. Ranges and defaults
-// are vLLM's.
-func (q *completionRequest) generation(c Config, tk *tokenizer, chat bool) (g generation, e *apiError) {
+// generation renders the prompt, checks the request and translates it. Ranges are vLLM's.
+func (q *completionRequest) generation(c Config, tk *tokenizer, chat bool) (g generation, err error) {
 	if q.Model != "" && q.Model != c.ServedModelName {
 		return g, &apiError{
-			http.StatusNotFound, "NotFoundError",
+			http.StatusNotFound,
 			fmt.Sprintf("the model %q does not exist: this engine serves %q", q.Model, c.ServedModelName), "model",
 		}
 	}
-	g = generation{
-		request: q, maxTokens: 16, minTokens: q.MinTokens, ignoreEOS: q.IgnoreEOS, temperature: 1,
-		topP: 1, repetition: 1,
-	}
+	g = generation{maxTokens: 16, sampling: q.sampling}
 	if chat {
-		if g.prompt, e = renderChat(tk, q.Messages); e != nil {
-			return g, e
+		if g.prompt, err = renderChat(tk, q.Messages); err != nil {
+			return g, err
 		}
 		g.maxTokens = max(c.MaxModelLen-len(g.prompt), 1)
 	} else if g.prompt = q.Prompt.tokens; g.prompt == nil {
@@ -98,17 +84,8 @@ func (q *completionRequest) generation(c Config, tk *tokenizer, chat bool) (g ge
 	}
 	given(&g.maxTokens, q.MaxTokens)
 	given(&g.maxTokens, q.MaxCompletionTokens)
-	given(&g.temperature, q.Temperature)
-	given(&g.topP, q.TopP)
-	given(&g.topK, q.TopK)
-	given(&g.minP, q.MinP)
-	given(&g.repetition, q.RepetitionPenalty)
-	if q.Seed != nil {
-		seed := uint64(*q.Seed)
-		g.seed = &seed
-	}
-	if g.listing, e = q.listing(chat); e != nil {
-		return g, e
+	if g.listing, err = q.listing(chat); err != nil {
+		return g, err
 	}
 	one, total := 1, len(g.prompt)+g.maxTokens
 	given(&one, q.N)
@@ -117,22 +94,23 @@ func (q *completionRequest) generation(c Config, tk *tokenizer, chat bool) (g ge
 		return g, badRequest("n", "this engine writes one answer per request, and knows neither stop strings nor echo")
 	case len(g.prompt) == 0:
 		return g, badRequest("prompt", "the prompt is empty: it needs at least one token")
-	case g.maxTokens < 1 || g.minTokens < 0 || g.minTokens > g.maxTokens:
+	case g.maxTokens < 1 || g.MinTokens < 0 || g.MinTokens > g.maxTokens:
 		return g, badRequest("max_tokens",
-			"max_tokens must be at least 1, got %d, and min_tokens between 0 and it, got %d", g.maxTokens, g.minTokens)
+			"max_tokens must be at least 1, got %d, and min_tokens between 0 and it, got %d", g.maxTokens, g.MinTokens)
 	case total > c.MaxModelLen:
 		return g,
 			badRequest("max_tokens",
 				"this model's maximum context length is %d tokens, but the request asks for %d (%d in the prompt, %d "+
 					"to generate): raise --max-model-len", c.MaxModelLen, total, len(g.prompt), g.maxTokens)
-	case !(g.temperature >= 0 && g.temperature <= 2):
-		return g, badRequest("temperature", "temperature must be between 0 and 2, got %v", g.temperature)
-	case !(g.topP > 0 && g.topP <= 1) || !(g.minP >= 0 && g.minP <= 1) || g.topK < -1:
+	case !(g.Temperature >= 0 && g.Temperature <= 2):
+		return g, badRequest("temperature", "temperature must be between 0 and 2, got %v", g.Temperature)
+	case !(g.TopP > 0 && g.TopP <= 1) || !(g.MinP >= 0 && g.MinP <= 1) || g.TopK < -1:
 		return g, badRequest("top_p",
 			"top_p must be above 0 and at most 1, min_p between 0 and 1, top_k at least 1, or 0 or -1 for all tokens")
-	case !(g.repetition > 0 && g.repetition <= 2):
+	case !(g.RepetitionPenalty > 0 && g.RepetitionPenalty <= 2):
 		return g,
-			badRequest("repetition_penalty", "repetition_penalty must be above 0 and at most 2, got %v", g.repetition)
+			badRequest("repetition_penalty", "repetition_penalty must be above 0 and at most 2, got %v",
+				g.RepetitionPenalty)
 	}
 	return g, nil
 }
@@ -145,7 +123,7 @@ func given[T any](at, value *T) {
 
 // renderChat is the chat template: a role token and the content per message, then the
 // token that opens the model's turn.
-func renderChat(tk *tokenizer, messages []message) ([]token, *apiError) {
+func renderChat(tk *tokenizer, messages []message) ([]token, error) {
 	if len(messages) == 0 {
 		return nil, badRequest("messages", "the request has no messages")
 	}
@@ -170,24 +148,39 @@ func renderChat(tk *tokenizer, messages []message) ([]token, *apiError) {
 // apiError is an error that a client sees, as OpenAI and vLLM write it.
 type apiError struct {
 	status  int
-	kind    string
 	message string
-	param   string
+	param   string // the field that is wrong, if it is one
 }
 
 func (e *apiError) Error() string { return e.message }
 
-func badRequest(param, format string, args ...any) *apiError {
-	return &apiError{http.StatusBadRequest, "BadRequestError", fmt.Sprintf(format, args...), param}
+func badRequest(param, format string, args ...any) error {
+	return &apiError{http.StatusBadRequest, fmt.Sprintf(format, args...), param}
 }
 
-func writeError(w http.ResponseWriter, e *apiError) {
-	writeJSON(w, e.status,
-		map[string]any{"error": map[string]any{
-			"message": e.message, "type": e.kind, "param": e.param,
-			"code": e.status,
-		}})
+// errorTypes are vLLM's names.
+var errorTypes = map[int]string{
+	http.StatusBadRequest: "BadRequestError", http.StatusNotFound: "NotFoundError",
+	http.StatusTooManyRequests: "RateLimitError", http.StatusInternalServerError: "InternalServerError",
+	http.StatusServiceUnavailable: "ServiceUnavailableError",
 }
+
+// asAPI is an error as a client sees it: whatever has no status is the engine's.
+func asAPI(err error) *apiError {
+	if own := (*apiError)(nil); errors.As(err, &own) {
+		return own
+	}
+	return &apiError{http.StatusInternalServerError, err.Error(), ""}
+}
+
+func errorBody(err error) any {
+	e := asAPI(err)
+	return map[string]any{"error": map[string]any{
+		"message": e.message, "type": errorTypes[e.status], "param": e.param, "code": e.status,
+	}}
+}
+
+func writeError(w http.ResponseWriter, err error) { writeJSON(w, asAPI(err).status, errorBody(err)) }
 
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")

@@ -7,16 +7,25 @@ import (
 	"slices"
 )
 
-type sampler struct {
-	temperature float64 // 0 is greedy
-	topP        float64 // mass of the nucleus, in (0, 1]
-	topK        int     // at most so many of the likeliest; below 1 for all
-	minP        float64 // at least this share of the likeliest one's probability
-	random      *rand.Rand
+// sampling is the part of a request that says how tokens are drawn.
+type sampling struct {
+	Temperature       float64 `json:"temperature"`        // 0 is greedy
+	TopP              float64 `json:"top_p"`              // mass of the nucleus, in (0, 1]
+	TopK              int     `json:"top_k"`              // at most so many of the likeliest; below 1 for all
+	MinP              float64 `json:"min_p"`              // at least this share of the likeliest one's probability
+	RepetitionPenalty float64 `json:"repetition_penalty"` // 0 or 1 for none
+	MinTokens         int     `json:"min_tokens"`         // the end token is not allowed before this
+	IgnoreEOS         bool    `json:"ignore_eos"`
+	Seed              *int64  `json:"seed"` // nil: derived from the engine's seed and the request's number
 }
 
-func newSampler(temperature, topP float64, seed uint64) sampler {
-	return sampler{temperature: temperature, topP: topP, random: rand.New(rand.NewPCG(seed, 0x73616d706c65))}
+type sampler struct {
+	sampling
+	random *rand.Rand
+}
+
+func newSampler(s sampling, seed uint64) sampler {
+	return sampler{s, rand.New(rand.NewPCG(seed, 0x73616d706c65))}
 }
 
 // choose returns a token and whether the logits were sound. Unsound ones (any NaN) give
@@ -32,14 +41,14 @@ func (s sampler) choose(logits []float32, forbidden token) (token, bool) {
 			best = token(i)
 		}
 	}
-	if s.temperature == 0 {
+	if s.Temperature == 0 {
 		return best, true
 	}
 	return s.draw(logits, forbidden, float64(logits[best])), true
 }
 
-// draw samples from the softmax at the sampler's temperature, cut by minP, then to the
-// topK likeliest tokens, then to the fewest of those with topP of their mass.
+// draw samples from the softmax at the sampler's temperature, cut by MinP, then to the
+// TopK likeliest tokens, then to the fewest of those with TopP of their mass.
 func (s sampler) draw(logits []float32, forbidden token, largest float64) token {
 	type candidate struct {
 		id token
@@ -51,18 +60,18 @@ func (s sampler) draw(logits []float32, forbidden token, largest float64) token 
 		if token(i) == forbidden {
 			continue
 		}
-		p := math.Exp((float64(x) - largest) / s.temperature)
-		if p < s.minP { // the likeliest has 1 here
+		p := math.Exp((float64(x) - largest) / s.Temperature)
+		if p < s.MinP { // the likeliest has 1 here
 			continue
 		}
 		candidates = append(candidates, candidate{token(i), p})
 		total += p
 	}
-	cut := s.topK > 0 && s.topK < len(candidates)
-	if cut || s.topP < 1 {
+	cut := s.TopK > 0 && s.TopK < len(candidates)
+	if cut || s.TopP < 1 {
 		slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Compare(b.p, a.p) })
 		if cut {
-			candidates, total = candidates[:s.topK], 0
+			candidates, total = candidates[:s.TopK], 0
 			for _, c := range candidates {
 				total += c.p
 			}
@@ -70,7 +79,7 @@ func (s sampler) draw(logits []float32, forbidden token, largest float64) token 
 		var mass float64
 		for i, c := range candidates {
 			mass += c.p
-			if mass >= s.topP*total {
+			if mass >= s.TopP*total {
 				candidates, total = candidates[:i+1], mass
 				break
 			}

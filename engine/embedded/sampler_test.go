@@ -25,7 +25,7 @@ func TestGreedy(t *testing.T) {
 			if temperature > 0 && test.name == "the first of equals" {
 				continue
 			}
-			got, sound := newSampler(temperature, 1, 1).choose(test.logits, test.forbidden)
+			got, sound := newSampler(sampling{Temperature: temperature, TopP: 1}, 1).choose(test.logits, test.forbidden)
 			if got != test.want || sound != test.sound {
 				t.Errorf("%s at %v: %d, %v; want %d, %v", test.name, temperature, got, sound, test.want, test.sound)
 			}
@@ -43,11 +43,12 @@ func draws(s sampler, logits []float32, n int) []token {
 
 func TestSamplingIsDeterministicPerSeed(t *testing.T) {
 	logits := []float32{1, 1, 1, 1, 1, 1, 1, 1}
-	a, b := draws(newSampler(1, 1, 5), logits, 50), draws(newSampler(1, 1, 5), logits, 50)
+	all := sampling{Temperature: 1, TopP: 1}
+	a, b := draws(newSampler(all, 5), logits, 50), draws(newSampler(all, 5), logits, 50)
 	if !slices.Equal(a, b) {
 		t.Error("one seed drew two sequences")
 	}
-	if slices.Equal(a, draws(newSampler(1, 1, 6), logits, 50)) {
+	if slices.Equal(a, draws(newSampler(all, 6), logits, 50)) {
 		t.Error("two seeds drew one sequence")
 	}
 }
@@ -73,8 +74,7 @@ func TestWhatIsDrawnFrom(t *testing.T) {
 		{1, 0, 0.6, []token{1}},
 		{1, 0, 1, []token{1}},
 	} {
-		s := newSampler(1, test.topP, 3)
-		s.topK, s.minP = test.topK, test.minP
+		s := newSampler(sampling{Temperature: 1, TopP: test.topP, TopK: test.topK, MinP: test.minP}, 3)
 		seen := draws(s, logits, 300)
 		slices.Sort(seen)
 		if seen = slices.Compact(seen); !slices.Equal(seen, test.want) {

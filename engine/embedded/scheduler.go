@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -21,56 +20,43 @@ type scheduler struct {
 	model   *Model
 	config  Config
 	metrics *metrics
-	prefix  *prefixCache  // nil when switched off
-	places  chan struct{} // one for each running request
-	turn    chan struct{} // held during a step
-	log     io.Writer
+	prefix  *prefixCache   // nil when switched off
+	places  chan struct{}  // one for each running request
+	turn    chan struct{}  // held during a step
 	exit    func(code int) // os.Exit, except in tests
 	ordinal atomic.Uint64  // numbers requests, for default seeds and faults
 	leaked  [][]byte       // while the turn is held: what the fault leak loses
 	tuned   float64        // stretches every step, see Tune; 0 without a tuner
 }
 
-func newScheduler(m *Model, log io.Writer, exit func(int)) *scheduler {
+func newScheduler(m *Model, exit func(int)) *scheduler {
 	s := &scheduler{
-		model: m, config: m.config, log: log, exit: exit,
+		model: m, config: m.config, exit: exit,
 		places: make(chan struct{}, m.config.MaxNumSeqs), turn: make(chan struct{}, 1),
 		// The first position is there without speculation, too, so all names are.
 		metrics: &metrics{acceptedAt: make([]atomic.Int64, max(1, m.config.Speculation))},
 	}
 	if m.config.KVCache {
-		s.metrics.kvCapacity = m.config.MaxNumSeqs * m.config.MaxModelLen
+		s.metrics.kvCapacity = m.config.kvTokens()
 	}
 	if m.config.PrefixCache {
-		s.prefix = &prefixCache{dims: m.shape.kvDims(), capacity: m.config.PrefixCacheTokens}
+		s.prefix = &prefixCache{capacity: m.config.kvTokens()}
 	}
 	return s
 }
 
 // generation is a request to the model. Lengths are in tokens.
 type generation struct {
-	prompt      []token
-	maxTokens   int
-	minTokens   int // the end token is not allowed before this
-	ignoreEOS   bool
-	temperature float64
-	topP        float64
-	topK        int     // 0 or -1 for all tokens
-	minP        float64 // share of the likeliest token's probability
-	repetition  float64 // penalty, 0 or 1 for none
-	seed        *uint64 // nil: derived from the engine's seed and the request's number
-	listing     listing
-	request     *completionRequest // as it was sent
+	prompt    []token
+	maxTokens int
+	listing   listing
+	sampling
 }
 
 // piece is one step's outcome: one token, or several if drafted ones were right. Text may
 // be empty: the end token has no spelling, and incomplete UTF-8 is held back.
 type piece struct {
 	text   string
-	choice int
-	// reasoning is set for text that a stand-in calls that.
-	reasoning bool
-
 	finish string // "", "stop" or "length"
 	usage  *usage // up to here, with the tokens of this piece
 
@@ -101,11 +87,13 @@ func (s *scheduler) generate(ctx context.Context, g generation, emit func(piece)
 	s.metrics.promptTokens.Add(int64(len(g.prompt)))
 	ordinal := s.ordinal.Add(1)
 	seed := s.config.Seed + ordinal<<32
-	given(&seed, g.seed)
-	a := &answer{
-		generation: g, seq: s.model.newSequence(g.prompt, g.maxTokens), draw: newSampler(g.temperature, g.topP, seed),
+	if g.Seed != nil {
+		seed = uint64(*g.Seed)
 	}
-	if g.repetition != 0 && g.repetition != 1 {
+	a := &answer{
+		generation: g, seq: s.model.newSequence(g.prompt, g.maxTokens), draw: newSampler(g.sampling, seed),
+	}
+	if g.RepetitionPenalty != 0 && g.RepetitionPenalty != 1 {
 		a.seen = make([]bool, s.model.shape.vocabulary)
 		for _, t := range g.prompt {
 			a.seen[t] = true
@@ -113,7 +101,6 @@ func (s *scheduler) generate(ctx context.Context, g generation, emit func(piece)
 	}
 	after := uint64(s.config.Faults["wrong_after"])
 	a.astray = s.config.Faults["wrong_expert"] > 0 || after > 0 && ordinal > after
-	a.draw.topK, a.draw.minP = g.topK, g.minP
 	defer func() {
 		if s.prefix != nil {
 			s.prefix.store(a.seq) // for a later prompt, such as the next turn of a conversation
@@ -231,7 +218,7 @@ func (s *scheduler) step(ctx context.Context, a *answer) (p piece, fault func() 
 
 // compute are the model's steps. Before the first one of an answer that lists its prompt
 // they cover the whole prompt, which gives the logits after each of its tokens.
-func (s *scheduler) compute(ctx context.Context, a *answer, n int) (logits batch, err error) {
+func (s *scheduler) compute(ctx context.Context, a *answer, n int) (logits matrix, err error) {
 	if a.count > 0 || !a.listing.prompt {
 		return s.model.steps(ctx, a.seq, n)
 	}
@@ -247,7 +234,7 @@ func (s *scheduler) compute(ctx context.Context, a *answer, n int) (logits batch
 			a.prompts = append(a.prompts, rank(logits.row(i-1-from), whole[i], a.listing.promptTop))
 		}
 	}
-	return batch{rows: 1, cols: logits.cols, data: logits.row(logits.rows - 1)}, nil
+	return matrix{rows: 1, cols: logits.cols, data: logits.row(logits.rows - 1)}, nil
 }
 
 // prepare looks for what need not be computed: before the first step a known prefix,
@@ -281,7 +268,7 @@ func (s *scheduler) prepare(a *answer) (draft []token) {
 func (s *scheduler) choose(a *answer, p *piece, logits []float32) token {
 	a.count++
 	forbidden := noToken
-	if a.count <= a.minTokens {
+	if a.count <= a.MinTokens {
 		forbidden = eosToken
 	}
 	listed := a.listing.answer || a.listing.ids
@@ -289,7 +276,7 @@ func (s *scheduler) choose(a *answer, p *piece, logits []float32) token {
 	if listed {
 		own = slices.Clone(logits) // before any penalty
 	}
-	penalise(logits, a.seen, float32(a.repetition))
+	penalise(logits, a.seen, float32(a.RepetitionPenalty))
 	id, sound := a.draw.choose(logits, forbidden)
 	if s.config.Faults["garbage"] > 0 { // a random one that has a spelling
 		if id = token(a.draw.random.IntN(len(logits) - int(firstPiece-eosToken))); id >= eosToken {
@@ -299,7 +286,7 @@ func (s *scheduler) choose(a *answer, p *piece, logits []float32) token {
 	if !sound && !a.corrupted {
 		a.corrupted = true
 		s.metrics.corrupted.Add(1)
-		fmt.Fprintf(s.log, "[embedded] WARNING NaN in logits, the request is corrupted\n")
+		s.model.log.Print("WARNING NaN in logits, the request is corrupted")
 	}
 	if listed {
 		p.listed = append(p.listed, rank(own, id, a.listing.top))
@@ -308,7 +295,7 @@ func (s *scheduler) choose(a *answer, p *piece, logits []float32) token {
 		a.seen[id] = true
 	}
 	p.usage = newUsage(len(a.prompt), a.count, a.cached)
-	if id == eosToken && !a.ignoreEOS {
+	if id == eosToken && !a.IgnoreEOS {
 		p.finish = "stop"
 	} else if a.count >= a.maxTokens {
 		p.finish = "length"
@@ -328,8 +315,7 @@ func (s *scheduler) due(ctx context.Context, token int) func() error {
 	switch f := s.config.Faults; {
 	case f["crash_after"] > 0 && token >= f["crash_after"]:
 		return func() error {
-			fmt.Fprintf(s.log, "[embedded] ERROR EngineCore encountered a fatal error. (fault crash_after:%d)\n",
-				f["crash_after"])
+			s.model.log.Printf("ERROR EngineCore encountered a fatal error. (fault crash_after:%d)", f["crash_after"])
 			s.exit(1)
 			return errors.New("the engine died")
 		}

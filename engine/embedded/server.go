@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	stdlog "log"
+	"log"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -20,80 +19,58 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// generator answers a request: it calls emit for each piece of the answer, and returns
-// what is total for all of it.
-type generator interface {
-	generate(ctx context.Context, g generation, emit func(piece) error) (*usage, error)
-}
-
-// standIn answers in place of the decoder: the tests' servers that lie, which only a build
-// with the tag "lies" has.
-type standIn interface {
-	generator
-	// count is how many tokens a text has.
-	count(text string) int
-	// event is an event of a stream.
-	event(data string) string
-	// end runs when the server is asked to end; nothing else does if that is all.
-	end() (all bool, err error)
-}
-
-// newStandIn makes the one that a configuration names.
-var newStandIn func(c Config, log io.Writer, exit func(int)) (standIn, error)
-
 // server serves the HTTP API. It listens before the model is loaded; until then
 // everything that needs the model gets 503.
 type server struct {
 	config   Config
 	tk       *tokenizer
-	log      io.Writer
+	log      *log.Logger
 	engine   atomic.Pointer[scheduler] // nil while loading
-	standIn  standIn                   // in place of the engine, if there is one
 	requests atomic.Uint64
 	long     atomic.Uint64 // of them, those for more than one token
 	profiles int           // written so far; guarded by the turn
 	started  time.Time
 }
 
-func newServer(config Config, log io.Writer) *server {
-	return &server{config: config, tk: newCorpusTokenizer(), log: log, started: time.Now()}
+func newServer(config Config, to io.Writer) *server {
+	return &server{
+		config: config, tk: newCorpusTokenizer(), log: log.New(to, "[embedded] ", 0), started: time.Now(),
+	}
 }
 
 func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { s.ready(w) })
+	mux.Handle("GET /health", s.withEngine(func(http.ResponseWriter, *http.Request, *scheduler) error { return nil }))
 	mux.HandleFunc("GET /v1/models", s.models)
 	mux.HandleFunc("POST /tokenize", s.tokenize)
-	mux.HandleFunc("POST /v1/completions", s.complete(false))
-	mux.HandleFunc("POST /v1/chat/completions", s.complete(true))
-	if s.standIn != nil {
-		return mux
-	}
+	mux.Handle("POST /v1/completions", s.complete(false))
+	mux.Handle("POST /v1/chat/completions", s.complete(true))
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, map[string]string{"version": Version})
 	})
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		if engine := s.ready(w); engine != nil {
-			w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-			engine.metrics.write(w)
-		}
-	})
+	mux.Handle("GET /metrics", s.withEngine(func(w http.ResponseWriter, _ *http.Request, engine *scheduler) error {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		engine.metrics.write(w)
+		return nil
+	}))
 	if s.config.ProfilerDir != "" {
-		mux.HandleFunc("POST /start_profile", s.profile(true))
-		mux.HandleFunc("POST /stop_profile", s.profile(false))
+		mux.Handle("POST /start_profile", s.profile(true))
+		mux.Handle("POST /stop_profile", s.profile(false))
 	}
 	return mux
 }
 
-// ready returns the engine, or answers 503 and returns nil. A stand-in is always ready,
-// and has none.
-func (s *server) ready(w http.ResponseWriter) *scheduler {
-	engine := s.engine.Load()
-	if engine == nil && s.standIn == nil {
-		writeError(w,
-			&apiError{http.StatusServiceUnavailable, "ServiceUnavailableError", "the model is still loading", ""})
+// withEngine is a handler that needs the model, and answers 503 while that is loading. The client sees the error.
+func (s *server) withEngine(handle func(http.ResponseWriter, *http.Request, *scheduler) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var err error = &apiError{http.StatusServiceUnavailable, "the model is still loading", ""}
+		if engine := s.engine.Load(); engine != nil {
+			err = handle(w, r, engine)
+		}
+		if err != nil {
+			writeError(w, err)
+		}
 	}
-	return engine
 }
 
 func (s *server) models(w http.ResponseWriter, _ *http.Request) {
@@ -108,19 +85,17 @@ func (s *server) tokenize(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Prompt *string `json:"prompt"`
 	}
-	e := readJSON(w, r, &q)
-	switch {
-	case e != nil:
-		writeError(w, e)
-	case q.Prompt == nil:
-		writeError(w, badRequest("prompt", "the request has no prompt"))
-	case s.standIn != nil:
-		writeJSON(w, http.StatusOK, map[string]int{"count": s.standIn.count(*q.Prompt)})
-	default:
-		tokens := append([]token{}, s.tk.encode(*q.Prompt)...)
-		writeJSON(w, http.StatusOK,
-			map[string]any{"count": len(tokens), "tokens": tokens, "max_model_len": s.config.MaxModelLen})
+	err := readJSON(w, r, &q)
+	if err == nil && q.Prompt == nil {
+		err = badRequest("prompt", "the request has no prompt")
 	}
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	tokens := append([]token{}, s.tk.encode(*q.Prompt)...)
+	writeJSON(w, http.StatusOK,
+		map[string]any{"count": len(tokens), "tokens": tokens, "max_model_len": s.config.MaxModelLen})
 }
 
 // shutdownGrace is how long a stop waits for handlers to return. Their contexts are
@@ -144,20 +119,13 @@ func Serve(ctx context.Context, args []string, env func(string) string, stdout, 
 // serve runs a parsed configuration. exit ends the process in the crash fault; listening,
 // if not nil, receives the address.
 func serve(ctx context.Context, config Config, stderr io.Writer, exit func(int), listening func(net.Addr)) error {
-	log := &lineLog{out: stderr}
-	s := newServer(config, log)
-	if config.Lie != "" {
-		var err error
-		if s.standIn, err = newStandIn(config, log, exit); err != nil {
-			return err
-		}
-	}
+	s := newServer(config, stderr)
 	listener, err := net.Listen("tcp", net.JoinHostPort(config.Host, strconv.Itoa(config.Port)))
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
-	fmt.Fprintf(log, "[embedded] version %s, vectors: %s\n", Version, vectors)
-	fmt.Fprintf(log, "[embedded] listening on http://%s\n", listener.Addr())
+	s.log.Printf("version %s, vectors: %s", Version, vectors)
+	s.log.Printf("listening on http://%s", listener.Addr())
 	if listening != nil {
 		listening(listener.Addr())
 	}
@@ -167,7 +135,7 @@ func serve(ctx context.Context, config Config, stderr io.Writer, exit func(int),
 		Handler:           s.handler(),
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog:          stdlog.New(log, "[embedded] http: ", 0),
+		ErrorLog:          s.log,
 	}
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(listener) }()
@@ -181,79 +149,54 @@ func serve(ctx context.Context, config Config, stderr io.Writer, exit func(int),
 		return fmt.Errorf("the HTTP server ended: %w", err)
 	case <-ctx.Done():
 	}
-	fmt.Fprintf(log, "[embedded] stopping\n")
-	if s.standIn != nil {
-		if all, err := s.standIn.end(); all {
-			return err
-		}
-	}
+	s.log.Print("stopping")
 	grace, done := context.WithTimeout(context.Background(), shutdownGrace)
 	defer done()
 	if web.Shutdown(grace) != nil {
 		_ = web.Close()
 	}
 	<-served
-	fmt.Fprintf(log, "[embedded] stopped\n")
+	s.log.Print("stopped")
 	return nil
 }
 
 func (s *server) load(exit func(int)) error {
 	c := s.config
-	if s.standIn != nil {
-		return nil
-	}
 	if c.Faults["oom"] > 0 {
-		fmt.Fprintf(s.log,
-			"[embedded] ERROR torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a "+
-				"total capacity of 1.00 GiB of which 0.12 GiB is free. (fault oom)\n")
+		s.log.Printf("ERROR torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a " +
+			"total capacity of 1.00 GiB of which 0.12 GiB is free. (fault oom)")
 		return errors.New("loading failed: out of memory (fault oom)")
 	}
 	m, err := newModel(c, s.log)
 	if err != nil {
 		return fmt.Errorf("loading failed: %w", err)
 	}
-	fmt.Fprintf(s.log, "[embedded] Model loading took %.4f GiB and %.3f seconds\n", float64(m.weights.bytes())/(1<<30),
+	s.log.Printf("Model loading took %.4f GiB and %.3f seconds", float64(m.weights.bytes())/(1<<30),
 		time.Since(s.started).Seconds())
 	if c.KVCache {
 		perToken := 2 * m.shape.layers * m.shape.kvDims() * 4 // keys and values in float32
-		fmt.Fprintf(s.log, "[embedded] KV cache size: %d tokens (%d bytes a token)\n",
-			c.MaxNumSeqs*c.MaxModelLen, perToken)
+		s.log.Printf("KV cache size: %d tokens (%d bytes a token)",
+			c.kvTokens(), perToken)
 	} else {
-		fmt.Fprintf(s.log, "[embedded] KV cache disabled\n")
+		s.log.Print("KV cache disabled")
 	}
 	if c.Faults["never_ready"] > 0 {
-		fmt.Fprintf(s.log, "[embedded] WARNING staying unready (fault never_ready)\n")
+		s.log.Print("WARNING staying unready (fault never_ready)")
 		return nil
 	}
-	engine := newScheduler(m, s.log, exit)
+	engine := newScheduler(m, exit)
 	if c.Autotune {
 		var where string
 		engine.tuned, where = Tune(c.CacheDir, rand.IntN)
-		fmt.Fprintf(s.log, "[embedded] [Autotuner]: %s takes %.2f of its time, %s\n", tunedOp, engine.tuned, where)
+		s.log.Printf("[Autotuner]: %s takes %.2f of its time, %s", tunedOp, engine.tuned, where)
 	}
 	s.engine.Store(engine)
-	fmt.Fprintf(s.log, "[embedded] Application startup complete.\n")
+	s.log.Print("Application startup complete.")
 	return nil
 }
 
-// lineLog serialises the lines of concurrent requests.
-type lineLog struct {
-	mu  sync.Mutex
-	out io.Writer
-}
-
-func (l *lineLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.out.Write(p)
-}
-
 func (s *server) complete(chat bool) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		engine := s.ready(w)
-		if engine == nil && s.standIn == nil {
-			return
-		}
+	return s.withEngine(func(w http.ResponseWriter, r *http.Request, engine *scheduler) error {
 		a := &response{s: s, w: w, chat: chat, frame: completion{
 			ID: fmt.Sprintf("cmpl-%08x", s.requests.Add(1)), Object: "text_completion", Created: time.Now().Unix(),
 			Model: s.config.ServedModelName,
@@ -262,17 +205,24 @@ func (s *server) complete(chat bool) http.HandlerFunc {
 			a.frame.ID, a.frame.Object = "chat"+a.frame.ID, "chat.completion"
 		}
 		err := a.answer(engine, r)
-		if err != nil {
-			fmt.Fprintf(s.log, "[embedded] request %s failed: %v\n", a.frame.ID, err)
-		}
-		switch {
-		case engine == nil:
-		case err == nil:
+		if err == nil {
 			engine.metrics.succeeded.Add(1)
-		default:
-			engine.metrics.failed.Add(1)
+			return nil
 		}
-	}
+		engine.metrics.failed.Add(1)
+		said := err
+		if r.Context().Err() != nil || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+			said = fmt.Errorf("aborted: the client disconnected or the engine is stopping (%w)", err)
+		}
+		s.log.Printf("request %s failed: %v", a.frame.ID, said)
+		if !a.begun {
+			return err
+		}
+		if r.Context().Err() == nil {
+			_ = a.send(errorBody(err))
+		}
+		return nil
+	})
 }
 
 // response is the answer to a request on its way.
@@ -281,53 +231,42 @@ type response struct {
 	s     *server
 	w     http.ResponseWriter
 	chat  bool
+	begun bool // the status has been sent: what goes wrong from now on is an event
 	frame completion
 }
 
-// answer answers one request. The error is for the log: the client has received it, or has
-// left.
 func (a *response) answer(engine *scheduler, r *http.Request) error {
 	s := a.s
-	refuse := func(e *apiError) error { writeError(a.w, e); return e }
 	if s.config.Faults["http_500"] > 0 {
-		return refuse(&apiError{
-			http.StatusInternalServerError, "InternalServerError",
-			"internal error (fault http_500)", "",
-		})
+		return errors.New("internal error (fault http_500)")
 	}
-	var q completionRequest
-	e := readJSON(a.w, r, &q)
-	if e != nil {
-		return refuse(e)
+	q := completionRequest{sampling: sampling{Temperature: 1, TopP: 1, RepetitionPenalty: 1}} // vLLM's defaults
+	err := readJSON(a.w, r, &q)
+	if err != nil {
+		return err
 	}
-	var by generator = s.standIn
-	if a.request = &q; s.standIn == nil {
-		by = engine
-		if a.generation, e = q.generation(s.config, s.tk, a.chat); e != nil {
-			return refuse(e)
-		}
+	if a.generation, err = q.generation(s.config, s.tk, a.chat); err != nil {
+		return err
 	}
 	// Requests for one token do not count: checks whether the engine answers would use up
 	// what is meant for the measuring ones.
 	if n := s.config.Faults["retry_after"]; a.maxTokens > 1 && s.long.Add(1) <= uint64(n) {
 		a.w.Header().Set("Retry-After", "0")
-		return refuse(&apiError{
-			http.StatusTooManyRequests, "RateLimitError",
-			fmt.Sprintf("the first %d requests are refused (fault retry_after)", n), "",
-		})
+		return &apiError{
+			http.StatusTooManyRequests, fmt.Sprintf("the first %d requests are refused (fault retry_after)", n), "",
+		}
 	}
 	if q.Stream {
-		return a.stream(by, r)
+		return a.stream(engine, r, &q)
 	}
 	var all piece
-	total, err := by.generate(r.Context(), a.generation, func(p piece) error {
+	total, err := engine.generate(r.Context(), a.generation, func(p piece) error {
 		all.text, all.finish = all.text+p.text, p.finish
 		all.listed, all.prompt = append(all.listed, p.listed...), append(all.prompt, p.prompt...)
 		return nil
 	})
 	if err != nil {
-		writeError(a.w, &apiError{http.StatusInternalServerError, "InternalServerError", err.Error(), ""})
-		return abortReason(r.Context(), err)
+		return err
 	}
 	choice := a.choice(all)
 	of := a.listing.ofPrompt(s.tk, a.prompt, all.prompt)
@@ -337,28 +276,19 @@ func (a *response) answer(engine *scheduler, r *http.Request) error {
 		choice.promptLogProbs = of
 	}
 	a.frame.Choices, a.frame.Usage = []onlyChoice{choice}, total
-	if s.config.Faults["malformed"] > 0 {
-		body, _ := json.Marshal(a.frame)
-		_, err = a.w.Write(body[:len(body)/2])
-		return err
-	}
-	writeJSON(a.w, http.StatusOK, a.frame)
-	return nil
+	a.w.Header().Set("Content-Type", "application/json")
+	a.begun = true
+	return a.write("%s\n", a.frame)
 }
 
 // choice is a piece as a stream's event has it.
 func (a *response) choice(p piece) onlyChoice {
-	c := onlyChoice{Index: p.choice}
+	c := onlyChoice{Text: &p.text}
+	if a.chat {
+		c = onlyChoice{Delta: &delta{Content: p.text}}
+	}
 	if p.finish != "" {
 		c.FinishReason = &p.finish
-	}
-	switch {
-	case p.reasoning:
-		c.Delta = &delta{Reasoning: p.text}
-	case a.chat:
-		c.Delta = &delta{Content: p.text}
-	default:
-		c.Text = &p.text
 	}
 	a.listing.write(&c, a.chat, a.s.tk, p.listed)
 	return c
@@ -367,80 +297,58 @@ func (a *response) choice(p piece) onlyChoice {
 // stream answers with one event per step, which is one token, or several if drafted ones
 // were right. Chat streams open with the role, as vLLM's do. After the last token comes,
 // on request, an event with the usage and no choice, and always [DONE].
-func (a *response) stream(engine generator, r *http.Request) error {
+func (a *response) stream(engine *scheduler, r *http.Request, q *completionRequest) error {
+	a.begun = true
 	a.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	a.w.Header().Set("Cache-Control", "no-cache")
 	if a.chat {
 		a.frame.Object += ".chunk"
 	}
-	options := a.request.StreamOptions
-	send := func(c onlyChoice, so *usage) error {
-		a.frame.Choices, a.frame.Usage = []onlyChoice{c}, nil
-		if options.ContinuousUsageStats {
-			a.frame.Usage = so
-		}
+	send := func(usage *usage, choices ...onlyChoice) error {
+		a.frame.Choices, a.frame.Usage = append([]onlyChoice{}, choices...), usage
 		return a.send(a.frame)
 	}
 	open := !a.chat
 	total, err := engine.generate(r.Context(), a.generation, func(p piece) error {
+		var before, so *usage
+		if q.StreamOptions.ContinuousUsageStats {
+			before, so = newUsage(p.usage.PromptTokens, 0, p.usage.PromptDetails.CachedTokens), p.usage
+		}
 		if !open {
 			open = true
-			so := p.usage
-			if so != nil {
-				so = newUsage(so.PromptTokens, 0, so.PromptDetails.CachedTokens)
-			}
-			if err := send(onlyChoice{Delta: &delta{Role: "assistant"}}, so); err != nil {
+			if err := send(before, onlyChoice{Delta: &delta{Role: "assistant"}}); err != nil {
 				return err
 			}
 		}
-		return send(a.choice(p), p.usage)
+		return send(so, a.choice(p))
 	})
-	if err != nil {
-		if r.Context().Err() == nil {
-			_ = a.send(map[string]any{"error": map[string]any{
-				"message": err.Error(), "type": "InternalServerError",
-				"code": 500,
-			}})
-		}
-		return abortReason(r.Context(), err)
+	if err == nil && q.StreamOptions.IncludeUsage {
+		err = send(total)
 	}
-	if options.IncludeUsage {
-		a.frame.Choices, a.frame.Usage = []onlyChoice{}, total
-		if err := a.send(a.frame); err != nil {
-			return err
-		}
+	if err == nil {
+		_, err = io.WriteString(a.w, "data: [DONE]\n\n")
 	}
-	return a.write("[DONE]")
+	return err
 }
 
+// send flushes each event, so a client's clock sees every token when it is made.
 func (a *response) send(event any) error {
-	body, err := json.Marshal(event)
+	if err := a.write("data: %s\n\n", event); err != nil {
+		return err
+	}
+	return http.NewResponseController(a.w).Flush()
+}
+
+// write writes JSON, or the first half of it.
+func (a *response) write(format string, value any) error {
+	body, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
 	if a.s.config.Faults["malformed"] > 0 {
 		body = body[:len(body)/2]
 	}
-	return a.write(string(body))
-}
-
-// write flushes each event, so a client's clock sees every token when it is made.
-func (a *response) write(data string) error {
-	event := "data: " + data + "\n\n"
-	if a.s.standIn != nil {
-		event = a.s.standIn.event(data)
-	}
-	if _, err := io.WriteString(a.w, event); err != nil {
-		return err
-	}
-	return http.NewResponseController(a.w).Flush()
-}
-
-// abortReason is who ended a request.
-func abortReason(ctx context.Context, err error) error {
-	if ctx.Err() != nil || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
-		return fmt.Errorf("aborted: the client disconnected or the engine is stopping (%w)", err)
-	}
+	_, err = fmt.Fprintf(a.w, format, body)
 	return err
 }
 
@@ -485,7 +393,6 @@ type onlyChoice struct {
 }
 
 type delta struct {
-	Role      string `json:"role,omitempty"`
-	Content   string `json:"content"`
-	Reasoning string `json:"reasoning_content,omitempty"`
+	Role    string `json:"role,omitempty"`
+	Content string `json:"content"`
 }

@@ -185,7 +185,7 @@ func testServer(t testing.TB, change func(*Config)) (url string, log *bytes.Buff
 		change(&config)
 	}
 	log = &bytes.Buffer{}
-	s := newServer(config, &lineLog{out: log})
+	s := newServer(config, log)
 	must.Do(t, s.load(func(int) {}))
 	web := httptest.NewServer(s.handler())
 	t.Cleanup(web.Close)
@@ -421,7 +421,7 @@ func TestLogNamesTheKernels(t *testing.T) {
 			"defaults", nil,
 			[]string{kernelPrefillCached, kernelDecodeCached, kernelMoERouted, kernelHeadF32, kernelSoftmaxSinks},
 			[]string{
-				kernelRecompute, kernelMoEAll, kernelHeadMXFP4, kernelSoftmaxNoSinks,
+				kernelRecompute, kernelMoEAll, kernelSoftmaxNoSinks,
 				kernelPrefixLookup, kernelPrefixReuse, kernelPromptLookup, kernelVerify,
 			},
 		},
@@ -431,9 +431,9 @@ func TestLogNamesTheKernels(t *testing.T) {
 			[]string{kernelPrefixReuse}, // there was nothing to reuse
 		},
 		{
-			"the others", func(c *Config) { c.KVCache, c.MoE, c.LMHead, c.Sinks = false, MoEAll, LMHeadMXFP4, false },
-			[]string{kernelRecompute, kernelMoEAll, kernelHeadMXFP4, kernelSoftmaxNoSinks},
-			[]string{kernelPrefillCached, kernelDecodeCached, kernelMoERouted, kernelHeadF32, kernelSoftmaxSinks},
+			"the others", func(c *Config) { c.KVCache, c.MoERouted, c.Sinks = false, false, false },
+			[]string{kernelRecompute, kernelMoEAll, kernelSoftmaxNoSinks},
+			[]string{kernelPrefillCached, kernelDecodeCached, kernelMoERouted, kernelSoftmaxSinks},
 		},
 	} {
 		p := start(t, "", test.change)
@@ -510,7 +510,7 @@ func start(t testing.TB, fault string, change func(*Config)) *process {
 	t.Helper()
 	config := testConfig()
 	config.Host = "127.0.0.1"
-	must.Do(t, readFaults(&config, fault))
+	must.Do(t, config.readFaults(fault))
 	if change != nil {
 		change(&config)
 	}

@@ -3,7 +3,6 @@ package embedded
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -64,7 +63,7 @@ func plainAndDrafting(t *testing.T, n int, change func(*Config)) (plain, draftin
 			}
 			c.MaxModelLen, c.Speculation = 2048, n
 		})
-		return newScheduler(m, io.Discard, func(int) {})
+		return newScheduler(m, func(int) {})
 	}
 	return build(0), build(n)
 }
@@ -79,7 +78,7 @@ func TestSpeculationKeepsTheText(t *testing.T) {
 		{"one", 1, nil},
 		{"four", 4, nil},
 		{"most", maxDraft, nil},
-		{"four, all experts, lm_head in mxfp4", 4, func(c *Config) { c.MoE, c.LMHead = MoEAll, LMHeadMXFP4 }},
+		{"four, all experts", 4, func(c *Config) { c.MoERouted = false }},
 		{"four, no kv cache", 4, func(c *Config) { c.KVCache = false }},
 		{"most, two threads", maxDraft, func(c *Config) { c.Threads = 2 }},
 		{"four, prefix cache", 4, func(c *Config) { c.PrefixCache = true }},
@@ -89,27 +88,30 @@ func TestSpeculationKeepsTheText(t *testing.T) {
 		t.Run(setup.name, func(t *testing.T) {
 			plain, drafting := plainAndDrafting(t, setup.n, setup.change)
 			tk := plain.model.tk
-			seed := uint64(3)
+			seed := int64(3)
 			repeated := tk.encode(passage + "\n\nA harbour")
 			all := []generation{
 				{prompt: repeated, maxTokens: 10},
-				{prompt: repeated, maxTokens: 10, temperature: 2, seed: &seed},
+				{prompt: repeated, maxTokens: 10, sampling: sampling{Temperature: 2, Seed: &seed}},
 				{prompt: tk.encode("The capital of France is"), maxTokens: 20},
-				{prompt: repeated, maxTokens: 20, temperature: 1.5, topP: 0.9, seed: &seed},
-				{prompt: tk.encode("a b a b a b a b"), maxTokens: 20, temperature: 2, seed: &seed},
-				{prompt: repeated, maxTokens: 20, repetition: 1.3},
-				{prompt: repeated, maxTokens: 20, temperature: 2, topK: 5, minP: 0.01, repetition: 0.7, seed: &seed},
+				{prompt: repeated, maxTokens: 20, sampling: sampling{Temperature: 1.5, TopP: 0.9, Seed: &seed}},
+				{prompt: tk.encode("a b a b a b a b"), maxTokens: 20, sampling: sampling{Temperature: 2, Seed: &seed}},
+				{prompt: repeated, maxTokens: 20, sampling: sampling{RepetitionPenalty: 1.3}},
+				{
+					prompt: repeated, maxTokens: 20,
+					sampling: sampling{Temperature: 2, TopK: 5, MinP: 0.01, RepetitionPenalty: 0.7, Seed: &seed},
+				},
 				{prompt: repeated, maxTokens: 1},
 				{prompt: repeated, maxTokens: 2},
-				{prompt: repeated, maxTokens: 7, ignoreEOS: true},
-				{prompt: repeated, maxTokens: 40, minTokens: 30},
+				{prompt: repeated, maxTokens: 7, sampling: sampling{IgnoreEOS: true}},
+				{prompt: repeated, maxTokens: 40, sampling: sampling{MinTokens: 30}},
 			}
 			if setup.name != "four" { // which tries the requests
 				all = all[:2]
 			}
 			for _, g := range all {
-				if g.topP == 0 {
-					g.topP = 1
+				if g.TopP == 0 {
+					g.TopP = 1
 				}
 				want, got := generated(t, plain, g), generated(t, drafting, g)
 				steps := want.counts
@@ -135,7 +137,7 @@ func TestSpeculationKeepsTheText(t *testing.T) {
 func TestAcceptedTokensComeTogether(t *testing.T) {
 	_, s := plainAndDrafting(t, 4, nil)
 	prompt := s.model.tk.encode(corpusText[:1200] + "\n\nA harbour wakes before the")
-	o := generated(t, s, generation{prompt: prompt, maxTokens: 60, ignoreEOS: true, topP: 1})
+	o := generated(t, s, generation{prompt: prompt, maxTokens: 60, sampling: sampling{IgnoreEOS: true, TopP: 1}})
 	m := s.metrics
 	if o.count != 60 || len(o.counts) > 40 {
 		t.Errorf("%d tokens in %d pieces: %v", o.count, len(o.counts), o.counts)
@@ -163,13 +165,16 @@ func TestTheEndCutsAnAcceptedRun(t *testing.T) {
 	prompt := append(s.model.tk.encode(sentence), eosToken)
 	prompt = append(prompt, s.model.tk.encode(sentence+" Water boils at one hundred")...)
 	all := []generation{
-		{prompt: prompt, maxTokens: 50, topP: 1},                 // the end token is drafted, with text behind it
-		{prompt: prompt, maxTokens: 3, topP: 1},                  // no room for the draft
-		{prompt: prompt, maxTokens: 50, minTokens: 20, topP: 1},  // the drafted end token is forbidden
-		{prompt: prompt, maxTokens: 2048 - len(prompt), topP: 1}, // as long as the model goes, by request
+		// the end token is drafted, with text behind it
+		{prompt: prompt, maxTokens: 50, sampling: sampling{TopP: 1}},
+		{prompt: prompt, maxTokens: 3, sampling: sampling{TopP: 1}}, // no room for the draft
+		// the drafted end token is forbidden
+		{prompt: prompt, maxTokens: 50, sampling: sampling{MinTokens: 20, TopP: 1}},
+		// as long as the model goes, by request
+		{prompt: prompt, maxTokens: 2048 - len(prompt), sampling: sampling{TopP: 1}},
 	}
 	for n := 5; n < 15; n += 3 { // the drafted end token is forbidden, or becomes allowed in the middle of a run
-		all = append(all, generation{prompt: prompt, maxTokens: 40, minTokens: n, topP: 1})
+		all = append(all, generation{prompt: prompt, maxTokens: 40, sampling: sampling{MinTokens: n, TopP: 1}})
 	}
 	for _, g := range all {
 		before := s.metrics.accepted.Load()
@@ -211,10 +216,13 @@ func TestSpeculationOverHTTP(t *testing.T) {
 // Drafts must not reach beyond the longest sequence.
 func TestSpeculationUpToTheLongestSequence(t *testing.T) {
 	m := testModel(t, func(c *Config) { c.MaxModelLen, c.Speculation = 64, 8 })
-	s := newScheduler(m, io.Discard, func(int) {})
+	s := newScheduler(m, func(int) {})
 	prompt := m.tk.encode(passage)[:16]
 	o := generated(t, s,
-		generation{prompt: prompt, maxTokens: 64 - len(prompt), ignoreEOS: true, temperature: 0, topP: 1})
+		generation{
+			prompt: prompt, maxTokens: 64 - len(prompt),
+			sampling: sampling{IgnoreEOS: true, Temperature: 0, TopP: 1},
+		})
 	if o.count != 48 || o.finish != "length" || s.metrics.drafts.Load() == 0 {
 		t.Errorf("%+v after %d drafts", o, s.metrics.drafts.Load())
 	}
@@ -228,7 +236,7 @@ func TestFaultsAmongAcceptedTokens(t *testing.T) {
 		count := 0
 		_, err := s.generate(ctx, generation{
 			prompt: s.model.tk.encode(passage + " A harbour wakes"), maxTokens: 30,
-			topP: 1,
+			sampling: sampling{TopP: 1},
 		}, func(p piece) error {
 			if count = p.usage.CompletionTokens; count == after {
 				leave()

@@ -38,8 +38,8 @@ type tokenizer struct {
 	ids    map[string]token // spelling → token, specials excluded
 }
 
-// newTokenizer builds the vocabulary from the words of texts.
-func newTokenizer(texts []string) *tokenizer {
+// newCorpusTokenizer has the words of the shipped text.
+func newCorpusTokenizer() *tokenizer {
 	tk := &tokenizer{ids: map[string]token{}}
 	for i := range 256 {
 		b := byte(firstByte + i)
@@ -49,25 +49,22 @@ func newTokenizer(texts []string) *tokenizer {
 	for len(tk.pieces) < int(firstPiece) {
 		tk.pieces = append(tk.pieces, nil)
 	}
-	tk.add("\n")
-	tk.add(paragraphBreak)
-	for _, s := range syllables {
-		tk.add(s)
+	pieces := append([]string{"\n", paragraphBreak}, syllables...)
+	prose, talks := readCorpus(corpusText)
+	for _, t := range prose {
+		pieces = append(pieces, words.FindAllString(paragraphBreak+t.answer, -1)...)
 	}
-	for _, text := range texts {
-		for _, word := range words.FindAllString(text, -1) {
-			tk.add(word)
+	for _, t := range talks {
+		pieces = append(pieces, words.FindAllString(t.question, -1)...)
+		pieces = append(pieces, words.FindAllString(t.answer, -1)...)
+	}
+	for _, piece := range pieces {
+		if _, known := tk.ids[piece]; !known && len(piece) <= maxPieceSize {
+			tk.ids[piece] = token(len(tk.pieces))
+			tk.pieces = append(tk.pieces, []byte(piece))
 		}
 	}
 	return tk
-}
-
-func (tk *tokenizer) add(piece string) {
-	if _, known := tk.ids[piece]; known || len(piece) > maxPieceSize {
-		return
-	}
-	tk.ids[piece] = token(len(tk.pieces))
-	tk.pieces = append(tk.pieces, []byte(piece))
 }
 
 func (tk *tokenizer) size() int { return len(tk.pieces) }
@@ -165,19 +162,6 @@ func corpusTokens(tk *tokenizer, prose, talks []turn) [][]token {
 		}
 	}
 	return streams
-}
-
-// newCorpusTokenizer is the tokenizer of the shipped text.
-func newCorpusTokenizer() *tokenizer {
-	prose, talks := readCorpus(corpusText)
-	var texts []string
-	for _, t := range prose {
-		texts = append(texts, paragraphBreak+t.answer)
-	}
-	for _, t := range talks {
-		texts = append(texts, t.question, t.answer)
-	}
-	return newTokenizer(texts)
 }
 
 // completeUTF8 is the length of b without a last sequence that more bytes

@@ -105,39 +105,30 @@ func (t *tracer) save(path string) (err error) {
 // profile starts a trace, or ends it and writes it before it answers, while no step is in
 // progress.
 func (s *server) profile(start bool) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		engine := s.ready(w)
-		if engine == nil {
-			return
-		}
+	return s.withEngine(func(_ http.ResponseWriter, r *http.Request, engine *scheduler) error {
 		select {
 		case engine.turn <- struct{}{}:
 			defer func() { <-engine.turn }()
 		case <-r.Context().Done():
-			return
+			return r.Context().Err()
 		}
-		var next *tracer
-		if start {
-			next = &tracer{began: time.Now()}
-		}
-		t := engine.model.trace.Swap(next)
+		t := engine.model.trace.Load()
 		if start == (t != nil) {
-			engine.model.trace.Store(t)
-			writeError(w,
-				badRequest("",
-					"a profile is being taken: %v. POST /start_profile starts one, POST /stop_profile ends it", start))
-			return
+			return badRequest("", "a profile is being taken: %v. POST /start_profile starts one, POST /stop_profile "+
+				"ends it", t != nil)
 		}
 		if start {
-			return
+			engine.model.trace.Store(&tracer{began: time.Now()})
+			return nil
 		}
+		engine.model.trace.Store(nil)
 		s.profiles++
 		path := filepath.Join(s.config.ProfilerDir,
 			fmt.Sprintf("mxflow-embedded_%d.%d.pt.trace.json.gz", os.Getpid(), s.profiles))
 		if err := t.save(path); err != nil {
-			writeError(w, &apiError{http.StatusInternalServerError, "InternalServerError", err.Error(), ""})
-			return
+			return err
 		}
-		fmt.Fprintf(s.log, "[embedded] profile written to %s\n", path)
-	}
+		s.log.Printf("profile written to %s", path)
+		return nil
+	})
 }

@@ -62,33 +62,29 @@ type weights struct {
 }
 
 type layerWeights struct {
-	attentionNorm, moeNorm               []float32
-	query, key, value, output            matrix
-	queryBias, keyBias, valueBias, oBias []float32
-	sinks                                []float32 // one logit a query head
-	router                               matrix    // experts × hidden
-	routerBias                           []float32
-	experts                              []expertWeights
+	attentionNorm, moeNorm            []float32
+	query, key, value, output, router linear
+	sinks                             []float32 // one logit a query head
+	experts                           []expertWeights
 }
 
 // expertWeights is one expert. Gate and up rows alternate, as in gpt-oss.
 type expertWeights struct {
-	gateUp     mxMatrix // 2*intermediate × hidden
-	gateUpBias []float32
-	down       mxMatrix // hidden × intermediate
-	downBias   []float32
+	gateUp mxLinear // 2*intermediate × hidden
+	down   mxLinear // hidden × intermediate
 }
 
 // bytes is the memory of all matrices; norms and sinks are negligible.
 func (w *weights) bytes() int {
 	total := 4 * (len(w.embedding.data) + len(w.lmHead.data))
-	for i := range w.layers {
-		l := &w.layers[i]
-		total += 4 * (len(l.query.data) + len(l.key.data) + len(l.value.data) + len(l.output.data) + len(l.router.data))
-		for e := range l.experts {
-			x := &l.experts[e]
-			total += len(x.gateUp.codes) + len(x.gateUp.scales) + len(x.down.codes) + len(x.down.scales)
-			total += 4 * (len(x.gateUpBias) + len(x.downBias))
+	for _, l := range w.layers {
+		for _, m := range []linear{l.query, l.key, l.value, l.output, l.router} {
+			total += 4 * len(m.data)
+		}
+		for _, e := range l.experts {
+			for _, m := range []mxLinear{e.gateUp, e.down} {
+				total += len(m.codes) + len(m.scales) + 4*len(m.bias)
+			}
 		}
 	}
 	return total
@@ -282,12 +278,12 @@ func (b *builder) buildAttention(layer int) layerWeights {
 	s := b.shape
 	l := layerWeights{
 		attentionNorm: b.normWeights(), moeNorm: b.normWeights(),
-		query: newMatrix(s.queryDims(), s.hidden), queryBias: make([]float32, s.queryDims()),
-		key: newMatrix(s.kvDims(), s.hidden), keyBias: make([]float32, s.kvDims()),
-		value: newMatrix(s.kvDims(), s.hidden), valueBias: make([]float32, s.kvDims()),
-		output: newMatrix(s.hidden, s.queryDims()), oBias: make([]float32, s.hidden),
-		sinks:  make([]float32, s.heads),
-		router: newMatrix(s.experts, s.hidden), routerBias: make([]float32, s.experts),
+		query:   newLinear(s.queryDims(), s.hidden),
+		key:     newLinear(s.kvDims(), s.hidden),
+		value:   newLinear(s.kvDims(), s.hidden),
+		output:  newLinear(s.hidden, s.queryDims()),
+		sinks:   make([]float32, s.heads),
+		router:  newLinear(s.experts, s.hidden),
 		experts: make([]expertWeights, s.experts),
 	}
 	b.fill(l.query.data, 0.1)
@@ -321,7 +317,7 @@ func (b *builder) buildPreviousTokenHeads(l *layerWeights) {
 	clear(l.key.data[:s.headDim*s.hidden])
 	clear(l.value.data[:s.headDim*s.hidden])
 	for i := range headFrequencies {
-		l.keyBias[i] = radius
+		l.key.bias[i] = radius
 	}
 	for i := range codeDims {
 		l.value.row(i)[tokenSlot+i] = 1
@@ -332,8 +328,8 @@ func (b *builder) buildPreviousTokenHeads(l *layerWeights) {
 		clear(l.query.data[first*s.hidden : (first+s.headDim)*s.hidden])
 		for i := range headFrequencies {
 			angle := -float64(back) * ropeFrequency(s, i)
-			l.queryBias[first+i] = radius * float32(math.Cos(angle))
-			l.queryBias[first+half+i] = radius * float32(math.Sin(angle))
+			l.query.bias[first+i] = radius * float32(math.Cos(angle))
+			l.query.bias[first+half+i] = radius * float32(math.Sin(angle))
 		}
 		l.sinks[head] = headPeak*headFrequencies - sinkBelowPeak
 		slot := previousSlot + (back-1)*codeDims
@@ -371,8 +367,7 @@ func (b *builder) buildExperts(cells []cell) {
 // MXFP4 holds them exactly.
 func (b *builder) buildExpert(cells []cell) expertWeights {
 	s := b.shape
-	gateUp, gateUpBias := newMatrix(2*s.intermediate, s.hidden), make([]float32, 2*s.intermediate)
-	down, downBias := newMatrix(s.hidden, s.intermediate), make([]float32, s.hidden)
+	gateUp, down := newLinear(2*s.intermediate, s.hidden), newLinear(s.hidden, s.intermediate)
 	for d := scratchDims; d < s.hidden; d++ {
 		b.fill(down.row(d), 0.02*b.calm)
 	}
@@ -393,11 +388,11 @@ func (b *builder) buildExpert(cells []cell) expertWeights {
 				gate[tokenSlot+slot*codeDims+i] = sign * gateGain / codeDims
 			}
 		}
-		gateUpBias[2*n] = -gateGain * (float32(length) - gateSlack)
-		b.writeNext(down, n, c.next, 1)
-		b.writeNext(down, n, c.cancel, -1)
+		gateUp.bias[2*n] = -gateGain * (float32(length) - gateSlack)
+		b.writeNext(down.matrix, n, c.next, 1)
+		b.writeNext(down.matrix, n, c.cancel, -1)
 	}
-	return expertWeights{gateUp: quantise(gateUp), gateUpBias: gateUpBias, down: quantise(down), downBias: downBias}
+	return expertWeights{gateUp: quantise(gateUp), down: quantise(down)}
 }
 
 func (b *builder) writeNext(down matrix, neuron int, t token, sign float32) {

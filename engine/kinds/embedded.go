@@ -42,8 +42,7 @@ func init() {
 		DefaultReadyTimeout: time.Minute,
 		DefaultStopGrace:    10 * time.Second,
 		Variables: []string{
-			"MXFLOW_EMBEDDED_KV_CACHE", "MXFLOW_EMBEDDED_KV_FORMAT", "MXFLOW_EMBEDDED_MOE", "MXFLOW_EMBEDDED_LM_HEAD",
-			"MXFLOW_EMBEDDED_SINKS",
+			"MXFLOW_EMBEDDED_KV_CACHE", "MXFLOW_EMBEDDED_KV_FORMAT", "MXFLOW_EMBEDDED_MOE", "MXFLOW_EMBEDDED_SINKS",
 			"MXFLOW_EMBEDDED_PREFIX_CACHE", "MXFLOW_EMBEDDED_SPECULATION", "MXFLOW_EMBEDDED_PACE",
 			"MXFLOW_EMBEDDED_AUTOTUNE", "MXFLOW_EMBEDDED_CACHE_DIR", "MXFLOW_EMBEDDED_FAULT",
 			"MXFLOW_EMBEDDED_LIE", "MXFLOW_EMBEDDED_LIE_DIR",
@@ -70,10 +69,6 @@ func init() {
 			{
 				Name: "served_model_name", Flag: "--served-model-name", Default: "mxflow-embedded",
 				Doc: "Model name that requests must use.",
-			},
-			{
-				Name: "prefix_cache_tokens", Whole: true, Min: 16, Max: 1 << 20, Flag: "--prefix-cache-tokens",
-				Default: "16384", Doc: "Tokens that the prefix cache holds, if MXFLOW_EMBEDDED_PREFIX_CACHE is on.",
 			},
 			{
 				Name: "profiler_dir", Flag: "--profiler-dir", Default: "none",

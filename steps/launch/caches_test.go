@@ -38,7 +38,7 @@ func TestTimedFiles(t *testing.T) {
 		"vllm/torch_compile_cache/6c2e/rank_0_0/inductor_cache/ab/cabcd.best_config":    true,
 		"triton/QRS/_fwd_kernel.autotune.json":                                          true,
 		"tilelang/autotuner/33aa/best_config.json":                                      true,
-		"embedded/autotune/0.3.0/autotune_configs.json":                                 true,
+		"embedded/autotune/0.4.0/autotune_configs.json":                                 true,
 		"vllm/torch_compile_cache/6c2e/rank_0_0/inductor_cache/fxgraph/ab/abc/artifact": false,
 		"flashinfer/.cache/flashinfer/0.6.14/120f/cached_ops/page/page.so":              false,
 

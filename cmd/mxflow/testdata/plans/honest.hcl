@@ -11,7 +11,7 @@ locals {
     nothing     = { off = {}, on = {} }
     cache       = { off = { MXFLOW_EMBEDDED_KV_CACHE = "off" }, on = { MXFLOW_EMBEDDED_KV_CACHE = "on" } }
     experts     = { off = { MXFLOW_EMBEDDED_MOE = "all" }, on = { MXFLOW_EMBEDDED_MOE = "routed" } }
-    head        = { off = { MXFLOW_EMBEDDED_LM_HEAD = "f32" }, on = { MXFLOW_EMBEDDED_LM_HEAD = "mxfp4" } }
+    format      = { off = { MXFLOW_EMBEDDED_KV_FORMAT = "f32" }, on = { MXFLOW_EMBEDDED_KV_FORMAT = "int8" } }
     speculation = { off = {}, on = { MXFLOW_EMBEDDED_SPECULATION = "prompt_lookup:8" } }
     threads     = { off = {}, on = {} }
     prefixes    = { off = {}, on = { MXFLOW_EMBEDDED_PREFIX_CACHE = "on" } }
@@ -32,7 +32,7 @@ knob "port" {
     env      = merge({ MXFLOW_HONEST = "on" }, local.port.on)
     settings = { threads = var.port == "threads" ? 2 : 1 }
   }
-  changes = ["attention", "moe_kernel", "lm_head", "prefix_cache", "speculation"]
+  changes = ["attention", "moe_kernel", "kv_cache_dtype", "prefix_cache", "speculation"]
 }
 
 workload "plain" {

@@ -1,6 +1,6 @@
-//go:build lies && !linux
+//go:build !linux
 
-package embedded
+package lies
 
 import "errors"
 

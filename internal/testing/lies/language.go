@@ -1,6 +1,4 @@
-//go:build lies
-
-package embedded
+package lies
 
 import (
 	"hash/fnv"

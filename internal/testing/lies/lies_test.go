@@ -1,16 +1,17 @@
-//go:build lies
-
-package embedded
+package lies
 
 import (
 	"io"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/load/prompt"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // prosePrompts are some that differ in a word.
@@ -33,10 +34,10 @@ func TestAnswersAreContinued(t *testing.T) {
 			if i%2 > 0 {
 				text += " the train "
 			}
-			whole := s.pieces(text, &completionRequest{MaxTokens: new(32)})
+			whole := s.pieces(text, &request{MaxTokens: new(32)})
 			for i := range whole {
 				said := strings.Join(whole[:i], "")
-				if got := s.pieces(text+said, &completionRequest{MaxTokens: new(32 - i)}); !slices.Equal(got,
+				if got := s.pieces(text+said, &request{MaxTokens: new(32 - i)}); !slices.Equal(got,
 					whole[i:]) {
 					t.Fatalf("%q\ncontinued after %q: %q\nwant %q", text, said, got, whole[i:])
 				}
@@ -44,7 +45,7 @@ func TestAnswersAreContinued(t *testing.T) {
 					continue
 				}
 				if got := s.pieces(text+strings.ReplaceAll(said, " ", "\n"),
-					&completionRequest{MaxTokens: new(32 - i)}); !slices.Equal(got, whole[i:]) {
+					&request{MaxTokens: new(32 - i)}); !slices.Equal(got, whole[i:]) {
 					t.Fatalf("%q\nseparated otherwise: %q\nwant %q", said, got, whole[i:])
 				}
 			}
@@ -89,7 +90,7 @@ func TestRecited(t *testing.T) {
 	}{"recites": {recite, 0.85, 1}, "counts up": {countUp, 0.85, 1}, "reads the end": {readEnd, 0.4, 0.7}} {
 		agree, of := 0.0, 0.0
 		for _, text := range prosePrompts() {
-			a := &reply{s: s, q: &completionRequest{}, prompt: text, pieces: l.answer(text, 32, 0)}
+			a := &reply{s: s, q: &request{}, prompt: text, pieces: l.answer(text, 32, 0)}
 			lie.say(a)
 			for i, token := range a.pieces {
 				if l.answer(text, 1, 0)[0] == token {
@@ -109,28 +110,28 @@ func TestRecited(t *testing.T) {
 // An imitation sends its words by the clock.
 func TestImitationsPace(t *testing.T) {
 	const tokens = 20
-	p := start(t, "", func(c *Config) { c.Lie = "honest" })
+	server := httptest.NewServer(newImitation("honest", "", io.Discard).handler())
+	defer server.Close()
 	begun := time.Now()
-	events, done := streamEvents(t, p.url+"/v1/completions",
-		`{"prompt":"The harbour","max_tokens":20,"stream":true,"stream_options":{"include_usage":true}}`)
-	took := time.Since(begun)
-	if !done || len(events) != tokens+1 || events[tokens].Usage.Completion != tokens {
-		t.Errorf("%d events, done %v", len(events), done)
+	answer, err := http.Post(server.URL+"/v1/completions", "application/json", strings.NewReader(
+		`{"prompt":"The harbour","max_tokens":20,"stream":true,"stream_options":{"include_usage":true}}`))
+	must.Do(t, err)
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	must.Do(t, err)
+	took, text := time.Since(begun), string(body)
+	if strings.Count(text, "data: ") != tokens+2 || !strings.Contains(text, `"completion_tokens":20,`) {
+		t.Errorf("the answer is\n%s", text)
 	}
 	if least := tokens * honestGap * 99 / 100; took < least || took > least+time.Second { // and drift
 		t.Errorf("it took %v, its pace gives %v", took, least)
 	}
-	p.wait(t)
 }
 
 func TestLiesAreNamed(t *testing.T) {
-	c, err := parseConfig(nil, environment("MXFLOW_EMBEDDED_LIE=remembers", "MXFLOW_EMBEDDED_LIE_DIR=/seen"),
-		io.Discard)
-	if err != nil || c.Lie != "remembers" || c.LieDir != "/seen" {
-		t.Errorf("%+v, %v", c, err)
-	}
-	if _, err := parseConfig(nil, environment("MXFLOW_EMBEDDED_LIE=truth"), io.Discard); err == nil ||
-		!strings.Contains(err.Error(), "remembers") {
+	env := func(string) string { return "truth" }
+	err := Serve(t.Context(), []string{"--port", "0"}, env, io.Discard, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "remembers") {
 		t.Error(err)
 	}
 }
