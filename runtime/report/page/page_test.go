@@ -2,12 +2,14 @@ package page
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/internal/testing/pagetest"
 	"github.com/mxflow/mxflow/plans"
@@ -100,5 +102,48 @@ func TestFirstLaunch(t *testing.T) {
 	}
 	if at := figures[0].Plot.Lines[0].At; len(at) != 1 || at[0].X != 50 || math.IsNaN(at[0].Y) {
 		t.Errorf("%+v", at)
+	}
+}
+
+// TestAttempts: a feature that was decided several times has each, the newest last.
+func TestAttempts(t *testing.T) {
+	s, plan := pagetest.Whole(t)
+	if text := pageOf(t, s, plan); strings.Contains(text, `class="attempts"`) {
+		t.Error("one attempt is a list")
+	}
+	again := *s.Store.History("feature.moe")[0].Decision
+	again.Attempt, again.Verdict = 2, verdict.Fail
+	s.Add(&ledger.Record{Type: "decision", Decision: &again})
+	m := Of(report.SummaryOf(s.Store, plan, time.Now()), nil, nil)
+	if made := m.Features[0].Attempts; len(made) != 2 || made[0].Mark.Word != "pass" || made[1].Mark.Word != "fail" ||
+		!strings.Contains(made[0].Text, "decode") {
+		t.Errorf("%+v", made)
+	}
+}
+
+// TestScale: an axis has a few round numbers between its ends, whatever they are.
+func TestScale(t *testing.T) {
+	for _, c := range []struct {
+		low, high float64
+		log       bool
+		want      string
+	}{
+		{11.3, 161, true, "[20 50 100]"},
+		{64, 3285, true, "[100 200 500 1000 2000]"},
+		{102, 730, true, "[200 400 600]"},
+		{0.002, 0.0021, false, "[0.002 0.00205]"},
+		{5, 5, false, "[4.8 5 5.2]"},
+		{0, 0, true, "[-1 -0.5 0 0.5 1]"},
+		{-3, 4, true, "[-2 0 2 4]"},
+	} {
+		at, ticks := scale(c.low, c.high, c.log, 0, 100, 4)
+		if fmt.Sprintf("%.4g", ticks) != c.want {
+			t.Errorf("%v to %v: %v, wanted %s", c.low, c.high, ticks, c.want)
+		}
+		for _, x := range append(ticks, c.low, c.high) {
+			if p := at(x); math.IsNaN(p) || p < -1e-6 || p > 100+1e-6 {
+				t.Errorf("%v to %v: %v is at %v", c.low, c.high, x, p)
+			}
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -170,7 +171,8 @@ func round(x float64) float64 { return math.Round(10*x) / 10 }
 // smallest.
 func scale(low, high float64, log bool, from, to float64, most int) (at func(float64) float64, ticks []float64) {
 	if low == high {
-		low, high = low-max(1e-9, math.Abs(low)/20), high+max(1e-9, math.Abs(high)/20)
+		pad := cmp.Or(math.Abs(low)/20, 1)
+		low, high = low-pad, high+pad
 	}
 	if log && low > 0 && high/low > 8 {
 		for _, of := range [][]float64{{1, 2, 5}, {1, 3}, {1}} {
