@@ -3,6 +3,7 @@ package page
 import (
 	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -69,6 +70,12 @@ func (t Tick) meets(o Tick) bool {
 // Left and Wide are where a bar starts, and how long it is.
 func (b Bar) Left() float64 { return min(b.From, b.To) }
 func (b Bar) Wide() float64 { return max(0.4, math.Round(10*math.Abs(b.To-b.From))/10) }
+
+// effects are rows of changes, as factors.
+func (c *Chart) effects() {
+	c.What, c.Lines = "change of the metric that decided, log axis: right is better", []Tick{{At: 1}}
+	c.place(func(x float64) string { return strings.Replace(verdict.Faster(x-1), "+0.0%", "0%", 1) })
+}
 
 // place turns the numbers of a chart, all above zero, into places on its axis, and gives it
 // round ticks.

@@ -58,7 +58,7 @@ func layout(phases []Item, planned []*plans.Phase) (g Graph) {
 		}
 	}
 	column := min(columnMost, max(least, widest/(slices.Max(depth)+1)))
-	wide := column - max(18, column/5)
+	wide := column - max(18, column/6)
 	longest := (wide - padWidth) / charWidth
 	rows := map[int]int{}
 	for i, p := range phases {

@@ -74,9 +74,7 @@ type Feature struct {
 	Rules   []Item
 	Figures []Figure
 	Arms    []Table
-	// Attempts are those on record, the newest last, if there are several.
-	Attempts []Item
-	pair     *report.Pair
+	pair    *report.Pair
 }
 
 // Of is the page of a plan, as far as that can be read. looks is the state of the tests of a run in
@@ -123,8 +121,7 @@ func Of(s *report.Summary, looks []runtime.Event, lock map[string]verdict.Reason
 			b.blocks("Comparison "+name, s.CompareBlocks(d.Decision, true))
 		}
 	}
-	m.Forest.What, m.Forest.Lines = "change of the metric that decided, log axis: right is better", []Tick{{At: 1}}
-	m.Forest.place(func(x float64) string { return strings.Replace(verdict.Faster(x-1), "+0.0%", "0%", 1) })
+	m.Forest.effects()
 	if underWay {
 		b.standing(looks)
 	}
@@ -214,15 +211,8 @@ func (b *builder) feature(r report.Row) {
 		}
 		f.Rules = append(f.Rules, item)
 	}
-	f.Figures = slices.Concat(b.rounds(d.Session, d.Feature, e.Parent.Name, t), b.kernels(e), b.traces(f.pair))
-	for _, of := range b.Store.History(r.Node) {
-		f.Attempts = append(f.Attempts, Item{
-			Name: minute(of.Time), Text: report.Brief(of.Decision), Mark: plain(of.Verdict),
-		})
-	}
-	if len(f.Attempts) < 2 {
-		f.Attempts = nil
-	}
+	f.Figures = slices.Concat(b.rounds(d.Session, d.Feature, e.Parent.Name, t), b.attempts(d.Node), b.kernels(e),
+		b.traces(f.pair))
 	if port != nil {
 		f.Arms = []Table{{"Measurements of " + d.Feature, b.Own(port, true)}}
 	}

@@ -101,7 +101,8 @@ func TestServeWaits(t *testing.T) {
 		!strings.Contains(text, "connect-src") || !strings.Contains(text, `href="results.html"`) {
 		t.Error("the first run is not shown")
 	}
-	if text = string(must.Get(s.saved())(t)); strings.Contains(text, "connect-src") || strings.Contains(text, "results.html") {
+	text = string(must.Get(s.saved())(t))
+	if strings.Contains(text, "connect-src") || strings.Contains(text, "results.html") {
 		t.Error("a page that was saved asks for another")
 	}
 }

@@ -173,14 +173,16 @@ func TestInBrowser(t *testing.T) {
 				var over, off, wide []string
 				var shot []byte
 				must.Do(t, chromedp.Run(tab, chromedp.EmulateViewport(width, 900), media(theme, paper),
-					chromedp.Evaluate(overlaps, &over), chromedp.Evaluate(aside, &off), chromedp.Evaluate(tooWide, &wide),
+					chromedp.Evaluate(overlaps, &over),
+					chromedp.Evaluate(aside, &off), chromedp.Evaluate(tooWide, &wide),
 					chromedp.ActionFunc(func(ctx context.Context) error {
 						if !testing.Verbose() {
 							return nil // it takes longer than all else
 						}
 						return chromedp.FullScreenshot(&shot, 100).Do(ctx)
 					})))
-				must.Do(t, os.WriteFile(filepath.Join(t.ArtifactDir(), fmt.Sprint(theme, width, paper, ".png")), shot, 0o644))
+				file := filepath.Join(t.ArtifactDir(), fmt.Sprint(theme, width, paper, ".png"))
+				must.Do(t, os.WriteFile(file, shot, 0o644))
 				if len(over) > 0 {
 					t.Errorf("%d px %s: labels overlap: %q", width, paper, over)
 				}
