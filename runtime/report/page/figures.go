@@ -12,6 +12,7 @@ import (
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 )
@@ -64,28 +65,29 @@ func (b *builder) rounds(session, own, parent string, t *verdict.Test) []Figure 
 	var column report.Column
 	fig := Plot{X: "round"}
 	if t != nil && t.Metric != "" {
-		column.Stat, fig.more = t.Stat, t.More
+		column.Stat, fig.more = t.Stat, t.More != t.Saved // a time that is saved is less of it
 		column.Cell, column.Metric = measure.SplitAddress(t.Metric)
 	} else if heads := report.Headlines(slices.Concat(arms[0].Launches, arms[1].Launches)); len(heads) > 0 {
 		column = heads[0]
 	}
-	var lost []string
+	lost, points := map[string]int{}, 0
 	for i, a := range arms {
 		l := Line{Arm: a.Variant, Base: i == 0}
 		for _, of := range a.Launches {
 			why := uncounted(of)
 			if why != "" {
-				lost = append(lost, a.Variant+": "+why)
+				lost[a.Variant+": "+why]++
 			}
 			m, _ := column.Of(of)
 			if y, has := m.Stats[column.Stat]; has {
 				fig.Unit = m.Unit
+				points++
 				l.At = append(l.At, Point{X: float64(of.Ordinal), Y: y, Why: why})
 			}
 		}
 		fig.Lines = append(fig.Lines, l)
 	}
-	if fig.points() == 0 && len(lost) == 0 {
+	if points+len(lost) == 0 {
 		return nil
 	}
 	var so []float64
@@ -95,23 +97,14 @@ func (b *builder) rounds(session, own, parent string, t *verdict.Test) []Figure 
 	if t != nil && t.Metric != "" {
 		fig.need = needed(t, so)
 	}
-	for _, why := range slices.Compact(slices.Sorted(slices.Values(lost))) {
-		if n := count(lost, why); n > 1 {
+	for why, n := range sorted.All(lost) {
+		if n > 1 {
 			why += " (" + verdict.Launches(n) + ")"
 		}
 		fig.Lost = append(fig.Lost, "does not count: "+why)
 	}
 	fig.Name = column.Cell + " " + report.MetricWord(column.Metric)
 	return []Figure{fig.figure("Launches by round: "+fig.Name, nil)}
-}
-
-func count(in []string, text string) (n int) {
-	for _, s := range in {
-		if s == text {
-			n++
-		}
-	}
-	return n
 }
 
 // uncounted is why a launch does not count, "" if it does.
@@ -290,7 +283,7 @@ func heatOf(c verdict.Cell, launches int, most float64) Heat {
 	heat := Heat{Text: verdict.Number(x, "times")}
 	shown := launches > 1 && x != 1
 	if low, high := c.SpeedupLow, c.SpeedupHigh; low != nil && high != nil {
-		heat.Within = bare(*low) + " to " + bare(*high)
+		heat.Within = verdict.Number(*low, "times") + " to " + verdict.Number(*high, "times")
 		shown = *low > 1 || *high < 1
 	}
 	if shown {
@@ -299,6 +292,3 @@ func heatOf(c verdict.Cell, launches int, most float64) Heat {
 	}
 	return heat
 }
-
-// bare is a factor without its sign.
-func bare(x float64) string { return strings.TrimSuffix(verdict.Number(x, "times"), "×") }

@@ -106,6 +106,23 @@ func TestFirstLaunch(t *testing.T) {
 	}
 }
 
+// TestNeeded: a rule on time that is saved allows so much of it.
+func TestNeeded(t *testing.T) {
+	s, plan := pagetest.Whole(t)
+	m := Of(report.SummaryOf(s.Store, plan, time.Now()), nil, nil)
+	b := &builder{Model: m, launches: map[[2]string][]*ledger.Launch{
+		{"s-moe", ledger.Baseline}: s.Store.Launches(store.LaunchFilter{Node: "feature.x.benchmark"}),
+	}}
+	test := verdict.Test{
+		Metric: "chat.ttft", Stat: "median", Unit: "ms", Arm: "moe", Against: ledger.Baseline, Relation: "gain",
+		Threshold: 0.5, More: true, Saved: true, Base: []float64{150, 150},
+	}
+	figures := b.rounds("s-moe", "moe", ledger.Baseline, &test)
+	if len(figures) != 1 || figures[0].Plot.Need == nil || figures[0].Plot.Need.Label != "allowed ≤ 75 ms" {
+		t.Errorf("%+v", figures)
+	}
+}
+
 // TestAttempts: a feature that was decided several times has each, the newest last.
 func TestAttempts(t *testing.T) {
 	s, plan := pagetest.Whole(t)

@@ -64,20 +64,6 @@ const (
 	left, right = 3, 97
 )
 
-func (p *Plot) points() (n int) {
-	for _, l := range p.Lines {
-		n += len(l.At)
-	}
-	return n
-}
-
-// Uncounted reports whether a point does not count.
-func (p *Plot) Uncounted() bool {
-	return slices.ContainsFunc(p.Lines, func(l Line) bool {
-		return slices.ContainsFunc(l.At, func(p Point) bool { return p.Why != "" })
-	})
-}
-
 // figure places the numbers of a plot, and has those of it, or of few, in a table.
 func (p *Plot) figure(title string, few *Plot) Figure {
 	f := Figure{Title: title, Plot: p}
