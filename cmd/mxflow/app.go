@@ -128,16 +128,9 @@ func definesPlan(path string) bool {
 // reader opens the state directory for a subcommand that only reads. Without a plan it is
 // the one in the current folder.
 func (a *app) reader(args []string) (*store.Store, error) {
-	dir := a.state
-	if dir == "" {
-		base := "."
-		if len(args) > 0 {
-			if _, err := os.Stat(args[0]); err != nil {
-				return nil, fmt.Errorf("%s does not exist: check the path and the current folder", args[0])
-			}
-			base = lang.FolderOf(args[0])
-		}
-		dir = filepath.Join(base, store.DirName)
+	dir, err := a.stateOf(args)
+	if err != nil {
+		return nil, err
 	}
 	s, err := store.OpenReadOnly(dir)
 	if err == nil {
@@ -160,6 +153,21 @@ func (a *app) reader(args []string) (*store.Store, error) {
 			fmt.Errorf("nothing was applied here: %s has no ledger. Name the plan, or the directory with --state", dir)
 	}
 	return nil, fmt.Errorf("nothing was applied here: %s has no ledger. %s %w", dir, what, store.ErrApplyFirst)
+}
+
+// stateOf is the state directory of a plan, which need not exist.
+func (a *app) stateOf(args []string) (string, error) {
+	base := "."
+	switch {
+	case a.state != "":
+		return a.state, nil
+	case len(args) > 0:
+		if _, err := os.Stat(args[0]); err != nil {
+			return "", fmt.Errorf("%s does not exist: check the path and the current folder", args[0])
+		}
+		base = lang.FolderOf(args[0])
+	}
+	return filepath.Join(base, store.DirName), nil
 }
 
 // errLedgerGone is the error for a state directory that lost its ledger, unlike one where

@@ -3,6 +3,8 @@ package page
 import (
 	"math"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 )
@@ -23,6 +25,8 @@ type Bar struct {
 	Item
 	Base, Dot                      bool
 	From, To, Low, High, Threshold float64
+	// Was is set for a pair of bars, the parent's above To.
+	Was float64
 }
 
 // Tick is a labelled place on the axis.
@@ -31,24 +35,47 @@ type Tick struct {
 	Label string
 }
 
+// letter is the width of a character of a label in the narrowest drawing, in percent.
+const letter = 2.9
+
 // Anchor keeps a label inside the drawing.
 func (t Tick) Anchor() string {
-	edge := float64(2 * len(t.Label))
+	half := letter / 2 * float64(utf8.RuneCountInString(t.Label))
 	switch {
-	case t.At < edge:
+	case t.At < half:
 		return "start"
-	case t.At > 100-edge:
+	case t.At > 100-half:
 		return "end"
 	}
 	return "middle"
+}
+
+// meets reports whether two labels have no space between them in the narrowest drawing.
+func (t Tick) meets(o Tick) bool {
+	edges := func(t Tick) (from, to float64) {
+		wide := letter * float64(utf8.RuneCountInString(t.Label))
+		switch t.Anchor() {
+		case "start":
+			return t.At, t.At + wide
+		case "end":
+			return t.At - wide, t.At
+		}
+		return t.At - wide/2, t.At + wide/2
+	}
+	from, to := edges(t)
+	start, end := edges(o)
+	return from < end+letter && start < to+letter
 }
 
 // Left and Wide are where a bar starts, and how long it is.
 func (b Bar) Left() float64 { return min(b.From, b.To) }
 func (b Bar) Wide() float64 { return max(0.4, math.Round(10*math.Abs(b.To-b.From))/10) }
 
-// closest is the distance of labels, in percent.
-const closest = 15
+// effects are rows of changes, as factors.
+func (c *Chart) effects() {
+	c.What, c.Lines = "change of the metric that decided, log axis: right is better", []Tick{{At: 1}}
+	c.place(func(x float64) string { return strings.Replace(verdict.Faster(x-1), "+0.0%", "0%", 1) })
+}
 
 // place turns the numbers of a chart, all above zero, into places on its axis, and gives it
 // round ticks.
@@ -86,8 +113,7 @@ func (c *Chart) place(label func(float64) string) {
 	for _, m := range round {
 		for e := math.Floor(math.Log10(low)); e <= math.Log10(high); e++ {
 			t := Tick{at(m * math.Pow(10, e)), label(m * math.Pow(10, e))}
-			near := func(o Tick) bool { return math.Abs(o.At-t.At) < closest }
-			if x := m * math.Pow(10, e); x > low && x < high && !slices.ContainsFunc(c.Ticks, near) {
+			if x := m * math.Pow(10, e); x > low && x < high && !slices.ContainsFunc(c.Ticks, t.meets) {
 				c.Ticks = append(c.Ticks, t)
 			}
 		}

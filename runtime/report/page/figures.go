@@ -1,8 +1,10 @@
 package page
 
 import (
+	"cmp"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -10,59 +12,42 @@ import (
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/sorted"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
-// Figures are the numbers of all plots, as the page's script reads them. Key order and
-// names are those of page.js.
-type Figures struct {
-	Lines    []Lines   `json:"lines"`
-	Kernels  []Kernels `json:"kernels"`
-	Matrices []Matrix  `json:"matrices"`
+// Figure is a drawing: a plot of launches or of a trace, or bars in pairs. Numbers are those of the
+// plot, for readers who cannot see it; bars have theirs beside them.
+type Figure struct {
+	Title   string
+	Plot    *Plot
+	Bars    *Chart
+	Numbers report.Table
 }
 
-// Lines are a metric of launches by round, or a quantity over the time of one launch, of a
-// parent (Base) and of a candidate. Needed is the level that the candidate's launches must
-// reach on average, Why is set for a launch that does not count.
-type Lines struct {
-	Name   string   `json:"name"`
-	Unit   string   `json:"unit"`
-	X      string   `json:"x"`
-	Series []Series `json:"series"`
-	Needed *float64 `json:"needed,omitempty"`
-	More   bool     `json:"more,omitempty"`
-	// Lost has a line for each launch that does not count.
-	Lost []string `json:"lost,omitempty"`
-}
-
-// Series is one line of them.
-type Series struct {
-	Arm  string    `json:"arm"`
-	Base bool      `json:"base"`
-	X    []float64 `json:"at"`
-	Y    []float64 `json:"y"`
-	Why  []string  `json:"why,omitempty"`
-}
-
-// Kernels is the time of one phase of work by category, before and after, in µs per step,
-// or per token of prefill.
-type Kernels struct {
-	Part   string    `json:"part"`
-	Names  []string  `json:"names"`
-	Before []float64 `json:"before"`
-	After  []float64 `json:"after"`
-}
-
-// Matrix is a comparison of engines or of knob values with its reference, in the metrics
-// that have a speed-up.
+// Matrix is a comparison of engines or of knob values with its reference, in the metrics that have
+// a speed-up.
 type Matrix struct {
-	Title string        `json:"title"`
-	Rows  []verdict.Row `json:"rows"`
+	Title string
+	Head  []string
+	Rows  []MatrixRow
 }
+
+// MatrixRow is one of them; Mark is set if it has no numbers.
+type MatrixRow struct {
+	Name  string
+	Mark  Mark
+	Cells []Heat
+}
+
+// Heat is a speed-up with its interval, and the class of its colour: "better" or "worse" by a step
+// of 1 to 4, where launches show that.
+type Heat struct{ Text, Within, Class string }
 
 const (
-	// tracePoints is what a line on a screen can show.
-	tracePoints = 160
+	// tracePoints is what a line on a screen can show, and traceRows a table of it.
+	tracePoints, traceRows = 160, 12
 	// clearChange is how far apart arms must be for their traces to be shown.
 	clearChange = 0.05
 )
@@ -78,51 +63,61 @@ func (b *builder) rounds(session, own, parent string, t *verdict.Test) []Figure 
 		{Variant: own, Launches: b.launches[[2]string{session, own}]},
 	}
 	var column report.Column
-	fig := Lines{X: "round"}
+	fig := Plot{X: "round"}
 	if t != nil && t.Metric != "" {
-		column.Stat, fig.More = t.Stat, t.More
+		column.Stat, fig.more = t.Stat, t.More != t.Saved // a time that is saved is less of it
 		column.Cell, column.Metric = measure.SplitAddress(t.Metric)
 	} else if heads := report.Headlines(slices.Concat(arms[0].Launches, arms[1].Launches)); len(heads) > 0 {
 		column = heads[0]
 	}
-	points := 0
+	lost, points := map[string]int{}, 0
 	for i, a := range arms {
-		s := Series{Arm: a.Variant, Base: i == 0, X: []float64{}, Y: []float64{}}
-		for _, l := range a.Launches {
-			why := ""
-			switch {
-			case !l.OK:
-				why = verdict.Brief(l.Error)
-			case len(l.Invalid) > 0:
-				why = verdict.Brief(l.Invalid[0])
-			case !l.Counts():
-				why = "answers garbage"
-			}
+		l := Line{Arm: a.Variant, Base: i == 0}
+		for _, of := range a.Launches {
+			why := uncounted(of)
 			if why != "" {
-				fig.Lost = append(fig.Lost, a.Variant+": "+why)
+				lost[a.Variant+": "+why]++
 			}
-			m, _ := column.Of(l)
+			m, _ := column.Of(of)
 			if y, has := m.Stats[column.Stat]; has {
-				s.X, s.Y, s.Why = append(s.X, float64(l.Ordinal)), append(s.Y, short(y)), append(s.Why, why)
 				fig.Unit = m.Unit
 				points++
+				l.At = append(l.At, Point{X: float64(of.Ordinal), Y: y, Why: why})
 			}
 		}
-		fig.Series = append(fig.Series, s)
+		fig.Lines = append(fig.Lines, l)
 	}
-	if points+len(fig.Lost) == 0 {
+	if points+len(lost) == 0 {
 		return nil
 	}
+	var so []float64
+	for _, p := range fig.Lines[0].At {
+		so = append(so, p.Y)
+	}
 	if t != nil && t.Metric != "" {
-		fig.Needed = needed(t, fig.Series[0].Y)
+		fig.need = needed(t, so)
+	}
+	for why, n := range sorted.All(lost) {
+		if n > 1 {
+			why += " (" + verdict.Launches(n) + ")"
+		}
+		fig.Lost = append(fig.Lost, "does not count: "+why)
 	}
 	fig.Name = column.Cell + " " + report.MetricWord(column.Metric)
-	return b.lines(fig, "Launches by round: "+fig.Name)
+	return []Figure{fig.figure("Launches by round: "+fig.Name, nil)}
 }
 
-func (b *builder) lines(fig Lines, title string) []Figure {
-	b.Figures.Lines = append(b.Figures.Lines, fig)
-	return []Figure{{"lines", len(b.Figures.Lines) - 1, title}}
+// uncounted is why a launch does not count, "" if it does.
+func uncounted(l *ledger.Launch) string {
+	switch {
+	case !l.OK:
+		return verdict.Brief(l.Error)
+	case len(l.Invalid) > 0:
+		return verdict.Brief(l.Invalid[0])
+	case !l.Counts():
+		return "answers garbage"
+	}
+	return ""
 }
 
 // needed is a test's threshold as a level of its metric: of a relative one on what the launches
@@ -150,15 +145,6 @@ func needed(t *verdict.Test, so []float64) *float64 {
 	return &x
 }
 
-// short keeps the digits that a screen can show.
-func short(x float64) float64 {
-	if x == 0 || math.IsInf(x, 0) || math.IsNaN(x) {
-		return 0
-	}
-	scale := math.Pow(10, 5-math.Ceil(math.Log10(math.Abs(x))))
-	return math.Round(x*scale) / scale
-}
-
 // traced are the series to draw where arms differ.
 var traced = []string{measure.GPUPower, measure.GPUClock, measure.GPUTemperature, measure.HostCPU, measure.EngineMemory}
 
@@ -173,30 +159,34 @@ func (b *builder) traces(pair *report.Pair) (out []Figure) {
 		if !slices.Contains(traced, name) || !c.Significant() || c.Absolute || math.Abs(*c.Change) < clearChange {
 			continue
 		}
-		fig := Lines{Name: name, Unit: c.Unit, X: "seconds"}
+		fig, few := Plot{Name: name, Unit: c.Unit, X: "seconds"}, Plot{Name: name, Unit: c.Unit, X: "seconds"}
 		for i, side := range []report.PairSide{pair.Old, pair.New} {
 			series, err := b.Store.ReadSeries(side.Launches[len(side.Launches)-1])
 			for _, s := range series {
 				if err != nil || s.Name != name || len(s.At) < 3 {
 					continue
 				}
-				// A line is the means of equal stretches.
-				line, every := Series{Arm: strings.TrimSpace(side.Variant + " " + s.Source), Base: i == 0},
-					(len(s.At)+tracePoints-1)/tracePoints
-				for from := 0; from < len(s.At); from += every {
-					end, sum := min(from+every, len(s.At)), 0.0
-					for _, x := range s.Value[from:end] {
-						sum += x
-					}
-					line.X = append(line.X, short(s.At[(from+end-1)/2].Seconds()))
-					line.Y = append(line.Y, short(sum/float64(end-from)))
-				}
-				fig.Series = append(fig.Series, line)
+				arm := strings.TrimSpace(side.Variant + " " + s.Source)
+				fig.Lines = append(fig.Lines, Line{arm, i == 0, stretches(s, tracePoints)})
+				few.Lines = append(few.Lines, Line{arm, i == 0, stretches(s, traceRows)})
 			}
 		}
-		if len(fig.Series) > 1 {
-			out = append(out, b.lines(fig, name+" over the last launch of each arm")...)
+		if len(fig.Lines) > 1 {
+			out = append(out, fig.figure(name+" over the last launch of each arm", &few))
 		}
+	}
+	return out
+}
+
+// stretches are the means of at most so many equal stretches of a series.
+func stretches(s measure.Series, most int) (out []Point) {
+	every := (len(s.At) + most - 1) / most
+	for from := 0; from < len(s.At); from += every {
+		end, sum := min(from+every, len(s.At)), 0.0
+		for _, x := range s.Value[from:end] {
+			sum += x
+		}
+		out = append(out, Point{X: s.At[(from+end-1)/2].Seconds(), Y: sum / float64(end-from)})
 	}
 	return out
 }
@@ -214,26 +204,91 @@ func (b *builder) kernels(e gates.Feature) (out []Figure) {
 	}
 	for _, p := range after.Parts {
 		for _, q := range before.Parts {
-			k := Kernels{Part: p.Phase}
+			bars, most := &Chart{}, 0.0
+			unit := map[string]string{trace.Prefill: "µs per token"}[p.Phase]
 			for _, c := range p.Categories {
 				at := slices.IndexFunc(q.Categories, func(d trace.Category) bool { return d.Name == c.Name })
 				if at < 0 || q.Phase != p.Phase || q.Requests != p.Requests {
 					continue
 				}
-				x, known := p.Per(c.Total)
-				if y, also := q.Per(q.Categories[at].Total); known && also && x+y > 0 {
-					k.Names, k.Before, k.After = append(k.Names, c.Name), append(k.Before, short(y)),
-						append(k.After, short(x))
+				is, known := p.Per(c.Total)
+				was, also := q.Per(q.Categories[at].Total)
+				if !known || !also || is+was <= 0 {
+					continue
 				}
+				bar := Bar{Was: was, To: is}
+				bar.Name, bar.Note = c.Name, cmp.Or(unit, "µs per step")
+				bar.Text = verdict.Number(was, "") + " → " + verdict.Number(is, "")
+				if was > 0 {
+					bar.Note += ", " + verdict.Percent(is/was-1, 1)
+				}
+				bars.Rows, most = append(bars.Rows, bar), max(most, was, is)
 			}
-			if len(k.Names) > 0 {
-				b.Figures.Kernels = append(b.Figures.Kernels, k)
+			for i := range bars.Rows {
+				bar := &bars.Rows[i]
+				bar.Was, bar.To = math.Round(1000*bar.Was/most)/10, math.Round(1000*bar.To/most)/10
+			}
+			if len(bars.Rows) > 0 {
 				out = append(out, Figure{
-					"kernels", len(b.Figures.Kernels) - 1,
-					"Kernel time by category in " + p.Phase + ", before and after",
+					Title: "Kernel time by category in " + p.Phase + ", before and after", Bars: bars,
 				})
 			}
 		}
 	}
 	return out
+}
+
+// matrix is a comparison in the metrics that have a speed-up, nil if none has.
+func matrix(title string, rows []verdict.Row) *Matrix {
+	m, most := &Matrix{Title: title}, 0.0
+	for _, r := range rows {
+		for _, c := range r.Cells {
+			if c.Speedup != nil && !slices.Contains(m.Head, c.Address) {
+				m.Head = append(m.Head, c.Address)
+			}
+			if c.Speedup != nil {
+				most = max(most, math.Abs(math.Log(*c.Speedup)))
+			}
+		}
+	}
+	for _, r := range rows {
+		row := MatrixRow{Name: r.Name}
+		if r.Verdict != verdict.Pass {
+			row.Mark = plain(r.Verdict)
+		}
+		for _, address := range m.Head {
+			heat := Heat{Text: "–"}
+			for _, c := range r.Cells {
+				switch {
+				case c.Address != address:
+				case r.Reference:
+					heat.Text = "1×"
+				case c.Speedup != nil:
+					heat = heatOf(c, r.N, most)
+				}
+			}
+			row.Cells = append(row.Cells, heat)
+		}
+		m.Rows = append(m.Rows, row)
+	}
+	if len(m.Head) == 0 {
+		return nil
+	}
+	return m
+}
+
+// heatOf colours a speed-up whose interval excludes 1, or that did not vary over several launches.
+func heatOf(c verdict.Cell, launches int, most float64) Heat {
+	x := *c.Speedup
+	heat := Heat{Text: verdict.Number(x, "times")}
+	shown := launches > 1 && x != 1
+	if low, high := c.SpeedupLow, c.SpeedupHigh; low != nil && high != nil {
+		heat.Within = verdict.Number(*low, "times") + " to " + verdict.Number(*high, "times")
+		shown = *low > 1 || *high < 1
+	}
+	if shown {
+		heat.Class = map[bool]string{true: "better", false: "worse"}[x >= 1] + " step" +
+			strconv.Itoa(1+int(3.99*min(1, math.Abs(math.Log(x))/most)))
+	}
+	return heat
 }

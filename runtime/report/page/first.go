@@ -203,13 +203,34 @@ func (b *builder) forest(r report.Row) {
 	_, link := b.card(r.Feature)
 	row := Bar{Item: Item{Name: r.Feature, Mark: markOf(r), Link: link, Text: r.Brief()}}
 	if r.Decided != nil {
-		if t := report.DecidingTest(r.Decided.Decision); t != nil && t.Relative() {
-			low, high := factor(t, t.Low), factor(t, t.High)
-			row.Dot, row.To, row.Low, row.High, row.Threshold = true, factor(t, t.Estimate), min(low, high),
-				max(low, high), factor(t, &t.Threshold)
-		} else if t != nil {
-			row.Note = "a level, not a change"
-		}
+		row.effect(r.Decided.Decision)
 	}
 	b.Forest.Rows = append(b.Forest.Rows, row)
+}
+
+// effect is what a decision measured of the change that decided it.
+func (b *Bar) effect(d *ledger.Decision) {
+	if t := report.DecidingTest(d); t != nil && t.Relative() {
+		low, high := factor(t, t.Low), factor(t, t.High)
+		b.Dot, b.To, b.Low, b.High, b.Threshold = true, factor(t, t.Estimate), min(low, high), max(low, high),
+			factor(t, &t.Threshold)
+	} else if t != nil {
+		b.Note = "a level, not a change"
+	}
+}
+
+// attempts are the decisions on a feature, the newest last, if there are several.
+func (b *builder) attempts(node string) []Figure {
+	c := &Chart{}
+	for _, of := range b.Store.History(node) {
+		was := report.RowOf(of, nil, b.Now)
+		row := Bar{Item: Item{Name: minute(of.Time), Mark: plain(of.Verdict), Text: cmp.Or(was.Short(), was.Brief())}}
+		row.effect(of.Decision)
+		c.Rows = append(c.Rows, row)
+	}
+	if len(c.Rows) < 2 {
+		return nil
+	}
+	c.effects()
+	return []Figure{{Title: "Attempts, the newest last", Bars: c}}
 }

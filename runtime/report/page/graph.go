@@ -10,17 +10,17 @@ import (
 type Graph struct {
 	Width, Height int
 	Boxes         []Box
-	Lines         []Line
+	Edges         []Edge
 }
 
-// Box is a phase, Line a need.
+// Box is a phase, Edge a need.
 type (
 	Box struct {
-		X, Y, Wide, At int
-		Name           string
-		Mark           Mark
+		X, Y, Wide  int
+		Name, Phase string
+		Mark        Mark
 	}
-	Line struct{ X0, Y0, X1, Y1, Bend int }
+	Edge struct{ X0, Y0, X1, Y1, Bend int }
 )
 
 // Sizes in the drawing, whose columns share its width; more than fit are scaled down.
@@ -58,7 +58,7 @@ func layout(phases []Item, planned []*plans.Phase) (g Graph) {
 		}
 	}
 	column := min(columnMost, max(least, widest/(slices.Max(depth)+1)))
-	wide := column - max(18, column/5)
+	wide := column - max(18, column/6)
 	longest := (wide - padWidth) / charWidth
 	rows := map[int]int{}
 	for i, p := range phases {
@@ -68,12 +68,12 @@ func layout(phases []Item, planned []*plans.Phase) (g Graph) {
 		if len(name) > longest {
 			name = append(name[:longest-1], '…')
 		}
-		g.Boxes = append(g.Boxes, Box{x + 1, y + 1, wide, i, string(name), p.Mark})
+		g.Boxes = append(g.Boxes, Box{x + 1, y + 1, wide, string(name), p.Name, p.Mark})
 		g.Width, g.Height = max(g.Width, x+wide+2), max(g.Height, y+boxHeight+2)
 	}
 	for _, e := range edges {
 		a, b := g.Boxes[e[0]], g.Boxes[e[1]]
-		g.Lines = append(g.Lines, Line{a.X + wide, a.Y + boxHeight/2, b.X, b.Y + boxHeight/2, (a.X + wide + b.X) / 2})
+		g.Edges = append(g.Edges, Edge{a.X + wide, a.Y + boxHeight/2, b.X, b.Y + boxHeight/2, (a.X + wide + b.X) / 2})
 	}
 	return g
 }

@@ -30,9 +30,12 @@ type Model struct {
 	Phases         []Item
 	Measured       []Table
 	Notes          []string
-	Figures        Figures
+	Matrices       []*Matrix
+	Data           Data
 	// Revision is set on a page that follows a run: the state of the ledger it shows.
 	Revision string
+	// Waits is set before the first run, which has no summary: the command that begins one.
+	Waits string
 }
 
 // Tile is a number before and after, with its change; Note qualifies it.
@@ -74,25 +77,25 @@ type Feature struct {
 	pair    *report.Pair
 }
 
-// Figure is a plot: the list of Figures it is drawn from, and its index there.
-type Figure struct {
-	Kind  string
-	At    int
-	Title string
-}
-
 // Of is the page of a plan, as far as that can be read. looks is the state of the tests of a run in
-// progress.
-func Of(s *report.Summary, looks []runtime.Event) *Model {
+// progress, lock what it found locked so far.
+func Of(s *report.Summary, looks []runtime.Event, lock map[string]verdict.Reason) *Model {
 	view, underWay := s.Run, report.WorkOn(s.Store).State == report.UnderWay
 	p := cmp.Or(s.Plan, &plans.Plan{})
 	m := &Model{Summary: s, Title: cmp.Or(p.Summary, view.Plan)}
 	b := &builder{
 		Model: m, plan: p, launches: map[[2]string][]*ledger.Launch{},
 	}
-	for _, l := range s.Store.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark}) {
+	made := s.Store.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark})
+	m.Data = dataOf(made)
+	for _, l := range made {
 		at := [2]string{l.Session, l.Variant}
 		b.launches[at] = append(b.launches[at], l)
+	}
+	for i := range s.Rows {
+		if r := &s.Rows[i]; underWay && r.Decided == nil && r.Locked.IsZero() {
+			r.Locked = lock[r.Node]
+		}
 	}
 	for _, r := range s.Rows { // phases and features in the plan's order
 		switch d := r.Decided; {
@@ -111,16 +114,14 @@ func Of(s *report.Summary, looks []runtime.Event) *Model {
 			}
 			b.Phases = append(b.Phases, item)
 		case d != nil && len(d.Rows) > 1:
-			if slices.ContainsFunc(d.Rows, func(r verdict.Row) bool {
-				return slices.ContainsFunc(r.Cells, func(c verdict.Cell) bool { return c.Speedup != nil })
-			}) {
-				m.Figures.Matrices = append(m.Figures.Matrices, Matrix{d.Node, d.Rows})
+			name := d.Node[strings.LastIndexByte(d.Node, '.')+1:]
+			if of := matrix(name, d.Rows); of != nil {
+				m.Matrices = append(m.Matrices, of)
 			}
-			b.blocks("Comparison "+d.Node[strings.LastIndexByte(d.Node, '.')+1:], s.CompareBlocks(d.Decision, true))
+			b.blocks("Comparison "+name, s.CompareBlocks(d.Decision, true))
 		}
 	}
-	m.Forest.What, m.Forest.Lines = "change of the metric that decided, log axis: right is better", []Tick{{At: 1}}
-	m.Forest.place(func(x float64) string { return strings.Replace(verdict.Faster(x-1), "+0.0%", "0%", 1) })
+	m.Forest.effects()
 	if underWay {
 		b.standing(looks)
 	}
@@ -164,13 +165,13 @@ type builder struct {
 	launches map[[2]string][]*ledger.Launch
 }
 
-// card is what the page has of a feature, and the link to it; an empty one if there is none.
+// card is what the page has of a feature, and its anchor; an empty one if there is none.
 func (b *builder) card(feature string) (f Feature, link string) {
 	i := slices.IndexFunc(b.Features, func(f Feature) bool { return f.Feature == feature })
 	if i < 0 {
 		return f, ""
 	}
-	return b.Features[i], fmt.Sprintf("#feature-%d", i)
+	return b.Features[i], "feature-" + feature
 }
 
 // markOf is the state of a node, with people's overrides.
@@ -210,7 +211,8 @@ func (b *builder) feature(r report.Row) {
 		}
 		f.Rules = append(f.Rules, item)
 	}
-	f.Figures = slices.Concat(b.rounds(d.Session, d.Feature, e.Parent.Name, t), b.kernels(e), b.traces(f.pair))
+	f.Figures = slices.Concat(b.rounds(d.Session, d.Feature, e.Parent.Name, t), b.attempts(d.Node), b.kernels(e),
+		b.traces(f.pair))
 	if port != nil {
 		f.Arms = []Table{{"Measurements of " + d.Feature, b.Own(port, true)}}
 	}

@@ -11,7 +11,6 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
-	"strings"
 	"sync"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -19,10 +18,6 @@ import (
 )
 
 var (
-	//go:embed browser/d3.min.js
-	d3 string
-	//go:embed browser/plot.min.js
-	plotFile string
 	//go:embed page.js
 	script string
 	//go:embed page.css
@@ -31,32 +26,16 @@ var (
 	body string
 )
 
-// plot is the library with its two invisible characters (a soft hyphen and a zero-width
-// space, both in strings) as escapes: terminal output replaces such characters, and a
-// modified script is not run.
-var plot = sync.OnceValue(func() string {
-	return strings.NewReplacer("\u00ad", `\u00ad`, "\u200b", `\u200b`).Replace(plotFile)
-})
-
-// plotStyle is what Plot puts into each drawing.
-const plotStyle = ":where(.plot-d6a7b5) {\n  --plot-background: white;\n  display: block;\n  height: auto;\n " +
-	" height: intrinsic;\n  max-width: 100%;\n}\n" +
-	":where(.plot-d6a7b5 text),\n:where(.plot-d6a7b5 tspan) {\n  white-space: pre;\n}"
-
 // policy lets a browser run only what mxflow wrote, and load nothing: a name that got
 // through every escape would still be text.
 var policy = sync.OnceValue(func() string {
-	return "default-src 'none'; base-uri 'none'; form-action 'none'; script-src " + hashes(d3, plot(), script) +
-		"; style-src " + hashes(style, plotStyle)
+	return "default-src 'none'; base-uri 'none'; form-action 'none'; script-src " + hash(script) +
+		"; style-src " + hash(style)
 })
 
-func hashes(texts ...string) string {
-	var out []string
-	for _, t := range texts {
-		sum := sha256.Sum256([]byte(t))
-		out = append(out, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
-	}
-	return strings.Join(out, " ")
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
 // parsed is made when first asked for, as the others here: every launch starts mxflow
@@ -71,10 +50,14 @@ var parsed = sync.OnceValue(func() *template.Template {
 			}
 			return policy()
 		},
-		"style": func() template.HTML { return template.HTML("<style>" + style + "</style>") },
-		"scripts": func() template.HTML {
-			return template.HTML("<script>" + d3 + "</script>\n<script>" + plot() + "</script>\n<script>" +
-				script + "</script>")
+		"style":    func() template.HTML { return template.HTML("<style>" + style + "</style>") },
+		"script":   func() template.HTML { return template.HTML("<script>" + script + "</script>") },
+		"launches": verdict.Launches,
+		"key": func(name string, base, hollow bool) any {
+			return struct {
+				Name         string
+				Base, Hollow bool
+			}{name, base, hollow}
 		},
 		"add":   func(a, b int) int { return a + b },
 		"above": func(i int) int { return 12 + 14*i },
@@ -84,7 +67,6 @@ var parsed = sync.OnceValue(func() *template.Template {
 				Bar   Bar
 			}{c.Lines, b}
 		},
-		"figure": func(kind, title string, at int) Figure { return Figure{kind, at, title} },
 	}).Parse(body))
 })
 

@@ -8,8 +8,10 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -42,6 +44,8 @@ const (
 // Onlooker shows one state directory. It only reads.
 type Onlooker struct {
 	dir, host, token string
+	// begins is the command that makes the first run.
+	begins string
 	// note tells the person who started it what the page lacks.
 	note    func(verdict.Reason)
 	streams chan struct{}
@@ -57,12 +61,13 @@ type Onlooker struct {
 	last string
 }
 
-// New shows a state directory at an address. note tells a person, once, what the page lacks.
-func New(dir, host string, note func(verdict.Reason)) *Onlooker {
+// New shows a state directory at an address, which need not exist before begins, a command, was run.
+// note tells a person, once, what the page lacks.
+func New(dir, host, begins string, note func(verdict.Reason)) *Onlooker {
 	var once sync.Once
 	say := func(r verdict.Reason) { once.Do(func() { note(r) }) }
 	return &Onlooker{
-		dir: dir, host: host, note: say, token: rand.Text(), streams: make(chan struct{}, mostStreams),
+		dir: dir, host: host, begins: begins, note: say, token: rand.Text(), streams: make(chan struct{}, mostStreams),
 		ended: make(chan struct{}),
 	}
 }
@@ -118,7 +123,9 @@ func (s *Onlooker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch what {
 	case "":
-		s.page(w)
+		answer(w, s.current)
+	case "results.html":
+		answer(w, s.saved)
 	case "events":
 		s.events(w, r)
 	default:
@@ -126,8 +133,8 @@ func (s *Onlooker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Onlooker) page(w http.ResponseWriter) {
-	text, err := s.current()
+func answer(w http.ResponseWriter, of func() ([]byte, error)) {
+	text, err := of()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -136,8 +143,8 @@ func (s *Onlooker) page(w http.ResponseWriter) {
 	_, _ = w.Write(text)
 }
 
-// revisionNow identifies the state of the ledger, and of the looks at a session, without
-// reading the ledger.
+// revisionNow identifies the state of the ledger, of the looks at a session and of what is locked,
+// without reading the ledger.
 func (s *Onlooker) revisionNow() string {
 	info, err := os.Stat(store.LedgerPath(s.dir))
 	if err != nil {
@@ -147,6 +154,9 @@ func (s *Onlooker) revisionNow() string {
 	if at, underWay := progress.AtWork(s.dir); underWay {
 		for _, l := range at.Looks {
 			revision += fmt.Sprintf("-%d", l.Time.UnixNano())
+		}
+		if n := len(at.Locked); n > 0 {
+			revision += fmt.Sprintf("-%d", n)
 		}
 	}
 	return revision
@@ -162,12 +172,36 @@ func (s *Onlooker) current() ([]byte, error) {
 	}
 	time.Sleep(look - time.Since(s.made))
 	revision := s.revisionNow()
+	text, err := s.write(revision)
+	if err == nil {
+		s.text, s.revision, s.made = text, revision, time.Now()
+	}
+	return text, err
+}
+
+// saved is the page as a file to keep, which report --format html writes.
+func (s *Onlooker) saved() ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.write("")
+}
+
+// write is the page as things stand, which follows the run if it is given a revision.
+func (s *Onlooker) write(revision string) ([]byte, error) {
+	var text bytes.Buffer
 	st, err := store.OpenReadOnly(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		err := page.Write(&text, &page.Model{Revision: revision, Waits: s.begins})
+		return text.Bytes(), err
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer st.Close()
 	m, err := model(st, s.note)
+	if errors.Is(err, report.ErrNothing) {
+		m, err = &page.Model{Waits: s.begins}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -179,12 +213,8 @@ func (s *Onlooker) current() ([]byte, error) {
 			s.last = "last: " + l.Variant + " " + verdict.Short(of.Stats[heads[0].Stat], of.Unit)
 		}
 	}
-	var text bytes.Buffer
-	if err := page.Write(&text, m); err != nil {
-		return nil, err
-	}
-	s.text, s.revision, s.made = text.Bytes(), revision, time.Now()
-	return s.text, nil
+	err = page.Write(&text, m)
+	return text.Bytes(), err
 }
 
 // shown is what an open page receives.
@@ -281,5 +311,5 @@ func model(st *store.Store, note func(verdict.Reason)) (*page.Model, error) {
 		note(why)
 	}
 	at, _ := progress.AtWork(st.Dir())
-	return page.Of(report.SummaryOf(st, p, time.Now()), at.Looks), nil
+	return page.Of(report.SummaryOf(st, p, time.Now()), at.Looks, at.Locked), nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/progress"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/plans"
@@ -38,12 +39,12 @@ func serving(t *testing.T) (*store.Store, *store.DirLock, *Onlooker) {
 	must.Do(t,
 		st.Append(&ledger.Record{
 			Type: "run", Run: "r1", Time: time.Now(),
-			RunStart: &ledger.RunStart{Plan: "tiny", Nodes: []string{"phase.a"}},
+			RunStart: &ledger.RunStart{Plan: "tiny", Nodes: []string{"phase.a", "phase.b"}},
 		}))
 	if _, err := st.RunDir("r1"); err != nil {
 		t.Fatal(err)
 	}
-	return st, lock, New(dir, "127.0.0.1:4000", func(verdict.Reason) {})
+	return st, lock, New(dir, "127.0.0.1:4000", "mxflow apply plan.hcl", func(verdict.Reason) {})
 }
 
 // TestServeRefuses: who does not know the token, comes by another name, or wants to change
@@ -56,6 +57,7 @@ func TestServeRefuses(t *testing.T) {
 	}{
 		{"GET", "127.0.0.1:4000", "/" + s.token + "/", 200},
 		{"HEAD", "localhost:4000", "/" + s.token + "/", 200},
+		{"GET", "127.0.0.1:4000", "/" + s.token + "/results.html", 200},
 		{"GET", "127.0.0.1:4000", "/", 404},
 		{"GET", "127.0.0.1:4000", "/" + s.token[1:] + "/", 404},
 		{"GET", "127.0.0.1:4000", "/" + s.token + "/../../etc/passwd", 404},
@@ -75,6 +77,33 @@ func TestServeRefuses(t *testing.T) {
 		if strings.Contains(w.Body.String(), s.token) {
 			t.Errorf("%s %s says the token", c.method, c.path)
 		}
+	}
+}
+
+// TestServeWaits: before the first apply a page says how to begin, and shows the run when it has begun.
+func TestServeWaits(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "later")
+	s := New(dir, "127.0.0.1:4000", "mxflow apply plan.hcl", func(verdict.Reason) {})
+	text := string(must.Get(s.current())(t))
+	for _, part := range []string{"<code>mxflow apply plan.hcl</code>", `data-revision="gone"`, `id="data"`} {
+		must.Contain(t, "a page that waits", text, part)
+	}
+	st := must.Get(store.Open(dir))(t)
+	t.Cleanup(func() { st.Close() })
+	text = string(must.Get(s.current())(t))
+	must.Contain(t, "a directory without a run", text, "<code>mxflow apply plan.hcl</code>")
+	must.Do(t, st.Append(&ledger.Record{
+		Type: "run", Run: "r1", Time: time.Now(),
+		RunStart: &ledger.RunStart{Plan: "tiny", Nodes: []string{"phase.a"}},
+	}))
+	text = string(must.Get(s.current())(t))
+	if strings.Contains(text, "Nothing was applied") || !strings.Contains(text, "tiny") ||
+		!strings.Contains(text, "connect-src") || !strings.Contains(text, `href="results.html"`) {
+		t.Error("the first run is not shown")
+	}
+	text = string(must.Get(s.saved())(t))
+	if strings.Contains(text, "connect-src") || strings.Contains(text, "results.html") {
+		t.Error("a page that was saved asks for another")
 	}
 }
 
@@ -114,6 +143,9 @@ func TestServeFollows(t *testing.T) {
 	before := next()
 	must.Contain(t, "nothing goes on, and it says", before, `"line":""`)
 	r.Event(runtime.Event{
+		Type: "node_locked", Node: "phase.b", Why: verdict.New(code.Outcome).On("phase.a").Is(verdict.Fail),
+	})
+	r.Event(runtime.Event{
 		Type: "launch_started", Phase: "a", Feature: "moe", Level: "benchmark", Variant: "moe",
 		Launch: 3, Launches: 8, Made: 2, Left: 6,
 	})
@@ -129,6 +161,7 @@ func TestServeFollows(t *testing.T) {
 		strings.Contains(string(kept), "hunter2") {
 		t.Errorf("%s, %v", kept, err)
 	}
+	must.Contain(t, "what is locked while a run goes on", string(must.Get(s.current())(t)), "locked by a")
 	r.Event(runtime.Event{Type: "launch_ready"})
 	written := progressAt(t, st)
 	for range 3 {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -19,6 +20,8 @@ type Kept struct {
 	Began time.Time `json:"began,omitzero"`
 	// Looks are the states of the tests of the sessions in progress, one per feature.
 	Looks []runtime.Event `json:"looks,omitempty"`
+	// Locked are the nodes that cannot run, with the reason.
+	Locked map[string]verdict.Reason `json:"locked,omitempty"`
 }
 
 // AtWork is the last reported state of the run in progress on a state directory.
@@ -51,6 +54,7 @@ type Recorder struct {
 	launch runtime.Event
 	began  time.Time
 	looks  []runtime.Event
+	locked map[string]verdict.Reason
 }
 
 func (r *Recorder) Begin(s apply.Start) {
@@ -87,14 +91,20 @@ func (r *Recorder) keep(ev runtime.Event) {
 	case "node_started", "node_done":
 		r.looks = slices.DeleteFunc(r.looks, func(l runtime.Event) bool { return l.Node == ev.Node })
 		r.began = time.Time{}
+	case "node_locked":
+		if r.locked == nil {
+			r.locked = map[string]verdict.Reason{}
+		}
+		r.locked[ev.Node] = ev.Why
+		return // the next event is kept with it
 	case "run_done":
-		r.looks = nil
+		r.looks, r.locked = nil, nil
 	default:
 		return
 	}
 	// Reasons and messages may contain what must not be kept here, and the ledger has
 	// them.
-	kept := Kept{Began: r.began, Looks: r.looks, Event: runtime.Event{
+	kept := Kept{Began: r.began, Looks: r.looks, Locked: r.locked, Event: runtime.Event{
 		Time: ev.Time, Type: ev.Type, Run: r.run, Node: ev.Node, Phase: ev.Phase, Feature: ev.Feature, Level: ev.Level,
 		Variant: ev.Variant, Line: ev.Line,
 		Launch: ev.Launch, Launches: ev.Launches, LaunchesLeast: ev.LaunchesLeast, Again: ev.Again, Seconds: ev.Seconds,
