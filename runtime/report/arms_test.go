@@ -123,8 +123,8 @@ func TestChangeIsOfWhatDecided(t *testing.T) {
 		want  string
 		row   string
 	}{
-		{[]*verdict.Test{nil, test}, 0.05, "-10.0% [-15.0%, -5.0%] better, by the first 2", "10 → 9 ms -10% better"},
-		{[]*verdict.Test{test}, -0.02, "~ -10.0% [-15.0%, +2.0%], by the first 2", "10 → 9 ms ~ -10%"},
+		{[]*verdict.Test{nil, test}, 0.05, "-10.0% [-15.0%, -5.0%] better, by the first 2 of 4 launches", "10 → 9 ms -10% better"},
+		{[]*verdict.Test{test}, -0.02, "~ -10.0% [-15.0%, +2.0%], by the first 2 of 4 launches", "10 → 9 ms ~ -10%"},
 		{
 			[]*verdict.Test{{
 				Relation: "gain", Metric: "chat.ttft", Stat: "p99", Estimate: at(1), Low: at(1),

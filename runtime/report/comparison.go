@@ -25,10 +25,11 @@ type Comparison struct {
 	Old    Sample         `json:"old"`
 	New    Sample         `json:"new"`
 	// Comparison is the change with its 95% interval. If a rule decided by this change,
-	// estimate and bounds are that decision's, there is no P, and Decided is on how many
-	// launches of each side it was.
+	// estimate, bounds and both sides are that decision's, there is no P, and Decided is on
+	// how many launches of each side it was, of those that there are.
 	stats.Comparison
 	Decided int `json:"decided,omitempty"`
+	of      int
 	// Why is why there is no change: the sides cannot be compared in this.
 	Why verdict.Reason `json:"why,omitzero"`
 }
@@ -73,7 +74,8 @@ func compare(old, new []*ledger.Launch, c Column, alike bool, by Tests) Comparis
 		d.Why = verdict.Say("compare.lacking", "not every launch has it") // the missing one might have been the bad one
 	case t != nil:
 		d.Change, d.Low, d.High = t.Change()
-		d.Decided = cmp.Or(t.N(), min(len(t.Values), len(t.Base)))
+		d.Decided, d.of = cmp.Or(t.N(), min(len(t.Values), len(t.Base))), min(d.Old.N(), d.New.N())
+		d.Old, d.New = d.Old.first(d.Decided), d.New.first(d.Decided)
 	default:
 		between, err := stats.Compare(d.New.Values, d.Old.Values, false)
 		if err != nil {
@@ -219,14 +221,19 @@ func (d Comparison) ChangeText() string {
 	if d.Absolute {
 		unit = d.Unit
 	}
-	text, of := verdict.CI(*d.Change, d.Low, d.High, unit), ""
+	text := verdict.CI(*d.Change, d.Low, d.High, unit)
 	if d.Decided > 0 {
 		text = verdict.Interval(*d.Change, d.Low, d.High, unit)
 	}
-	if d.Decided > 0 && d.Decided < min(d.Old.N(), d.New.N()) {
-		of = fmt.Sprintf(", by the first %d", d.Decided)
+	return d.judged(text) + d.by(", ")
+}
+
+// by says that both sides and the change are of fewer launches than there are, behind a separator.
+func (d Comparison) by(separator string) string {
+	if d.Decided == 0 || d.Decided >= d.of {
+		return ""
 	}
-	return d.judged(text) + of
+	return fmt.Sprintf("%sby the first %d of %s", separator, d.Decided, verdict.Launches(d.of))
 }
 
 // Brief is ChangeText without bounds: "+34% better", "12× better", "~ -2.1%".

@@ -23,8 +23,9 @@ type Ends struct {
 	// Command measures them together.
 	Pair    *Pair  `json:"pair,omitempty"`
 	Command string `json:"not_measured_together,omitempty"`
-	// Base is the newest arm of the baseline; nil without one.
-	Base *Arm `json:"-"`
+	// Base and Top are the arms of Pair, or else the newest of each, which nobody divides; nil
+	// without one.
+	Base, Top *Arm `json:"-"`
 }
 
 // ends compares the baseline with the accepted stack; there is nothing to compare while
@@ -36,7 +37,8 @@ func (s *Summary) ends() (e Ends) {
 	if len(s.Stack.Features) == 0 {
 		return e
 	}
-	for _, top := range s.armsWith(s.Stack.Knobs) {
+	tops := s.armsWith(s.Stack.Knobs)
+	for _, top := range tops {
 		i := slices.IndexFunc(s.Arms, func(a *Arm) bool {
 			knobs := a.Launches[0].Knobs
 			return a.Session == top.Session && (top.Block == "" || a.Block == top.Block) && knobs != nil &&
@@ -44,9 +46,12 @@ func (s *Summary) ends() (e Ends) {
 		})
 		if i >= 0 && s.Arms[i] != top {
 			if pair := pairOfArms(s.Store, s.Arms[i], top, s.tests); len(pair.Metrics) > 0 {
-				return Ends{Pair: &pair, Base: s.Arms[i]}
+				return Ends{Pair: &pair, Base: s.Arms[i], Top: top}
 			}
 		}
+	}
+	if len(tops) > 0 {
+		e.Top = tops[0]
 	}
 	// The command measures both in one session, once the feature accepted last has a criterion
 	// that reads the baseline.

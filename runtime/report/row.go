@@ -98,9 +98,6 @@ func (r row) value(c Shown, s *Summary) (v Value) {
 	if v.Change == nil && v.Why.IsZero() && v.New.N() > 0 && v.Old.N() > 0 {
 		v.Comparison.Comparison = between(v.New.Values, v.Old.Values, r.rounds)
 	}
-	if v.Decided > 0 { // the launches that the rule decided by
-		v.Old, v.New = v.Old.first(v.Decided), v.New.first(v.Decided)
-	}
 	if v.Root = ""; r.port != nil && r.own.Uncounted == "" {
 		ofBaseline := r.port.Parent != nil && r.port.Parent.Variant == ledger.Baseline // whose change is the value's
 		if change, ok := r.port.fromBaseline(c.Column, len(s.ports)); ok && !ofBaseline {

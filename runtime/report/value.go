@@ -147,7 +147,7 @@ func (d Comparison) bounded(times, saved bool) string {
 		text += open + format(*low) + " to " + format(*high) + end
 	}
 	if !times || d.Absolute || d.Low != nil && !d.Significant() {
-		return d.judged(text)
+		text = d.judged(text) // else more than 1 is better
 	}
-	return text // more than 1 is better
+	return text + d.by(", ")
 }

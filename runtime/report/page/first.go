@@ -38,8 +38,10 @@ func (b *builder) first() {
 		})
 	case n > 0:
 		launches = compared[n-1].pair.New.Launches
-		b.Tiles = tiles(report.Comparisons(compared[0].pair.Old.Launches, launches, false, nil), nil,
-			report.NotTogether)
+		if ends.Base != nil && ends.Top != nil {
+			launches = ends.Top.Launches
+			b.Tiles = tiles(report.Comparisons(ends.Base.Launches, launches, false, nil), nil, report.NotTogether)
+		}
 	case ends.Base != nil:
 		launches = ends.Base.Launches
 		b.Tiles = tiles(report.Comparisons(launches, launches, false, nil), nil, ledger.Baseline)

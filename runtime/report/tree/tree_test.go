@@ -173,7 +173,7 @@ func TestFiles(t *testing.T) {
 		"UPSTREAM_TODOS.md": {
 			"| granularity | ~/lib at 3f1c2ab | `csrc/*.cuh` | `kScale = 128` | 64 suits M=1 | not checked yet |",
 		},
-		"TEST_LOGS/s-0.yaml": {"sent: pp32 tg8", "geometric_mean: 0.000035", "\n        attention: FLASHINFER\n"},
+		"TEST_LOGS/s-0.yaml": {"sent: pp32 tg8", "geomean: 0.000035", "\n        attention: FLASHINFER\n"},
 	} {
 		must.Contain(t, path, text[path], wants...)
 	}
