@@ -82,6 +82,8 @@ func (r Reason) text() (text string, whole bool) {
 //	{took:2} {took:3}       a number, or both ends of a span, with so many digits
 //	{by:rough}              a number as a rough percentage
 //	{is~wanted}             a number with enough digits to differ from another value
+//	{at_least~limit:least}  a bound, rounded away from what it claims; {at_most~limit:most} likewise
+//	{between:outward}       both bounds, rounded away from what lies between
 //	{names:and} {names:10}  a list as a sentence joins it, and its first ten
 //	{n|launch|launches}     a count with its noun
 //	{verdict:did}           what came of something: "failed", "is invalid"
@@ -156,7 +158,11 @@ func (r Reason) expand(inner string) string {
 		}
 		return v.String() + " " + many
 	case '~':
-		text, _ := formatDistinctValues(v, r.value(rest))
+		other, side, _ := strings.Cut(rest, ":")
+		if limit := r.value(other); side != "" && v.Number != nil && limit.Number != nil {
+			return boundOf(*v.Number, *limit.Number, v.Unit, side == "least")
+		}
+		text, _ := formatDistinctValues(v, r.value(other))
 		return text
 	}
 	if first, err := strconv.Atoi(rest); err == nil && v.List != nil {
@@ -179,13 +185,17 @@ func (r Reason) expand(inner string) string {
 		return v.String()
 	}
 	switch rest {
+	case "outward":
+		if v.To != nil {
+			return AtLeast(*v.Number, v.Unit) + " to " + AtMost(*v.To, v.Unit)
+		}
 	case "rough":
 		if a := 100 * math.Abs(*v.Number); a >= 99.5 && a < 1e7 {
 			return fmt.Sprintf("%.0f%%", 100**v.Number)
 		}
 		return fmt.Sprintf("%.2g%%", 100**v.Number)
 	case "2", "3", "4":
-		digits := func(x float64) string { return Digits(x, v.Unit, int(rest[0]-'0')-4) }
+		digits := func(x float64) string { return Digits(x, v.Unit, int(rest[0]-'0')-3) }
 		if v.To != nil && digits(*v.To) != digits(*v.Number) {
 			return digits(*v.Number) + " to " + digits(*v.To)
 		}
@@ -251,8 +261,8 @@ func (v Value) String() string {
 // comparison is one comparison with its evidence, in the notation used everywhere:
 // "chat.tg.gain +21.5% (required ≥ +10%, lower bound +20.3%, 4 launches per arm)".
 func (r Reason) comparison() string {
-	is, want := formatDistinctValues(r.Values["is"], r.Values["wanted"])
 	op, of := r.Values["op"].Text, r.Values["of"].Text
+	is, want := isWanted(r.Values["is"], r.Values["wanted"])
 	required := "required " + wish(op, want, of, !r.Values["negated"].IsZero())
 	if is == want && op == "==" && r.Kind == code.AsWanted.Kind {
 		required = "as required"
@@ -333,6 +343,39 @@ func formatDistinctValues(left, right Value) (string, string) {
 	}
 	x, y := FormatDistinct(end(left), end(right), left.Unit)
 	return fromTo(a, x), fromTo(b, y)
+}
+
+// isWanted are a value and what a rule wants of it, in the digits that the plan has.
+func isWanted(is, wanted Value) (string, string) {
+	if is.Number == nil || wanted.Number == nil || is.Unit != wanted.Unit || is.To != nil || wanted.To != nil {
+		return formatDistinctValues(is, wanted)
+	}
+	want := Planned(*wanted.Number, wanted.Unit)
+	for digits := range 6 {
+		text := Digits(*is.Number, is.Unit, digits)
+		near := math.Abs(*is.Number-*wanted.Number) <= 1e-14*math.Max(math.Abs(*is.Number), math.Abs(*wanted.Number))
+		if near {
+			return want, want
+		}
+		if text != want && text != Digits(*wanted.Number, is.Unit, digits) {
+			return text, want
+		}
+	}
+	return formatDistinctValues(is, wanted)
+}
+
+// boundOf is a bound, rounded away from what it claims, with enough digits to differ from the limit.
+func boundOf(x, limit float64, unit string, least bool) (text string) {
+	toward := math.Ceil
+	if least {
+		toward = math.Floor
+	}
+	for digits := range 6 {
+		if text = rounded(x, unit, digits, toward); text != rounded(limit, unit, digits, math.Round) {
+			return text
+		}
+	}
+	return rounded(x, unit, 0, toward) // it is the limit
 }
 
 func alone(v Value) string {

@@ -141,7 +141,7 @@ func (s *Summary) gain() string {
 				continue
 			}
 			metric = v.Address()
-			steps = append(steps, fmt.Sprintf("%s with %s", verdict.Faster(*v.Change), f.Feature))
+			steps = append(steps, fmt.Sprintf("%s with %s", v.Amount(), f.Feature))
 		}
 		if len(steps) == 0 {
 			return ""
@@ -153,8 +153,10 @@ func (s *Summary) gain() string {
 	if slices.ContainsFunc(pair.Metrics, func(o Comparison) bool { return o.Metric == c.Metric && o.Cell != c.Cell }) {
 		what += " (" + Sent(pair.New.Launches, c.Cell) + ")"
 	}
-	text, against := verdict.Faster(*c.Change), "against the baseline"
-	if strings.HasSuffix(text, "×") {
+	text, against := c.Amount(), "against the baseline"
+	if _, _, _, fell := c.less(false); fell {
+		against = "than the baseline"
+	} else if strings.HasSuffix(text, "×") {
 		against = "the baseline"
 	}
 	text = fmt.Sprintf("%s %s, %s %s", what, c.FromTo(), text, against)

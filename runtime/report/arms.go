@@ -200,7 +200,7 @@ func (s Sample) Bare() string {
 	case s.N() == 0:
 		return "–"
 	case s.N() == 1, s.SD == 0:
-		return verdict.Number(s.Mean, "")
+		return verdict.Short(s.Mean, "")
 	}
 	return verdict.PlusMinus(s.Mean, s.SD)
 }

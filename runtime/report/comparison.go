@@ -211,22 +211,9 @@ func (d Comparison) name() string {
 	return head(name, d.Unit)
 }
 
-// ChangeText is the change with its bounds, which look different where a rule decided by
-// them, prefixed by "~" if the launches do not show it.
-func (d Comparison) ChangeText() string {
-	if d.Change == nil {
-		return "–"
-	}
-	unit := "ratio"
-	if d.Absolute {
-		unit = d.Unit
-	}
-	text := verdict.CI(*d.Change, d.Low, d.High, unit)
-	if d.Decided > 0 {
-		text = verdict.Interval(*d.Change, d.Low, d.High, unit)
-	}
-	return d.judged(text) + d.by(", ")
-}
+// ChangeText is the change with its bounds, in [ ] those by which a rule decided, prefixed by "~" if the
+// launches do not show it; "–" without one.
+func (d Comparison) ChangeText() string { return cmp.Or(d.bounded(false, false), "–") }
 
 // by says that both sides and the change are of fewer launches than there are, behind a separator.
 func (d Comparison) by(separator string) string {
@@ -236,23 +223,26 @@ func (d Comparison) by(separator string) string {
 	return fmt.Sprintf("%sby the first %d of %s", separator, d.Decided, verdict.Launches(d.of))
 }
 
-// Brief is ChangeText without bounds: "+34% better", "12× better", "~ -2.1%".
+// Brief is ChangeText without bounds: "+34% better", "12× better", "87% less time", "~ -2.1%".
 func (d Comparison) Brief() string {
 	if d.Change == nil {
 		return "–"
 	}
-	return d.judged(d.amount(*d.Change))
+	if text, _, _, fell := d.less(false); fell {
+		return text // is better
+	}
+	return d.judged(d.Amount())
 }
 
-// amount is a change or a bound of it, "+34%", "12×", or "+3 GB" of an absolute one.
-func (d Comparison) amount(x float64) string {
-	switch {
+// Amount is the change alone: "+34%", "12×", "87% less time", or "+3 GB" of an absolute one.
+func (d Comparison) Amount() string {
+	switch text, _, _, fell := d.less(false); {
+	case fell:
+		return text
 	case !d.Absolute:
-		return verdict.Faster(x)
-	case x > 0:
-		return "+" + verdict.Short(x, d.Unit)
+		return verdict.Faster(*d.Change)
 	}
-	return verdict.Short(x, d.Unit)
+	return map[bool]string{true: "+"}[*d.Change > 0] + verdict.Short(*d.Change, d.Unit)
 }
 
 // FromTo is both means, "29 → 34 tok/s", or the one that there is.
@@ -269,13 +259,16 @@ func (d Comparison) FromTo() string {
 
 // Edge is how large a change is at least, or at most; empty without bounds.
 func (d Comparison) Edge() string {
-	switch {
-	case d.Low == nil || d.High == nil:
+	if d.Low == nil || d.High == nil {
 		return ""
-	case *d.Change > 0:
-		return "at least " + verdict.AtLeast(*d.Low)
 	}
-	return "at most " + verdict.AtMost(*d.High)
+	switch _, least, _, fell := d.less(false); {
+	case fell:
+		return "at least " + least
+	case *d.Change > 0:
+		return "at least " + verdict.AtLeast(*d.Low, "ratio")
+	}
+	return "at most " + verdict.AtMost(*d.High, "ratio")
 }
 
 // judged is a change with what it means: better or worse only if its bounds exclude none.
@@ -313,8 +306,10 @@ func ComparisonNotes(all []Comparison) (notes []string) {
 		notes = append(notes,
 			fmt.Sprintf(
 				"Welch's t-test on launches (logs), two-sided, each of the %d metrics by itself: one in 20 unchanged "+
-					"metrics has p ≤ 0.05. ± is the standard deviation over launches (of logs, times the mean). ~ "+
-					"marks changes that are not significant. No verdict is based on this table.", tested))
+					"metrics has p ≤ 0.05. Means are geometric for speeds, times and sizes; ± is the standard deviation "+
+					"over launches (of logs, times the mean). [ ] are the bounds by which a rule decided, ( ) a 95%% "+
+					"interval, rounded outward. ~ marks changes that are not significant. No verdict is based on this "+
+					"table.", tested))
 	}
 	return notes
 }

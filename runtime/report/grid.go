@@ -114,17 +114,17 @@ func (g Grid) lacking() string {
 }
 
 // gridLegend explains the values.
-const gridLegend = "Means over launches ± their standard deviation, and below them the change from the parent: with " +
-	"the bounds by which a rule decided in [ ], or else its 95% interval in ( ). Better and worse: the bounds " +
-	"exclude no " +
-	"change; ~: they do not. ≈ multiplies the steps from the baseline, each measured in its own session. ❌ does not " +
-	"count."
+const gridLegend = meansAre + ", and below them the change from the parent: with the bounds by which a rule decided " +
+	"in [ ], or else its 95% interval in ( ), rounded outward. Better and worse: the bounds exclude no change; ~: they " +
+	"do not. ≈ multiplies the steps from the baseline, each measured in its own session. ❌ does not count."
+
+// meansAre says which means a table has.
+const meansAre = "Means over launches (geometric for speeds, times and sizes) ± their standard deviation"
 
 // rowLegend explains those of a comparison.
-const rowLegend = "Means over launches ± their standard deviation; × is the improvement over the reference, with the " +
-	"bounds by which a rule decided in [ ], or else its 95% interval in ( ): for every metric, more than 1 is " +
-	"better. ❌ " +
-	"does not count. Tokens are counted by each engine's own tokenizer."
+const rowLegend = meansAre + "; × is the improvement over the reference, with the bounds by which a rule decided in " +
+	"[ ], or else its 95% interval in ( ), rounded outward: for every metric, more than 1 is better. ❌ does not count. " +
+	"Tokens are counted by each engine's own tokenizer."
 
 // shownOf is a column of the plan.
 func shownOf(c *plans.Column) Shown {
@@ -401,7 +401,7 @@ func (s *Summary) Alone(arms []*Arm) []Block {
 		rows = append(rows, row{Line: Line{Name: a.Variant}, own: a, levels: qualifiedArm(s.Store, a)})
 	}
 	return blocksOf(s.grids(rows, "Variant", false, nil),
-		"Means over launches ± their standard deviation. ❌ does not count.")
+		meansAre+". ❌ does not count.")
 }
 
 // targetRows are the numbers to beat, which others measured.

@@ -58,15 +58,13 @@ func (p *Writer) WriteAnswer() {
 }
 
 // Legend explains the numbers of a feature's table.
-const Legend = "Numbers are means over launches. A rule's bound is the largest threshold that would also have passed " +
-	"(for a fail, the " +
-	"smallest that would also have failed). Better and worse: the bounds exclude no change; ~: they do not. ≈ " +
-	"multiplies the " +
-	"steps from the baseline, each measured in its own session."
+const Legend = meansAre + ". A rule's bound is the largest threshold that would also have passed (for a fail, the " +
+	"smallest that would also have failed); bounds are rounded outward. Better and worse: the bounds exclude no change; " +
+	"~: they do not. ≈ multiplies the steps from the baseline, each measured in its own session."
 
 // feature is one port: its rules by the numbers that decided them, and one table.
 func (p *Writer) feature(d *ledger.Decision) {
-	p.Line("## %s: %s\n", strings.TrimPrefix(d.Node, "feature."), d.Verdict)
+	p.Line("## %s: %s\n", strings.TrimPrefix(d.Node, "feature."), Word(d, false))
 	p.Rules(d)
 	if port := p.PortOf(d); port != nil && d.Kind == ledger.KindFeature {
 		p.Table(p.Own(port, true))

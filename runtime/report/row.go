@@ -60,7 +60,8 @@ func (r row) value(c Shown, s *Summary) (v Value) {
 	}
 	for of, t := range sorted.By(r.numbers, byAddress) {
 		if of.same(c.Column) {
-			v.New.Values, v.New.Mean, v.Unit, v.Better = []float64{t.Value}, t.Value, t.Unit, measure.Better(t.Better)
+			v.New.Values, v.New.Mean, v.planned = []float64{t.Value}, t.Value, true
+			v.Unit, v.Better = t.Unit, measure.Better(t.Better)
 		}
 	}
 	if r.numbers != nil {

@@ -216,7 +216,7 @@ func contestTable(all []Contest) Table {
 	for _, c := range all {
 		row := []string{
 			fmt.Sprintf("%s (%s)", c.Name, cmp.Or(c.Tool, "not named")), c.Address,
-			verdict.Number(c.Value, c.Unit), "–", "–", c.Standing,
+			verdict.Planned(c.Value, c.Unit), "–", "–", c.Standing,
 		}
 		if c.Address == "" {
 			row[1] = c.Path
@@ -232,7 +232,7 @@ func contestTable(all []Contest) Table {
 			shown = verdict.Interval
 		}
 		if c.Mean != nil {
-			row[3] = fmt.Sprintf("%s\n%s of %s in session %s", shown(*c.Mean, c.Low, c.High, ""),
+			row[3] = fmt.Sprintf("%s\n%s of %s in session %s", shown(*c.Mean, c.Low, c.High, c.Unit),
 				verdict.Launches(len(c.Launches)), c.Variant, c.Session)
 		}
 		if c.Ratio != nil {

@@ -47,7 +47,7 @@ func GitHub(w io.Writer, s *report.Summary) error {
 	p.Gates("#### Gates")
 	for _, d := range s.InForce() {
 		if d.Kind == ledger.KindFeature {
-			p.Line("#### %s: %s\n", d.Feature, d.Verdict)
+			p.Line("#### %s: %s\n", d.Feature, report.Word(d.Decision, false))
 			p.Rules(d.Decision)
 		}
 	}

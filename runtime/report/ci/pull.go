@@ -37,7 +37,7 @@ const missing = "**missing**"
 
 // claim is what is claimed of a feature.
 func claim(p *report.Writer, d *ledger.Decision) {
-	p.Line("## %s: %s\n", d.Feature, d.Verdict)
+	p.Line("## %s: %s\n", d.Feature, report.Word(d, false))
 	for _, mark := range d.Marks() {
 		p.Line("%s\n", verdict.Sentence(mark))
 	}

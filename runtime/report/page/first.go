@@ -51,7 +51,7 @@ func (b *builder) first() {
 	for _, c := range contests[:min(mostTargets, len(contests))] {
 		t := Tile{Name: "target " + c.Name, After: c.Standing, Note: c.Tool}
 		if cell, metric := measure.SplitAddress(c.Address); c.Address != "" {
-			t.Name, t.Before = t.Name+": "+report.MetricWord(metric)+", "+cell, verdict.Short(c.Value, c.Unit)
+			t.Name, t.Before = t.Name+": "+report.MetricWord(metric)+", "+cell, verdict.Planned(c.Value, c.Unit)
 		}
 		if c.Ratio != nil {
 			t.Change = verdict.Short(*c.Ratio, "times") + " as good"
@@ -124,7 +124,7 @@ func (b *builder) stack(features []Feature) {
 	}
 	for _, c := range b.Summary.Targets {
 		if c.Address == head.Address() && c.Value > 0 {
-			b.Stack.Lines = append(b.Stack.Lines, Tick{c.Value, c.Name + " " + verdict.Short(c.Value, head.Unit)})
+			b.Stack.Lines = append(b.Stack.Lines, Tick{c.Value, c.Name + " " + verdict.Planned(c.Value, head.Unit)})
 		}
 	}
 	b.Stack.What = strings.Replace(report.MetricWord(head.Metric)+", "+head.Unit+", log axis", ", count", "", 1)
@@ -193,11 +193,11 @@ func changed(c report.Comparison) []string {
 	case c.Change == nil || c.Absolute:
 		return nil
 	case c.Edge() == "":
-		return []string{verdict.Faster(*c.Change)}
+		return []string{c.Amount()}
 	case !c.Significant():
-		return []string{verdict.Faster(*c.Change), "within noise"}
+		return []string{c.Amount(), "within noise"}
 	}
-	return []string{verdict.Faster(*c.Change), c.Edge()}
+	return []string{c.Amount(), c.Edge()}
 }
 
 // forest adds a feature's row: its estimate with the bounds that decided, and the threshold.

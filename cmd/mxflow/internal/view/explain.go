@@ -255,9 +255,7 @@ func (p *argument) looks(t *verdict.Test) {
 	for i, l := range t.Looks {
 		row := []string{fmt.Sprint(l.N), "–", "–", "–", came(t, i)}
 		if l.Own != nil {
-			if row[1] = verdict.Number(*l.Own, t.OwnUnit()); t.OwnUnit() == "ratio" {
-				row[1] = verdict.Faster(*l.Own)
-			}
+			row[1] = verdict.Number(*l.Own, t.OwnUnit())
 		}
 		if l.DF > 0 {
 			row[2], row[3] = verdict.P(l.PPass), verdict.P(l.PFail)
@@ -309,14 +307,14 @@ func came(t *verdict.Test, i int) string {
 // conclusions are what bears on a test's numbers, why it ended without a verdict, and what
 // would have changed it.
 func conclusions(t *verdict.Test) (lines []string) {
-	own := func(x float64) string { return verdict.Number(x, t.OwnUnit()) }
 	if t.Form == verdict.Range {
 		any, open := "every launch", ""
 		if t.Against != "" {
 			any, open = "the difference of any two launches", ", and a limit in between is undecided"
 		}
-		return []string{fmt.Sprintf("So %s is between %s and %s; the limit is %s%s.", any, own(*t.Low), own(*t.High),
-			own(t.Threshold), open)}
+		return []string{fmt.Sprintf("So %s is between %s and %s; the limit is %s%s.", any,
+			verdict.AtLeast(*t.Low, t.OwnUnit()), verdict.AtMost(*t.High, t.OwnUnit()),
+			verdict.Planned(t.Threshold, t.OwnUnit()), open)}
 	}
 	if len(t.Unpaired) > 0 {
 		lines = append(lines, verdict.Sentence(verdict.New(code.NotPaired, verdict.List("launches", t.Unpaired))))
@@ -342,7 +340,7 @@ func conclusions(t *verdict.Test) (lines []string) {
 			"One launch per arm shows only what is far beyond the threshold; it is not a test of launch-to-launch "+
 				"variance.")
 	case t.Stop == stats.Futile:
-		chance := verdict.Digits(t.Looks[len(t.Looks)-1].Chance, "share", -2)
+		chance := verdict.Digits(t.Looks[len(t.Looks)-1].Chance, "share", -1)
 		lines = append(lines, fmt.Sprintf("Stopped early: more launches had a %s chance of deciding.", chance))
 	case t.Stop == stats.Ended:
 		lines = append(lines, "Undecided at the maximum of launches.")
@@ -370,7 +368,7 @@ func change(t *verdict.Test) string {
 		return "" // nothing varied by more than rounding
 	}
 	own := func(x float64) string { return verdict.Number(x, t.OwnUnit()) }
-	pass, fail, upTo := own(*t.Low), own(*t.High), "up to"
+	pass, fail, upTo := verdict.AtLeast(*t.Low, t.OwnUnit()), verdict.AtMost(*t.High, t.OwnUnit()), "up to"
 	if !t.More {
 		pass, fail, upTo = fail, pass, "down to"
 	}
