@@ -42,6 +42,9 @@ func (b *builder) first() {
 			launches = ends.Top.Launches
 			b.Tiles = tiles(report.Comparisons(ends.Base.Launches, launches, false, nil), nil, report.NotTogether)
 		}
+	case len(accepted) == 0 && b.decisive() != nil:
+		card := b.decisive()
+		launches, b.Tiles = card.pair.New.Launches, card.Moves
 	case ends.Base != nil:
 		launches = ends.Base.Launches
 		b.Tiles = tiles(report.Comparisons(launches, launches, false, nil), nil, ledger.Baseline)
@@ -69,7 +72,7 @@ func (b *builder) first() {
 	b.stack(compared)
 	below := 0
 	for _, r := range b.Rows {
-		if r.Feature == "" || r.Gone || slices.Contains(accepted, r.Feature) {
+		if len(accepted) == 0 || r.Feature == "" || r.Gone || slices.Contains(accepted, r.Feature) {
 			continue
 		}
 		if below++; below <= mostBelow {
@@ -81,6 +84,16 @@ func (b *builder) first() {
 	if below > mostBelow {
 		b.Stack.Rows = append(b.Stack.Rows, Bar{Item: Item{Note: fmt.Sprintf("and %d more", below-mostBelow)}})
 	}
+}
+
+// decisive is the first port whose own numbers decided against it; nil without one.
+func (b *builder) decisive() *Feature {
+	for i, f := range b.Features {
+		if f.pair != nil && report.DecidingTest(f.Decided.Decision) != nil {
+			return &b.Features[i]
+		}
+	}
+	return nil
 }
 
 // stack draws the accepted ports from the baseline up, in the metric that says how far the
@@ -114,7 +127,7 @@ func (b *builder) stack(features []Feature) {
 	for _, s := range steps {
 		card, link := b.card(s.name)
 		r := Bar{Item: Item{
-			Name: s.name, Text: verdict.Short(s.c.New.Mean, s.c.Unit), Mark: card.Mark, Link: link,
+			Name: s.name, Text: s.c.FromTo(), Mark: card.Mark, Link: link,
 		}, To: s.c.New.Mean}
 		r.Note, r.From = strings.Join(changed(s.c), ", "), s.c.Old.Mean
 		if s.c.Low != nil && s.c.High != nil && !s.c.Absolute {

@@ -157,7 +157,7 @@ func TestFiles(t *testing.T) {
 	}
 	for path, wants := range map[string][]string{
 		"BENCHMARK_RESULTS.md": {
-			"**0 of 3 ports accepted; f0 and f1 passed without being stacked; f2 failed.**",
+			"**Nothing accepted: f0 and f1 passed without being stacked; f2 failed.**",
 			"Measured vllm.main on GB10; chat is pp32 tg8.",
 			"| [f0](porting/FEATURE_f0.md) | 4 | 40.4 ± 0.26<br>+33% (+31% to +36%) better |",
 			"| coherent | pass; superseded by f1 |",
