@@ -43,11 +43,23 @@ func (r Reason) line(told facts) string {
 	return text
 }
 
-// distinct are causes without those that say of another request what one before says.
+// distinct are causes without those that say of another request, or of another launch that crashed
+// in the same way, what one before says: how long it took is no other way.
 func distinct(causes []Reason) (kept []Reason) {
 	plain := func(r Reason) Reason {
 		r.Values = maps.Clone(r.Values)
-		delete(r.Values, "request")
+		if delete(r.Values, "request"); r.Kind == code.CrashIs.Kind {
+			r.Subject = ""
+			r.Causes = slices.Clone(r.Causes)
+			for i, c := range r.Causes {
+				c.Values = maps.Clone(c.Values)
+				for name, v := range c.Values {
+					v.Text = strings.Map(undigit, v.Text)
+					c.Values[name] = v
+				}
+				r.Causes[i] = c
+			}
+		}
 		return r
 	}
 	for _, c := range causes {
@@ -56,6 +68,13 @@ func distinct(causes []Reason) (kept []Reason) {
 		}
 	}
 	return kept
+}
+
+func undigit(c rune) rune {
+	if '0' <= c && c <= '9' {
+		return -1
+	}
+	return c
 }
 
 // Swap passes every sentence made from now on through a function, until restore is
@@ -211,7 +230,7 @@ func (r Reason) value(name string) Value {
 	case "verdict":
 		return Value{Text: string(r.Verdict)}
 	case "causes":
-		return Value{Text: Semicolons(distinct(r.Causes))}
+		return Value{Text: Semicolons(r.Causes)}
 	case "cause":
 		if len(r.Causes) > 0 {
 			return Value{Text: string(r.Causes[0].Kind)}
@@ -408,7 +427,10 @@ func Lines(reasons []Reason) []string {
 	return out
 }
 
-func Semicolons(reasons []Reason) string { return semicolons(reasons, Lines(reasons)) }
+func Semicolons(reasons []Reason) string {
+	reasons = distinct(reasons)
+	return semicolons(reasons, Lines(reasons))
+}
 
 // semicolons puts the lines of reasons on one; the number left out follows the last in
 // brackets.

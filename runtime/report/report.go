@@ -95,6 +95,10 @@ func (p *Writer) Rules(d *ledger.Decision) {
 		p.Line("Levels: %s.\n", strings.Join(levels, "; "))
 	}
 	p.Table(p.criteria(d))
+	if evidence := Proofs(p.Store, d); len(evidence) > 0 {
+		p.Line("Evidence:\n")
+		p.List(verdict.Lines(evidence))
+	}
 	p.List(verdict.Lines(d.Findings))
 }
 
@@ -235,6 +239,17 @@ func quoted(r verdict.Reason) verdict.Reason {
 	}
 	if len(causes) > 1 && causes[0].Kind == code.AnswerGarbage.Kind {
 		causes = verdict.Few(causes, 1)
+	}
+	return r.From(causes...)
+}
+
+// unquoted leaves the answers themselves out, for a row.
+func unquoted(r verdict.Reason) verdict.Reason {
+	var causes []verdict.Reason
+	for _, c := range r.Causes {
+		if c.Kind != code.AnswerGarbage.Kind {
+			causes = append(causes, unquoted(c))
+		}
 	}
 	return r.From(causes...)
 }

@@ -68,6 +68,7 @@ type Feature struct {
 	// Moves are its main metrics before and after.
 	Moves   []Tile
 	Said    *report.Said
+	Proofs  []verdict.Reason
 	Rules   []Item
 	Figures []Figure
 	Arms    []Table
@@ -197,7 +198,9 @@ func plain(v verdict.Verdict) Mark {
 func (b *builder) feature(r report.Row) {
 	d := r.Decided.Decision
 	e, t := report.EvidenceOf(d), report.DecidingTest(d)
-	f := Feature{Row: r, Parent: e.Parent.Name, Mark: markOf(r), Said: report.SaidBy(b.Store, d)}
+	f := Feature{
+		Row: r, Parent: e.Parent.Name, Mark: markOf(r), Said: report.SaidBy(b.Store, d), Proofs: report.Proofs(b.Store, d),
+	}
 	if f.Said != nil && f.Said.Level == "smoke" {
 		f.Said.Prompt = b.smoke()
 	}

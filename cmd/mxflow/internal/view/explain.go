@@ -55,6 +55,12 @@ func (e *Explanation) Print(on table.Screen) {
 	}
 	p.say("", verdict.FullStop(text))
 	p.facts(e)
+	for i, proof := range e.Evidence {
+		if i == 0 {
+			fmt.Fprint(p, "\nEvidence:\n")
+		}
+		p.say("  ", verdict.Stopped(proof))
+	}
 	for i, r := range e.Rules {
 		if i == 0 {
 			fmt.Fprintln(p)
