@@ -111,13 +111,23 @@ func Applied(st *store.Store, run *ledger.RunView, more ...string) string {
 			before += strings.Replace(strings.TrimPrefix(name, "env."), "var.", "MXFLOW_VAR_", 1) + "=… "
 		}
 	}
+	return before + shell.Line(at(st, run, words)...)
+}
+
+// Reading is a command that reads what a run recorded: "mxflow explain feature.gemm plan.hcl".
+func Reading(st *store.Store, run *ledger.RunView, words ...string) string {
+	return shell.Line(at(st, run, append([]string{"mxflow"}, words...))...)
+}
+
+// at is a command with the state directory, unless that lies where commands look for it, and the plan.
+func at(st *store.Store, run *ledger.RunView, words []string) []string {
 	if filepath.Base(st.Dir()) != store.DirName && st.ArchivedKey() == "" {
 		words = append(words, "--state", st.Dir())
 	}
-	if run.PlanFile != "" {
+	if run != nil && run.PlanFile != "" {
 		words = append(words, run.PlanFile)
 	}
-	return before + shell.Line(words...)
+	return words
 }
 
 // Apart is what readers say of ends with a Command, before it.

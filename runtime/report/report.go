@@ -44,9 +44,22 @@ func Markdown(w io.Writer, s *Summary) error {
 	p.Blocks("##", p.TargetBlocks())
 	p.Comparisons()
 	p.Line("%s\n", Raw(Legend))
-	p.Line("`mxflow show --all` has every launch, `mxflow explain NODE` every look at them.")
+	p.Line("Every launch: `%s`. A decision with every look at its launches: `%s`.",
+		Raw(Reading(p.Store, v, "show", "--all", "latest")), Raw(Reading(p.Store, v, "explain", first(p.Summary))))
 	_, err := io.WriteString(w, p.String())
 	return err
+}
+
+// first is the feature or gate that a reader asks about first: what did not pass, or the first of them.
+func first(s *Summary) string {
+	name := ledger.Baseline
+	for _, r := range slices.Backward(s.Rows) {
+		if r.InForce() && (r.Feature != "" || r.Gate != "") &&
+			(!r.Decided.Verdict.Unlocks() || name == ledger.Baseline || s.Rows.At(name).Decided.Verdict.Unlocks()) {
+			name = r.Node
+		}
+	}
+	return name
 }
 
 // WriteAnswer is the result in one sentence, and the command that measures what it lacks.
