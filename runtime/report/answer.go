@@ -334,6 +334,23 @@ func (s *Summary) Headline() (best *Comparison) {
 	return best
 }
 
+// TotalRule is the rule by which the headline of the stack was decided, with its decision; nil if none did.
+func (s *Summary) TotalRule() (*ledger.Decided, *verdict.Rule) {
+	c := s.Headline()
+	if c == nil || c.Decided == 0 {
+		return nil, nil
+	}
+	t := s.tests.decided(s.Ends.Pair.Old.Launches, s.Ends.Pair.New.Launches, c.Address(), c.Stat)
+	for _, d := range s.InForce() {
+		for i, r := range d.Rules {
+			if slices.ContainsFunc(r.Comparisons, func(of verdict.Comparison) bool { return of.Test == t }) {
+				return &d, &d.Rules[i]
+			}
+		}
+	}
+	return nil, nil
+}
+
 // MetricWord is a metric as people say it in a sentence.
 func MetricWord(metric string) string {
 	switch metric {

@@ -59,6 +59,9 @@ func first(s *Summary) string {
 			name = r.Node
 		}
 	}
+	if s.Ends.Pair != nil && s.Rows.At(name).Decided.Verdict.Unlocks() {
+		return "stack" // its total
+	}
 	return name
 }
 

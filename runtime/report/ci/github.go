@@ -89,7 +89,7 @@ func commented(s *report.Summary) (rows [][]string, left int) {
 		word += verdict.Behind(": ", r.Short())
 		if d := r.Decided; d != nil && r.Feature != "" {
 			if m := s.Lead(d.Decision); m.Has() {
-				cells = []string{m.Old.Brief(), m.New.Brief(), m.Name() + " " + m.Brief()}
+				cells = []string{m.Old.Brief(), m.New.Brief(), m.Name() + " " + m.ChangeText()}
 			}
 			if n := len(d.Findings); n > 0 {
 				word += "; " + verdict.Count(n, "finding") + " below"

@@ -73,16 +73,46 @@ func (e *Explanation) Print(on table.Screen) {
 	}
 	for _, r := range e.Rules {
 		decided := rule != nil && r.Name == rule.Name && r.Role == rule.Role && r.Of == of
+		asked := r.Of == "" || e.Alternative != "" || r.Of == of
 		open := r.Decides && r.Verdict != verdict.Pass && (r.Of == "" || e.Alternative != "")
-		crashes := slices.ContainsFunc(r.Comparisons, func(c verdict.Comparison) bool {
-			// a rate with a bound that its line lacks
-			return c.Test != nil && verdict.Holds(c.Test.Remarks, code.Crashed.Kind)
+		tested := slices.ContainsFunc(r.Comparisons, func(c verdict.Comparison) bool {
+			// beside a t-test, a rate of crashes with a bound that its line lacks
+			return c.Test != nil && (c.Test.Form != verdict.Exact || verdict.Holds(c.Test.Remarks, code.Crashed.Kind))
 		})
-		if decided || open || crashes {
+		if decided || open || asked && tested {
 			p.rule(r)
 		}
 	}
 	p.beside(e)
+}
+
+// Total is the name of the stack's total for explain.
+const Total = "stack"
+
+// ExplainTotal prints how far the accepted stack is from the baseline: by which launches, and by which
+// test, with its data.
+func ExplainTotal(on table.Screen, s *report.Summary) {
+	p := &argument{Screen: on, launches: map[string]bool{}}
+	p.say("", verdict.FullStop(cmp.Or(s.Total(), "Nothing is accepted, so there is no total")))
+	pair, c := s.Ends.Pair, s.Headline()
+	if s.Ends.Command != "" {
+		fmt.Fprintf(p, "\n%s\n  %s\n", report.Apart, s.Ends.Command)
+	}
+	if pair == nil || c == nil {
+		return
+	}
+	p.say("  ", "by "+pair.Title())
+	if d, r := s.TotalRule(); r != nil {
+		p.say("  ", fmt.Sprintf("decided %s by %s, run %s", verdict.Second(d.Time), nodeName(d.Node), d.Run))
+		p.rule(rule{Rule: *r})
+		return
+	}
+	p.say("  ", "No rule decided it: its bounds are a 95% interval by Welch's t-test on the logarithms of both arms' "+
+		"launches.")
+	p.data(&verdict.Test{
+		Metric: c.Address(), Stat: c.Stat, Unit: c.Unit, Arm: pair.New.Variant, Against: pair.Old.Variant,
+		Values: c.New.Values, Base: c.Old.Values,
+	})
 }
 
 // say prints texts that are not empty, each in lines of the screen's width.
