@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -20,6 +21,11 @@ func Proofs(st *store.Store, d *ledger.Decision) (lines []verdict.Reason) {
 		return nil
 	}
 	parent := qualified(st, EvidenceOf(d).Parent, nil)
+	for _, id := range d.Launches { // without rules that read them: what was launched beside it
+		if l, ok := st.LaunchByID(id); ok && parent == nil && l.Variant != d.Feature && l.Purpose == ledger.ForBenchmark {
+			parent = qualified(st, gates.ArmOf(l.Variant, id), nil)
+		}
+	}
 	for _, l := range d.Levels {
 		if l.Verdict != verdict.Pass {
 			continue

@@ -105,8 +105,8 @@ func (v Value) Changed() string { return cmp.Or(v.bounded(false, v.saved), "–"
 func (v Value) Number() string {
 	switch {
 	case v.planned:
-		unit := map[bool]string{true: "share"}[v.Unit == "share"]
-		return strings.TrimSuffix(verdict.Planned(v.New.Mean, unit), "%")
+		number, _, _ := strings.Cut(strings.TrimSuffix(verdict.Planned(v.New.Mean, v.Unit), "%"), " ")
+		return number
 	case v.Unit != "share":
 		return v.New.Bare()
 	}
