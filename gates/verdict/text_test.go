@@ -343,3 +343,29 @@ func TestCount(t *testing.T) {
 		}
 	}
 }
+
+// TestCrashesAlikeAreOne: of launches that broke in one way the first is named, however long each took.
+func TestCrashesAlikeAreOne(t *testing.T) {
+	crash := func(launch, how string) Reason {
+		return New(code.CrashIs).On(launch).From(Say("launch.broke", "{error}", Text("error", how)))
+	}
+	all := Say("crashed", "crashed: {causes}").From(crash("q-1", "ended 60ms after its start"),
+		crash("q-2", "ended 33ms after its start"), crash("q-3", "out of memory"))
+	must.Equal(t, "causes", all.String(), "crashed: q-1: ended 60ms after its start; q-3: out of memory")
+}
+
+// TestLess: what a time fell by has no sign, and its bounds are rounded outward; nothing else has it.
+func TestLess(t *testing.T) {
+	at := func(x float64) *float64 { return &x }
+	text, least, most, fell := Less(-0.7631, at(-0.8612), at(-0.5849), "ms")
+	must.Equal(t, "a time", fmt.Sprint(text, " ", least, " ", most, " ", fell), "76% less time 58% 87% true")
+	for name, c := range map[string]struct {
+		change float64
+		high   *float64
+		unit   string
+	}{"a speed": {-0.5, nil, "tok/s"}, "risen": {0.5, nil, "ms"}, "perhaps": {-0.5, at(0.1), "ms"}} {
+		if text, _, _, fell := Less(c.change, at(-0.9), c.high, c.unit); fell {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}

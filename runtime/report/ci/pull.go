@@ -42,8 +42,11 @@ func claim(p *report.Writer, d *ledger.Decision) {
 	}
 	pair := p.PortOf(d).Pair()
 	if pair == nil {
-		p.Line("No launches of both sides are recorded, so there is nothing to claim (%s).\n",
-			verdict.Semicolons(d.Why()))
+		what := "No launches of both sides are recorded"
+		if port := p.Port(d.Feature); port != nil && port.Uncounted != "" {
+			what = "Its launches do not count"
+		}
+		p.Line("%s, so there is nothing to claim (%s).\n", what, verdict.Semicolons(d.Why()))
 		return
 	}
 	old, new := pair.Old.Launches, pair.New.Launches
