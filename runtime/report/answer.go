@@ -49,7 +49,7 @@ const (
 // answer is the result by the decisions as they are now.
 func (s *Summary) answer() (a Answer) {
 	a.Gain = s.gain()
-	var ports, accepted, open, gates, passed int
+	var ports, decided, accepted, open, gates, passed int
 	locks, later := map[string][]string{}, map[string][]string{} // features and phases, by the node that locks them
 	for _, r := range s.Rows {
 		switch {
@@ -70,6 +70,9 @@ func (s *Summary) answer() (a Answer) {
 			case inStack(r.Decided.Decision):
 				accepted++
 			}
+			if r.InForce() && r.Locked.IsZero() {
+				decided++
+			}
 		}
 	}
 	a.Ports, a.Stacked = ports, accepted
@@ -77,7 +80,7 @@ func (s *Summary) answer() (a Answer) {
 	case ports == 0:
 		a.Gain = s.fastest()
 		a.Accepted = fmt.Sprintf("%d of %s passed", passed, verdict.Count(gates, "gate")) // waived ones included
-	case accepted == 0 && open < ports:
+	case accepted == 0 && decided > 0:
 		a.Accepted = "Nothing accepted"
 	}
 

@@ -511,3 +511,33 @@ func TestOverruled(t *testing.T) {
 		"| plain | **fail** | decode: slower |",
 	)
 }
+
+// TestAsked: what nothing was accepted by has its number, what was asked, and how sure it is.
+func TestAsked(t *testing.T) {
+	at := func(x float64) *float64 { return &x }
+	decided := func(v verdict.Verdict, metric, relation string, is, low, high, wanted float64) *ledger.Decision {
+		test := &verdict.Test{
+			Form: verdict.Ratio, Metric: metric, Stat: "median", Unit: "tok/s", Relation: relation, Against: "baseline",
+			More: true, Estimate: at(is), Low: at(low), High: at(high), Threshold: wanted,
+		}
+		return &ledger.Decision{
+			Kind: ledger.KindFeature, Verdict: v, Statistics: &gates.Settings{FalsePass: 0.01, FalseFail: 0.05},
+			Rules: []verdict.Rule{{
+				Name: "fast", Decides: true, Verdict: v, Comparisons: []verdict.Comparison{{Verdict: v, Test: test}},
+			}},
+		}
+	}
+	for want, d := range map[string]*ledger.Decision{
+		"decodes 39% slower (at most 10% was allowed; at least 26%, 1 in 20 such claims is false)": decided(
+			verdict.Fail, "chat.tg", "gain", -0.39, -0.5, -0.26, -0.1),
+		"decodes 2.0% slower (no loss was allowed; at least 1.0%, 1 in 20 such claims is false)": decided(
+			verdict.Fail, "chat.tg", "gain", -0.02, -0.03, -0.01, 0),
+		"decode +4.0% (≥ +10% was asked; at most +7.1%, 1 in 20 such claims is false)": decided(
+			verdict.Fail, "chat.tg", "gain", 0.04, 0.01, 0.0709, 0.1),
+		"prefill +9.0% (≥ +10% was asked; between +5.0% and +14%)": decided(
+			verdict.Inconclusive, "chat.pp", "gain", 0.09, 0.05, 0.131, 0.1),
+		"": decided(verdict.Invalid, "chat.tg", "gain", 0.04, 0.01, 0.07, 0.1),
+	} {
+		must.Equal(t, want, asked(d), want)
+	}
+}
