@@ -100,8 +100,9 @@ func recordedIn(t *testing.T, state, plan string) (r recorded) {
 
 var (
 	// totalLine is a total in whatever surface: both ends, the change and its bound.
-	totalLine = regexp.MustCompile(`([0-9][0-9.,]*) → ([0-9][0-9.,]*) (tok/s|ms), ([-+]?[0-9.,]+(?:×|%)(?: less time)?)` +
-		`(?: (?:the|against the|than the) baseline)?(?: \((at (?:least|most)) ([-+]?[0-9.,]+(?:×|%)))?`)
+	totalLine = regexp.MustCompile(
+		`([0-9][0-9.,]*) → ([0-9][0-9.,]*) (tok/s|ms), ([-+]?[0-9.,]+(?:×|%)(?: less time)?)` +
+			`(?: (?:the|against the|than the) baseline)?(?: \((at (?:least|most)) ([-+]?[0-9.,]+(?:×|%)))?`)
 	// cellText is a mean with its spread and its change in a table.
 	cellText = regexp.MustCompile(`^(?:❌ )?([0-9][0-9.,]*)(?: ± [0-9.,]+)?` +
 		`(?:(?:<br>| |\n)(~ )?([-+]?[0-9.,]+(?:×|%)(?: less time)?)(?: [[(]([-+]?[0-9.,]+[×%]) to ([-+]?[0-9.,]+[×%])[])])?)?`)
@@ -191,7 +192,8 @@ func agree(t *testing.T, state, plan string) {
 func agreeCells(t *testing.T, name, text string, record recorded) (compared int) {
 	for _, grid := range record.Results {
 		for _, row := range grid.Rows {
-			line := regexp.MustCompile(`(?m)^\| (?:\[)?` + regexp.QuoteMeta(row.Name) + `(?:\]\([^)]*\))? \| (?:[0-9]+|–) \| (.*) \|$`).
+			line := regexp.MustCompile(`(?m)^\| (?:\[)?` + regexp.QuoteMeta(row.Name) +
+				`(?:\]\([^)]*\))? \| (?:[0-9]+|–) \| (.*) \|$`).
 				FindStringSubmatch(text)
 			if line == nil {
 				continue
@@ -222,7 +224,8 @@ func agreeCells(t *testing.T, name, text string, record recorded) (compared int)
 					}
 					if numeral(t, low) > least+1e-9 || numeral(t, high) < most-1e-9 || !printedAs(t, low, least, 1) ||
 						!printedAs(t, high, most, 1) {
-						t.Errorf("%s: %s is bounded by %q and %q, %v and %v on record", name, row.Name, low, high, *v.Low,
+						t.Errorf("%s: %s is bounded by %q and %q, %v and %v on record", name, row.Name,
+							low, high, *v.Low,
 							*v.High)
 					}
 				}
@@ -262,7 +265,8 @@ func agreeWords(t *testing.T, all map[string]string, record recorded) {
 			continue
 		}
 		for _, surface := range []string{"status", "md", "html", "github", "explain " + d.Node} {
-			if !strings.Contains(all[surface], " of the log of launch ") && !strings.Contains(all[surface], " in launch ") &&
+			if !strings.Contains(all[surface], " of the log of launch ") &&
+				!strings.Contains(all[surface], " in launch ") &&
 				!strings.Contains(all[surface], " in the profile of launch ") {
 				t.Errorf("%s does not show what proved %s", surface, d.Feature)
 			}
@@ -271,7 +275,8 @@ func agreeWords(t *testing.T, all map[string]string, record recorded) {
 }
 
 // printedCommand is a command in a line of its own, in code, or behind two spaces.
-var printedCommand = regexp.MustCompile("(?m)(?:^ {0,6}|`|<code>|: )((?:MXFLOW_[A-Z_]+=\\S+ )*mxflow (?:apply|audit|explain|plan|report|show|status)\\b[^`<\\n]*?plan\\.hcl)")
+var printedCommand = regexp.MustCompile("(?m)(?:^ {0,6}|`|<code>|: )((?:MXFLOW_[A-Z_]+=\\S+ )*mxflow " +
+	"(?:apply|audit|explain|plan|report|show|status)\\b[^`<\\n]*?plan\\.hcl)")
 
 // commandsRun runs every command that a surface prints where it was printed: as it is if it reads, and
 // if it applies as the plan of what that would do.

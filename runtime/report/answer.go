@@ -100,7 +100,8 @@ func (s *Summary) answer() (a Answer) {
 	alike := map[string][]string{} // features, by what became of them
 	for _, r := range s.Rows {
 		if ports == 0 && r.Gate != "" && r.InForce() && !r.Decided.Verdict.Unlocks() && !blamed[r.Gate] {
-			a.Failed = append(a.Failed, r.Gate+" "+verdict.Did(r.Decided.Verdict)+verdict.Behind(": ", asked(r.Decided.Decision)))
+			a.Failed = append(a.Failed,
+				r.Gate+" "+verdict.Did(r.Decided.Verdict)+verdict.Behind(": ", asked(r.Decided.Decision)))
 		}
 		if r.Feature == "" || !r.InForce() || inStack(r.Decided.Decision) {
 			continue
@@ -293,7 +294,8 @@ func (s *Summary) fastest() string {
 		case best == nil:
 			continue
 		case *best.Speedup <= 1:
-			return fmt.Sprintf("%s: %s, the reference; %s is %s", word, reference, name, verdict.Number(*best.Speedup, "times"))
+			return fmt.Sprintf("%s: %s, the reference; %s is %s", word, reference, name,
+				verdict.Number(*best.Speedup, "times"))
 		}
 		text := fmt.Sprintf("%s: %s, %s %s", word, name, verdict.Number(*best.Speedup, "times"), reference)
 		if best.SpeedupLow != nil && best.SpeedupHigh != nil {

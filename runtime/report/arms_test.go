@@ -123,7 +123,11 @@ func TestChangeIsOfWhatDecided(t *testing.T) {
 		want  string
 		row   string
 	}{
-		{[]*verdict.Test{nil, test}, 0.05, "10% less time [5.0% to 15%], by the first 2 of 4 launches", "10 → 9 ms 10% less time"},
+		{
+			[]*verdict.Test{nil, test},
+			0.05, "10% less time [5.0% to 15%], by the first 2 of 4 launches",
+			"10 → 9 ms 10% less time",
+		},
 		{[]*verdict.Test{test}, -0.02, "~ -10% [-15% to +2.0%], by the first 2 of 4 launches", "10 → 9 ms ~ -10%"},
 		{
 			[]*verdict.Test{{

@@ -306,7 +306,8 @@ func ComparisonNotes(all []Comparison) (notes []string) {
 		notes = append(notes,
 			fmt.Sprintf(
 				"Welch's t-test on launches (logs), two-sided, each of the %d metrics by itself: one in 20 unchanged "+
-					"metrics has p ≤ 0.05. Means are geometric for speeds, times and sizes; ± is the standard deviation "+
+					"metrics has p ≤ 0.05. Means are geometric for speeds, times and sizes; ± is the standard "+
+					"deviation "+
 					"over launches (of logs, times the mean). [ ] are the bounds by which a rule decided, ( ) a 95%% "+
 					"interval, rounded outward. ~ marks changes that are not significant. No verdict is based on this "+
 					"table.", tested))

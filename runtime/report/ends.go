@@ -134,7 +134,11 @@ func at(st *store.Store, run *ledger.RunView, words []string) []string {
 const Apart = "The baseline and the accepted stack were " + NotTogether + ": no session launched both. This does:"
 
 // Total is what the stack gains over the baseline, on one line: "Stack (2 ports): decode 40.1 →
-// 1,342 tok/s, 33× the baseline (at least 28×)". Empty if nobody knows.
+// 1,342 tok/s, 33× the baseline (at least 28×)". Of a comparison it is which engine is fastest. Empty if
+// nobody knows.
 func (s *Summary) Total() string {
+	if len(s.Stack.Features) == 0 {
+		return s.Answer.Gain
+	}
 	return verdict.Behind(fmt.Sprintf("Stack (%s): ", verdict.Count(len(s.Stack.Features), "port")), s.Answer.Gain)
 }

@@ -22,7 +22,8 @@ func Proofs(st *store.Store, d *ledger.Decision) (lines []verdict.Reason) {
 	}
 	parent := qualified(st, EvidenceOf(d).Parent, nil)
 	for _, id := range d.Launches { // without rules that read them: what was launched beside it
-		if l, ok := st.LaunchByID(id); ok && parent == nil && l.Variant != d.Feature && l.Purpose == ledger.ForBenchmark {
+		if l, ok := st.LaunchByID(id); ok && parent == nil && l.Variant != d.Feature &&
+			l.Purpose == ledger.ForBenchmark {
 			parent = qualified(st, gates.ArmOf(l.Variant, id), nil)
 		}
 	}
@@ -44,8 +45,10 @@ func Proofs(st *store.Store, d *ledger.Decision) (lines []verdict.Reason) {
 // proofOf is one proof of a knob's value, beside the parent.
 func proofOf(st *store.Store, r verdict.Reason, launch string, parent *ledger.Launch) verdict.Reason {
 	beside := []verdict.Arg{verdict.Text("launch", launch)}
-	text := "{subject} = {value}: {glob?{glob:q}{line? is {line_no?line {line_no} of }the log of launch {launch}: {line}}" +
-		"{line! is in the profile of launch {launch}: {kernel}, {launches|launch|launches}}}{glob!{name} is {is} in launch {launch} ({from})}"
+	text := "{subject} = {value}: {glob?{glob:q}{line? is {line_no?line {line_no} of }the log of launch {launch}: " +
+		"{line}}" +
+		"{line! is in the profile of launch {launch}: {kernel}, {launches|launch|launches}}}{glob!{name} is {is} in " +
+		"launch {launch} ({from})}"
 	switch {
 	case parent == nil:
 		text += "; its parent is not on record"

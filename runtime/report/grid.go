@@ -115,7 +115,8 @@ func (g Grid) lacking() string {
 
 // gridLegend explains the values.
 const gridLegend = meansAre + ", and below them the change from the parent: with the bounds by which a rule decided " +
-	"in [ ], or else its 95% interval in ( ), rounded outward. Better and worse: the bounds exclude no change; ~: they " +
+	"in [ ], or else its 95% interval in ( ), rounded outward. Better and worse: the bounds exclude no change; ~: " +
+	"they " +
 	"do not. ≈ multiplies the steps from the baseline, each measured in its own session. ❌ does not count."
 
 // meansAre says which means a table has.
@@ -123,7 +124,8 @@ const meansAre = "Means over launches (geometric for speeds, times and sizes) ±
 
 // rowLegend explains those of a comparison.
 const rowLegend = meansAre + "; × is the improvement over the reference, with the bounds by which a rule decided in " +
-	"[ ], or else its 95% interval in ( ), rounded outward: for every metric, more than 1 is better. ❌ does not count. " +
+	"[ ], or else its 95% interval in ( ), rounded outward: for every metric, more than 1 is better. ❌ does not " +
+	"count. " +
 	"Tokens are counted by each engine's own tokenizer."
 
 // shownOf is a column of the plan.

@@ -136,7 +136,8 @@ func TestReportHeadline(t *testing.T) {
 			d.Session, d.Evidence[0].Root = "s-9", gates.ArmOf("baseline", root...)
 		})
 	s.stand("s-9", "accepted", both) // another one, that wanted more rounds
-	head("**Decode 20.1 → 61.1 tok/s, +204% against the baseline (at least +198% at 95% confidence): 2 of 4 ports accepted;")
+	head("**Decode 20.1 → 61.1 tok/s, +204% against the baseline (at least +198% at 95% confidence): 2 of 4 ports " +
+		"accepted;")
 }
 
 // TestPortFromTheBaseline: the steps from the baseline are multiplied, and marked, where no
@@ -226,7 +227,8 @@ func TestAnswer(t *testing.T) {
 			Locked: map[string]verdict.Reason{"feature.sinks": cause, "phase.q": cause},
 		},
 	})
-	want := "Decode 20.1 → 441 tok/s, 22× the baseline (at least 21× at 95% confidence): 1 of 4 ports accepted; p failed and locks " +
+	want := "Decode 20.1 → 441 tok/s, 22× the baseline (at least 21× at 95% confidence): 1 of 4 ports accepted; p " +
+		"failed and locks " +
 		"sinks; wip is fast but answers garbage"
 	if got := s.summary().Answer.String(); got != want {
 		t.Errorf("%q, wanted %q", got, want)

@@ -199,7 +199,8 @@ func (b *builder) feature(r report.Row) {
 	d := r.Decided.Decision
 	e, t := report.EvidenceOf(d), report.DecidingTest(d)
 	f := Feature{
-		Row: r, Parent: e.Parent.Name, Mark: markOf(r), Said: report.SaidBy(b.Store, d), Proofs: report.Proofs(b.Store, d),
+		Row: r, Parent: e.Parent.Name, Mark: markOf(r), Said: report.SaidBy(b.Store, d),
+		Proofs: report.Proofs(b.Store, d),
 	}
 	if f.Said != nil && f.Said.Level == "smoke" {
 		f.Said.Prompt = b.smoke()
