@@ -51,7 +51,7 @@ since.`,
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&all, "all", false, "also show what proved that each port ran")
+	c.Flags().BoolVar(&all, "all", false, "also what proved that each port ran")
 	a.jsonFlag(c)
 	return c
 }
