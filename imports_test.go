@@ -32,7 +32,7 @@ var allowed = map[string][]string{
 	"engine":   {},
 	"plans":    {"engine/measure/imported"},
 	"gates":    {"plans"},
-	"runtime":  {"plans", "gates", "engine/trace"},
+	"runtime":  {"plans", "gates", "engine/trace", "engine/logscan"},
 	"steps":    {"plans", "gates", "runtime", "engine"},
 }
 

@@ -366,9 +366,9 @@ func (a argument) perArm() string {
 
 // bound is the text of the bound that decided, with it and the threshold that it clears.
 func (a argument) bound() (text string, args []verdict.Arg) {
-	text, side, edge := "upper bound {at_most~limit}", "at_most", a.test.High
+	text, side, edge := "upper bound {at_most~limit:most}", "at_most", a.test.High
 	if a.test.More != (a.test.Stop == stats.Failed) {
-		text, side, edge = "lower bound {at_least~limit}", "at_least", a.test.Low
+		text, side, edge = "lower bound {at_least~limit:least}", "at_least", a.test.Low
 	}
 	if edge == nil {
 		return "{subject?{subject} }no finite bound", nil
@@ -382,6 +382,6 @@ func (a argument) bounds() (text string, args []verdict.Arg) {
 	if a.test.Low == nil || a.test.High == nil {
 		return "{subject?{subject} }no finite bounds", nil
 	}
-	return "{subject?{subject} }bounds {between}",
+	return "{subject?{subject} }bounds {between:outward}",
 		[]verdict.Arg{verdict.Span("between", *a.test.Low, *a.test.High, a.unit)}
 }

@@ -240,8 +240,8 @@ func TestClaimed(t *testing.T) {
 		rule, want, says string
 		change           func(f *Feature)
 	}{
-		{"chat.tg.change >= 0.10", Confirmed, "lower bound +13.9%", func(*Feature) {}},
-		{"chat.tg.change >= 0.50", Refuted, "upper bound +27.8%", func(*Feature) {}},
+		{"chat.tg.change >= 0.10", Confirmed, "lower bound +13%", func(*Feature) {}},
+		{"chat.tg.change >= 0.50", Refuted, "upper bound +28%", func(*Feature) {}},
 		{"chat.tg.change >= 0.209", Unsettled, "bounds", func(*Feature) {}},
 		{"chat.tg >= 32", Confirmed, "lower bound", func(*Feature) {}},
 		{"chat.tg.change >= 0.10", Unsettled, "no launch of f", func(f *Feature) { f.Candidate.Launches = nil }},
@@ -764,14 +764,14 @@ func TestHowTestsEnd(t *testing.T) {
 			[]float64{38.4, 38.6, 38.5},
 			[]float64{31.58, 31.82, 31.63},
 			recorded, "pass",
-			"passed", false, "chat.tg.gain +21.5% (required ≥ +10%, lower bound +19.3%, 3 launches per arm)",
+			"passed", false, "chat.tg.gain +22% (required ≥ +10%, lower bound +19%, 3 launches per arm)",
 		},
 		{
 			"fail", "chat.tg.gain >= 0.10",
 			[]float64{29, 28.8, 29.1},
 			[]float64{31.58, 31.82, 31.63},
 			recorded, "fail",
-			"failed", false, "chat.tg.gain -8.6% (required ≥ +10%, upper bound -7.4%, 3 launches per arm)",
+			"failed", false, "chat.tg.gain -8.6% (required ≥ +10%, upper bound -7.3%, 3 launches per arm)",
 		},
 		{
 			"goes on", "chat.tg.gain >= 0.10",
@@ -779,7 +779,7 @@ func TestHowTestsEnd(t *testing.T) {
 			[]float64{31.58, 31.82, 31.63},
 			recorded,
 			"inconclusive", "open", true,
-			"chat.tg.gain +10.5% (required ≥ +10%, bounds +8.5% to +11.6%, 3 of up to 8 launches per arm: undecided",
+			"chat.tg.gain +10.5% (required ≥ +10%, bounds +8.4% to +12%, 3 of up to 8 launches per arm: undecided",
 		},
 		{
 			"futile", "chat.tg.gain >= -0.03",
@@ -787,7 +787,7 @@ func TestHowTestsEnd(t *testing.T) {
 			[]float64{4341, 4702, 4470, 4380},
 			usual,
 			"inconclusive", "futile", false,
-			"bounds -10.8% to +7.1%, 4 launches per arm: undecided, more had a 3.5% chance of deciding",
+			"bounds -11% to +7.2%, 4 launches per arm: undecided, more had a 3.5% chance of deciding",
 		},
 		{
 			"the end", "chat.tg.gain >= 0.03",
@@ -800,7 +800,7 @@ func TestHowTestsEnd(t *testing.T) {
 			[]float64{38.4, 38.6, 38.5},
 			[]float64{31.58, 31.82, 31.63},
 			usual, "inconclusive", "open", true,
-			"chat.tg.gain +21.5% (required ≥ +10%, 3 launches per arm: undecided, first look at 4",
+			"chat.tg.gain +22% (required ≥ +10%, 3 launches per arm: undecided, first look at 4",
 		},
 		{
 			"one launch", "chat.tg.gain >= 0.10",
@@ -829,7 +829,7 @@ func TestHowTestsEnd(t *testing.T) {
 			[]float64{31.58},
 			quick, "fail",
 			"screened", false,
-			"chat.tg.gain -36.7% (required ≥ +10%, 1 launch per arm: too far off, more would not help",
+			"chat.tg.gain -37% (required ≥ +10%, 1 launch per arm: too far off, more would not help",
 		},
 		{
 			"one launch is all, a level screened", "chat.tg >= 60",
@@ -859,7 +859,7 @@ func TestHowTestsEnd(t *testing.T) {
 			[]float64{31.58, 31.82},
 			known, "pass",
 			"passed", false,
-			"chat.tg.gain +53.0% (required ≥ +10%, lower bound +26.5%, clear at 2 launches per arm: 82 recorded " +
+			"chat.tg.gain +53% (required ≥ +10%, lower bound +26%, clear at 2 launches per arm: 82 recorded " +
 				"standard deviations from the threshold)",
 		},
 		{
@@ -900,7 +900,7 @@ func TestHowTestsEnd(t *testing.T) {
 			[]float64{38, 38, 38, 38},
 			[]float64{31, 31, 31, 31},
 			usual,
-			"pass", "passed", false, "lower bound +14.8%",
+			"pass", "passed", false, "lower bound +14%",
 		},
 		{
 			"all values equal at the limit", "chat.tg.gain >= 0",

@@ -603,7 +603,7 @@ func Findings(rules []*plans.Rule, decided []verdict.Rule, ev Evidence, s Settin
 			args = append(args, verdict.Span("bounds", *m.Low, *m.High, plans.RatioUnit))
 		}
 		found = append(found, verdict.Say("finding.worse",
-			"also worse: {subject} {change?{change}{bounds? (95% CI {bounds})}}{change!{was} to {is}}",
+			"also worse: {subject} {change?{change}{bounds? (95% CI {bounds:outward})}}{change!{was} to {is}}",
 			args...).On(m.Metric))
 	}
 	// Two launches per arm that decided a rule are too few to show that a metric got worse.

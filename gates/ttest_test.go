@@ -171,14 +171,14 @@ func TestWholeRanges(t *testing.T) {
 			[]float64{10, 10.5, 10.2},
 			[]float64{9, 9.1, 9.2},
 			"pass", false,
-			"upper bound +16.7% over all pairs of launches",
+			"upper bound +17% over all pairs of launches",
 		},
 		{
 			"engine.memory_gb.gain >= 0",
 			[]float64{10, 10.5, 10.2},
 			[]float64{9, 9.1, 9.2},
 			"fail", false,
-			"upper bound -8.7% at best",
+			"upper bound -8.6% at best",
 		},
 		{
 			"engine.memory_gb.delta <= 0.1",
@@ -590,7 +590,7 @@ func TestCountsHoldInEveryLaunch(t *testing.T) {
 			"chat.output_tokens.change <= 0.1",
 			[]float64{1, 1, 0, 0},
 			none, "pass",
-			"chat.output_tokens.change +0.0% to +10.0%",
+			"chat.output_tokens.change 0% to +10%",
 		},
 		{
 			"chat.output_tokens <= 1.1 * chat.output_tokens.base",

@@ -89,6 +89,7 @@ func TestExamples(t *testing.T) {
 				t.Skipf("%s takes ten seconds and more: set MXFLOW_TEST_LONG=1", e.name)
 			}
 			ended := e.apply(t)
+			agree(t, ended.state, ended.plan)
 			if !ended.asWanted {
 				t.Logf("%s ended with %s beside others, want %s%s, and is applied again alone:\n%s", file, ended.exit,
 					e.wanted, ended.others(), ended.out)

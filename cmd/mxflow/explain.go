@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
+	"github.com/mxflow/mxflow/runtime/report"
 )
 
 func newExplainCommand(a *app) *cobra.Command {
@@ -18,7 +20,8 @@ interim test with its bounds, what would have changed the verdict, and how many
 more launches would probably settle what is open. Nothing is started.
 
 Name a gate by its phase, and a feature or step by its name; 'spec[short]' is one of the
-values that feature spec chose from. --attempt selects an earlier decision.`,
+values that feature spec chose from. 'stack' is how far what was accepted is from the
+baseline. --attempt selects an earlier decision.`,
 		Example: `  mxflow explain cutlass plan.hcl
   mxflow explain feature.cutlass_grouped_gemm --attempt 1`,
 		Args: cobra.RangeArgs(1, 2),
@@ -33,6 +36,15 @@ values that feature spec chose from. --attempt selects an earlier decision.`,
 			}
 			defer st.Close()
 			node, alternative, err := view.Argued(st, args[0])
+			if err != nil && args[0] == view.Total {
+				s := report.SummaryOf(st, nil, time.Now())
+				if a.json {
+					a.printJSON(s.Ends)
+				} else {
+					view.ExplainTotal(a.screen(), s)
+				}
+				return nil
+			}
 			if err != nil {
 				return err
 			}

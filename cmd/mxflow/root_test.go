@@ -140,6 +140,7 @@ var ofCommand = map[string]bool{
 	"format":   true, // the forms that a command has
 	"rerun":    true, // in ab, of everything: it has no nodes to name
 	"launches": true, // maximum of an ab, or of all sealed applies
+	"all":      true, // launches of a run, or evidence of what stands
 }
 
 // TestHelp: the help of every command fits 80 columns, and has all that helps.

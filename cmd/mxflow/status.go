@@ -12,6 +12,7 @@ import (
 )
 
 func newStatusCommand(a *app) *cobra.Command {
+	all := false
 	c := &cobra.Command{
 		Use:   "status [PLAN]",
 		Short: "Show where each phase stands",
@@ -46,10 +47,11 @@ since.`,
 				fmt.Fprintln(a.stdout, says)
 			}
 			fmt.Fprintln(a.stdout)
-			view.Status(a.screen(), report.SummaryOf(st, nil, time.Now()))
+			view.Status(a.screen(), report.SummaryOf(st, nil, time.Now()), all)
 			return nil
 		},
 	}
+	c.Flags().BoolVar(&all, "all", false, "also what proved that each port ran")
 	a.jsonFlag(c)
 	return c
 }

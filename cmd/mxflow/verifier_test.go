@@ -67,7 +67,7 @@ func (c *recordCopy) forge(key *signing.Key, leaves ...string) {
 	text, root := forged(c.t, leaves...)
 	c.write("ledger", text)
 	if key != nil {
-		signed, err := key.Sign(fmt.Appendf(nil, "mxflow-ledger/5\n%d\n%s\n", len(leaves), root))
+		signed, err := key.Sign(fmt.Appendf(nil, "mxflow-ledger/6\n%d\n%s\n", len(leaves), root))
 		must.Do(c.t, err)
 		c.write("ledger.checkpoint", string(signed))
 	}

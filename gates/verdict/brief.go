@@ -47,24 +47,31 @@ func (r Rule) Parts() (is, wanted, bounds string) {
 		edge, side = nil, ""
 	}
 	unit := t.OwnUnit()
+	saved := t.Saved && timed(t.Unit) && t.More && min(*t.Estimate, t.Threshold) >= 0 &&
+		(edge == nil || *edge >= 0) && (edge != nil || !t.Bounded() || *t.Low >= 0)
 	for digits := range 8 {
-		is, wanted = short(*t.Estimate, unit, digits, math.Round), bare(Digits(t.Threshold, unit, digits))
-		if unit == "ratio" && t.Threshold > 3 {
-			wanted = short(t.Threshold, unit, digits, math.Round)
+		format := func(x float64, toward func(float64) float64) string {
+			text := rounded(x, unit, digits, toward)
+			if saved { // the sign would be that of a time that rises
+				text = strings.TrimPrefix(text, "+")
+			}
+			return text
 		}
-		bounds = "undecided"
+		is, wanted, bounds = format(*t.Estimate, math.Round), Planned(t.Threshold, unit), "undecided"
+		if saved {
+			is, wanted = is+" less time", strings.TrimPrefix(wanted, "+")
+		}
 		if t.Bounded() && edge == nil {
-			bounds = "between " + short(*t.Low, unit, digits, math.Floor) + " and " +
-				short(*t.High, unit, digits, math.Ceil)
+			bounds = "between " + format(*t.Low, math.Floor) + " and " + format(*t.High, math.Ceil)
 		}
-		clear := *t.Estimate == t.Threshold || short(t.Threshold, unit, digits, math.Round) != is
+		clear := *t.Estimate == t.Threshold ||
+			rounded(t.Threshold, unit, digits, math.Round) != rounded(*t.Estimate, unit, digits, math.Round)
 		if edge != nil {
 			toward := math.Floor
 			if side == "at most" {
 				toward = math.Ceil
 			}
-			bound := short(*edge, unit, digits, toward)
-			bounds = side + " " + bound
+			bounds = side + " " + format(*edge, toward)
 		}
 		if wanted = op + " " + wanted; clear {
 			break
@@ -80,7 +87,7 @@ func (r Rule) exact() (is, wanted, why string) {
 		decides = code.AsWanted
 	}
 	for _, why := range r.Reasons {
-		is, want := formatDistinctValues(why.Values["is"], why.Values["wanted"])
+		is, want := isWanted(why.Values["is"], why.Values["wanted"])
 		op, number := why.Values["op"].Text, why.Values["is"].Number != nil
 		switch {
 		case why.Kind != decides.Kind:
@@ -125,18 +132,32 @@ func (r Rule) Deciding() *Comparison {
 
 // Faster is a relative change for a line that people read: "+34%", "-2.5%", and above
 // +300% how many times as much it is, "12×".
-func Faster(x float64) string { return short(x, "ratio", 0, math.Round) }
+func Faster(x float64) string { return rounded(x, "ratio", 0, math.Round) }
 
-// AtLeast and AtMost are Faster of a bound, rounded away from what it claims.
-func AtLeast(x float64) string { return short(x, "ratio", 0, math.Floor) }
-func AtMost(x float64) string  { return short(x, "ratio", 0, math.Ceil) }
+// timed reports whether a unit is one of time.
+func timed(unit string) bool { return unit == "ms" || unit == "s" || unit == "duration" }
+
+// Less is how much less time something takes that changed by a share, "76% less time", and its
+// bounds if both are below zero, "58%" and "86%"; false if it is no time, or did not fall.
+func Less(change float64, low, high *float64, unit string) (text, least, most string, fell bool) {
+	if !timed(unit) || change >= 0 || low != nil && *low >= 0 || high != nil && *high >= 0 {
+		return "", "", "", false
+	}
+	share := func(x float64, toward func(float64) float64) string {
+		return strings.TrimPrefix(rounded(-x, "ratio", 0, toward), "+")
+	}
+	if text = share(change, math.Round) + " less time"; low != nil && high != nil {
+		least, most = share(*high, math.Floor), share(*low, math.Ceil)
+	}
+	return text, least, most, true
+}
 
 // FasterWithin is a relative change with its bounds, rounded away from what each claims, with the
 // digits that tell the three apart, if four more do.
 func FasterWithin(x, low, high float64) (is, least, most string) {
 	for more := range 5 {
-		is = short(x, "ratio", more, math.Round)
-		least, most = short(low, "ratio", more, math.Floor), short(high, "ratio", more, math.Ceil)
+		is = rounded(x, "ratio", more, math.Round)
+		least, most = rounded(low, "ratio", more, math.Floor), rounded(high, "ratio", more, math.Ceil)
 		if is != least && is != most {
 			break
 		}
@@ -144,51 +165,8 @@ func FasterWithin(x, low, high float64) (is, least, most string) {
 	return is, least, most
 }
 
-// Short is a number in its unit with three digits.
-func Short(x float64, unit string) string { return short(x, unit, 0, math.Round) }
-
-// short prints a number with three digits and some more, rounded by toward: a bound is
-// rounded away from the claim.
-func short(x float64, unit string, more int, toward func(float64) float64) string {
-	round := func(x float64, decimals int) float64 {
-		scale := math.Pow10(decimals)
-		y := toward(x*scale) / scale
-		if near := math.Round(x*scale) / scale; math.Abs(near-x) <= 1e-9*math.Abs(x) {
-			y = near // 0.1 times 100 is not quite 10
-		}
-		return y
-	}
-	switch a := math.Abs(x); {
-	case unit == "ratio" && x > 3:
-		decimals := more
-		if x < 9 {
-			decimals++
-		}
-		return thousands(fmt.Sprintf("%.*f", decimals, round(1+x, decimals))) + "×"
-	case unit == "ratio":
-		decimals := more
-		if a < 0.0995 {
-			decimals++
-		}
-		if 100*a >= 0.005 && round(100*x, decimals) == 0 {
-			decimals++
-		}
-		if percent := round(100*x, decimals); percent != 0 {
-			return fmt.Sprintf("%+.*f%%", decimals, percent)
-		}
-		return "0%"
-	case unit == "GB" && a < 0.0995:
-		return short(1000*x, "MB", more, toward)
-	case x == 0 || unit == "duration" || unit == "p":
-		return Number(x, unit)
-	default:
-		decimals := max(0, 2+more-int(math.Floor(math.Log10(a))))
-		if unit == "MB" {
-			decimals = min(decimals, 1+more)
-		}
-		return thousands(Number(round(x, decimals), unit))
-	}
-}
+// Short is Number for a cell of a table, where a count has separators too.
+func Short(x float64, unit string) string { return thousands(Number(x, unit)) }
 
 // thousands groups the digits of a number from 1000 on: "1,342 tok/s".
 func thousands(text string) string {

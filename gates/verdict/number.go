@@ -8,23 +8,61 @@ import (
 	"time"
 )
 
-// Number formats a number in its unit as mxflow prints it everywhere: "31.68 tok/s",
-// "+38.2%", "4", "1m30s".
+// Number formats a number in its unit as mxflow prints it everywhere, with three digits: "31.7
+// tok/s", "1,342 tok/s", "+38%", above +300% how many times as much it is, "12×", "4", "1m30s".
 func Number(x float64, unit string) string { return Digits(x, unit, 0) }
 
 // Digits is Number with more digits, for two numbers that would otherwise look alike.
 func Digits(x float64, unit string, more int) string {
+	text := rounded(x, unit, more, math.Round)
+	if unit == "ratio" && x < -1 {
+		// No quantity loses more than all of it: it is the gain of a lower-is-better metric.
+		text += fmt.Sprintf(" (%.3g times as much)", 1-x)
+	}
+	return text
+}
+
+// AtLeast and AtMost are Number of a bound, rounded away from what it claims.
+func AtLeast(x float64, unit string) string { return rounded(x, unit, 0, math.Floor) }
+func AtMost(x float64, unit string) string  { return rounded(x, unit, 0, math.Ceil) }
+
+// Planned is a number of a plan, with the digits that it has there.
+func Planned(x float64, unit string) string {
+	digits := func(x float64) string { return significant(x, 6, math.Round) }
+	switch unit {
+	case "ratio", "percent":
+		if unit == "ratio" && x > 3 {
+			return thousands(digits(1+x)) + "×"
+		}
+		if text := digits(100*x) + "%"; x > 0 {
+			return "+" + text
+		} else {
+			return text
+		}
+	case "spread", "share":
+		return digits(100*x) + "%"
+	case "", "count":
+		return digits(x)
+	case "p", "level", "duration":
+		return Number(x, unit)
+	}
+	return thousands(digits(x) + " " + unit)
+}
+
+// rounded is a number in its unit with three digits and some more.
+func rounded(x float64, unit string, more int, toward func(float64) float64) string {
+	a, digits := math.Abs(x), max(1, 3+more)
 	switch unit {
 	case "ratio":
-		return Percent(x, 1+more)
+		return relative(x, more, toward)
 	case "percent":
 		return percent(x, 1+more)
 	case "spread":
 		return strings.TrimPrefix(percent(x, 1+more), "+")
 	case "times":
-		return significant(x, 3+more) + "×"
+		return thousands(significant(x, digits, toward)) + "×"
 	case "share":
-		return significant(100*x, 4+more) + "%"
+		return significant(100*x, digits, toward) + "%"
 	case "p":
 		return P(x)
 	case "level":
@@ -36,20 +74,65 @@ func Digits(x float64, unit string, more int) string {
 		}
 		return d.Round(time.Microsecond).String()
 	case "", "count":
-		return significant(x, 4+more)
+		return significant(x, digits, toward)
 	case "ms":
-		if a := math.Abs(x); a > 0 && a < 1e-3 {
-			return significant(1e6*x, 4+more) + " ns"
+		if a > 0 && a < 1e-3 {
+			return significant(1e6*x, digits, toward) + " ns"
+		}
+	case "GB":
+		if a > 0 && a < 0.0995 {
+			return rounded(1000*x, "MB", more, toward)
+		}
+	case "MB": // a page or two is nothing
+		if tenth := math.Pow10(1 + more); a < 100 && x != 0 {
+			return significant(nearly(x*tenth, toward)/tenth, digits, math.Round) + " MB"
 		}
 	}
-	return significant(x, 4+more) + " " + unit
+	return thousands(significant(x, digits, toward) + " " + unit)
+}
+
+// nearly rounds, but for what only arithmetic keeps from a round number: 0.1 times 100 is not quite 10.
+func nearly(x float64, toward func(float64) float64) float64 {
+	if near := math.Round(x); math.Abs(near-x) <= 1e-9*math.Abs(x) {
+		return near
+	}
+	return toward(x)
+}
+
+// relative is a change: "+34%", "-2.5%", and above +300% how many times as much it is, "12×".
+func relative(x float64, more int, toward func(float64) float64) string {
+	fixed := func(x float64, decimals int) float64 {
+		scale := math.Pow10(decimals)
+		return nearly(x*scale, toward) / scale
+	}
+	a, decimals := math.Abs(x), more
+	if x > 3 {
+		if x < 9 {
+			decimals++
+		}
+		decimals = max(0, decimals)
+		return thousands(fmt.Sprintf("%.*f", decimals, fixed(1+x, decimals))) + "×"
+	}
+	if a < 0.0995 {
+		decimals++
+	}
+	if decimals = max(0, decimals); 100*a >= 0.005 && fixed(100*x, decimals) == 0 {
+		decimals++
+	}
+	for 100*a >= leastPercent && fixed(100*x, decimals) == 0 && more > 0 {
+		decimals++
+	}
+	if percent := fixed(100*x, decimals); percent != 0 {
+		return fmt.Sprintf("%+.*f%%", decimals, percent)
+	}
+	return "0%"
 }
 
 // FormatDistinct writes two numbers so that they look different if they are, but for rounding (the
 // mean in logs of three times 100 is not quite 100): a gain of 9.97% that fails a rule of
 // 10% must not read as 10.0%.
 func FormatDistinct(a, b float64, unit string) (string, string) {
-	for digits := range 12 {
+	for digits := range 13 {
 		x, y := Digits(a, unit, digits), Digits(b, unit, digits)
 		if x != y || a == b || math.Abs(a-b) <= 1e-14*math.Max(math.Abs(a), math.Abs(b)) {
 			return x, y
@@ -60,7 +143,7 @@ func FormatDistinct(a, b float64, unit string) (string, string) {
 
 // significant prints whole numbers whole, and others with some significant digits, but
 // never rounds away digits before the point.
-func significant(f float64, digits int) string {
+func significant(f float64, digits int, toward func(float64) float64) string {
 	a := math.Abs(f)
 	switch {
 	case f == math.Trunc(f) && a < 1e15:
@@ -69,6 +152,9 @@ func significant(f float64, digits int) string {
 		return strconv.FormatFloat(f, 'g', digits, 64)
 	}
 	decimals := max(0, digits-1-int(math.Floor(math.Log10(a))))
+	if scale := math.Pow10(decimals); !math.IsInf(a*scale, 0) {
+		f = nearly(f*scale, toward) / scale
+	}
 	s := strconv.FormatFloat(f, 'f', decimals, 64)
 	if strings.Contains(s, ".") {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
@@ -76,9 +162,14 @@ func significant(f float64, digits int) string {
 	return s
 }
 
-// PlusMinus is a mean with its standard deviation, which gets two digits: "57.85 ± 0.21".
+// PlusMinus is a mean with its standard deviation, which gets two digits, and the mean as many places
+// as it, or three digits: "57.85 ± 0.21".
 func PlusMinus(mean, std float64) string {
-	return significant(mean, 4) + " ± " + significant(std, 2)
+	digits := 3
+	if mean != 0 && std > 0 {
+		digits = max(digits, 2+int(math.Floor(math.Log10(math.Abs(mean)))-math.Floor(math.Log10(std))))
+	}
+	return thousands(significant(mean, digits, math.Round)) + " ± " + thousands(significant(std, 2, math.Round))
 }
 
 // Interval is a number with the bounds of the decision that it comes from, "57.9 tok/s
@@ -99,11 +190,14 @@ func bounded(x float64, low, high *float64, unit, format string) string {
 	if low == nil || high == nil {
 		return text
 	}
-	bound := func(x float64) string {
-		number, _, _ := strings.Cut(strings.TrimSuffix(Number(x, unit), "×"), " ")
-		return number
+	_, of, _ := strings.Cut(text, " ")
+	bound := func(text string) string {
+		if number, own, _ := strings.Cut(text, " "); own == of {
+			return number
+		}
+		return text
 	}
-	return text + fmt.Sprintf(format, bound(*low), bound(*high))
+	return text + fmt.Sprintf(format, bound(AtLeast(*low, unit)), bound(AtMost(*high, unit)))
 }
 
 // leastPercent is the smallest percentage that gets more digits: anything less is

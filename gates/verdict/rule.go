@@ -170,7 +170,7 @@ func (in Input) Line(e Estimate) string {
 	case e.Value != nil && in.Unit == "ratio":
 		b.WriteString(Number(*e.Value, in.Unit)) // as in the sentence above it
 	case e.Value != nil:
-		b.WriteString(Digits(*e.Value, in.Unit, 2))
+		b.WriteString(Digits(*e.Value, in.Unit, 3))
 	case in.Text != nil:
 		return b.String() + *in.Text
 	default:

@@ -43,11 +43,23 @@ func (r Reason) line(told facts) string {
 	return text
 }
 
-// distinct are causes without those that say of another request what one before says.
+// distinct are causes without those that say of another request, or of another launch that crashed
+// in the same way, what one before says: how long it took is no other way.
 func distinct(causes []Reason) (kept []Reason) {
 	plain := func(r Reason) Reason {
 		r.Values = maps.Clone(r.Values)
-		delete(r.Values, "request")
+		if delete(r.Values, "request"); r.Kind == code.CrashIs.Kind {
+			r.Subject = ""
+			r.Causes = slices.Clone(r.Causes)
+			for i, c := range r.Causes {
+				c.Values = maps.Clone(c.Values)
+				for name, v := range c.Values {
+					v.Text = strings.Map(undigit, v.Text)
+					c.Values[name] = v
+				}
+				r.Causes[i] = c
+			}
+		}
 		return r
 	}
 	for _, c := range causes {
@@ -56,6 +68,13 @@ func distinct(causes []Reason) (kept []Reason) {
 		}
 	}
 	return kept
+}
+
+func undigit(c rune) rune {
+	if '0' <= c && c <= '9' {
+		return -1
+	}
+	return c
 }
 
 // Swap passes every sentence made from now on through a function, until restore is
@@ -82,6 +101,8 @@ func (r Reason) text() (text string, whole bool) {
 //	{took:2} {took:3}       a number, or both ends of a span, with so many digits
 //	{by:rough}              a number as a rough percentage
 //	{is~wanted}             a number with enough digits to differ from another value
+//	{at_least~limit:least}  a bound, rounded away from what it claims; {at_most~limit:most} likewise
+//	{between:outward}       both bounds, rounded away from what lies between
 //	{names:and} {names:10}  a list as a sentence joins it, and its first ten
 //	{n|launch|launches}     a count with its noun
 //	{verdict:did}           what came of something: "failed", "is invalid"
@@ -156,7 +177,11 @@ func (r Reason) expand(inner string) string {
 		}
 		return v.String() + " " + many
 	case '~':
-		text, _ := formatDistinctValues(v, r.value(rest))
+		other, side, _ := strings.Cut(rest, ":")
+		if limit := r.value(other); side != "" && v.Number != nil && limit.Number != nil {
+			return boundOf(*v.Number, *limit.Number, v.Unit, side == "least")
+		}
+		text, _ := formatDistinctValues(v, r.value(other))
 		return text
 	}
 	if first, err := strconv.Atoi(rest); err == nil && v.List != nil {
@@ -179,13 +204,17 @@ func (r Reason) expand(inner string) string {
 		return v.String()
 	}
 	switch rest {
+	case "outward":
+		if v.To != nil {
+			return AtLeast(*v.Number, v.Unit) + " to " + AtMost(*v.To, v.Unit)
+		}
 	case "rough":
 		if a := 100 * math.Abs(*v.Number); a >= 99.5 && a < 1e7 {
 			return fmt.Sprintf("%.0f%%", 100**v.Number)
 		}
 		return fmt.Sprintf("%.2g%%", 100**v.Number)
 	case "2", "3", "4":
-		digits := func(x float64) string { return Digits(x, v.Unit, int(rest[0]-'0')-4) }
+		digits := func(x float64) string { return Digits(x, v.Unit, int(rest[0]-'0')-3) }
 		if v.To != nil && digits(*v.To) != digits(*v.Number) {
 			return digits(*v.Number) + " to " + digits(*v.To)
 		}
@@ -201,7 +230,7 @@ func (r Reason) value(name string) Value {
 	case "verdict":
 		return Value{Text: string(r.Verdict)}
 	case "causes":
-		return Value{Text: Semicolons(distinct(r.Causes))}
+		return Value{Text: Semicolons(r.Causes)}
 	case "cause":
 		if len(r.Causes) > 0 {
 			return Value{Text: string(r.Causes[0].Kind)}
@@ -237,7 +266,7 @@ func (v Value) String() string {
 	case v.Numbers != nil:
 		each := make([]string, len(v.Numbers))
 		for i, x := range v.Numbers {
-			each[i] = Number(x, v.Unit)
+			each[i] = Digits(x, v.Unit, 1) // data, of which the spread matters
 		}
 		return strings.Join(each, ", ")
 	case v.Number != nil:
@@ -251,8 +280,8 @@ func (v Value) String() string {
 // comparison is one comparison with its evidence, in the notation used everywhere:
 // "chat.tg.gain +21.5% (required ≥ +10%, lower bound +20.3%, 4 launches per arm)".
 func (r Reason) comparison() string {
-	is, want := formatDistinctValues(r.Values["is"], r.Values["wanted"])
 	op, of := r.Values["op"].Text, r.Values["of"].Text
+	is, want := isWanted(r.Values["is"], r.Values["wanted"])
 	required := "required " + wish(op, want, of, !r.Values["negated"].IsZero())
 	if is == want && op == "==" && r.Kind == code.AsWanted.Kind {
 		required = "as required"
@@ -335,6 +364,39 @@ func formatDistinctValues(left, right Value) (string, string) {
 	return fromTo(a, x), fromTo(b, y)
 }
 
+// isWanted are a value and what a rule wants of it, in the digits that the plan has.
+func isWanted(is, wanted Value) (string, string) {
+	if is.Number == nil || wanted.Number == nil || is.Unit != wanted.Unit || is.To != nil || wanted.To != nil {
+		return formatDistinctValues(is, wanted)
+	}
+	want := Planned(*wanted.Number, wanted.Unit)
+	for digits := range 6 {
+		text := Digits(*is.Number, is.Unit, digits)
+		near := math.Abs(*is.Number-*wanted.Number) <= 1e-14*math.Max(math.Abs(*is.Number), math.Abs(*wanted.Number))
+		if near {
+			return want, want
+		}
+		if text != want && text != Digits(*wanted.Number, is.Unit, digits) {
+			return text, want
+		}
+	}
+	return formatDistinctValues(is, wanted)
+}
+
+// boundOf is a bound, rounded away from what it claims, with enough digits to differ from the limit.
+func boundOf(x, limit float64, unit string, least bool) (text string) {
+	toward := math.Ceil
+	if least {
+		toward = math.Floor
+	}
+	for digits := range 6 {
+		if text = rounded(x, unit, digits, toward); text != rounded(limit, unit, digits, math.Round) {
+			return text
+		}
+	}
+	return rounded(x, unit, 0, toward) // it is the limit
+}
+
 func alone(v Value) string {
 	if v.Number == nil || v.To == nil {
 		return v.String()
@@ -365,7 +427,10 @@ func Lines(reasons []Reason) []string {
 	return out
 }
 
-func Semicolons(reasons []Reason) string { return semicolons(reasons, Lines(reasons)) }
+func Semicolons(reasons []Reason) string {
+	reasons = distinct(reasons)
+	return semicolons(reasons, Lines(reasons))
+}
 
 // semicolons puts the lines of reasons on one; the number left out follows the last in
 // brackets.

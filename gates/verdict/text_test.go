@@ -33,7 +33,7 @@ func TestText(t *testing.T) {
 		"{subject} {verdict}":                       "s fail",
 		"{subject} {verdict:did}":                   "s failed",
 		"{path} {path:q} {none}.":                   `x/y "x/y" .`,
-		"{took} {took:2} {span:2} {p}":              "1.234 s 1.2 s 57% to 78% 0.00204",
+		"{took} {took:2} {span:2} {p}":              "1.23 s 1.2 s 57% to 78% 0.00204",
 		"{names} {names:and} {names:2}":             "a, b, c a, b and c a, b and 1 more",
 		"{one|launch|launches} {many|try|tries}":    "1 launch 3 tries",
 		"{is~wanted} {wanted~is}":                   "+10.003% +10.000%",
@@ -208,20 +208,20 @@ func TestNumbers(t *testing.T) {
 	}{
 		{0, "GB", "0 GB"},
 		{math.Copysign(0, -1), "", "0"},
-		{0.00004369, "GB", "0.00004369 GB"},
+		{0.00004369, "GB", "0 MB"},
 		{0.001, "s", "0.001 s"},
-		{0.0123456, "s", "0.01235 s"},
-		{31.677, "tok/s", "31.68 tok/s"},
-		{999.96, "ms", "1000 ms"},
-		{2449.83, "tok/s", "2450 tok/s"},
-		{123456789, "tokens", "123456789 tokens"},
+		{0.0123456, "s", "0.0123 s"},
+		{31.677, "tok/s", "31.7 tok/s"},
+		{999.96, "ms", "1,000 ms"},
+		{2449.83, "tok/s", "2,450 tok/s"},
+		{123456789, "tokens", "123,456,789 tokens"},
 		{1e300, "ms", "1e+300 ms"},
 		{3, "count", "3"},
 		{1, "share", "100%"},
-		{2.0 / 3, "share", "66.67%"},
-		{0.1, "ratio", "+10.0%"},
+		{2.0 / 3, "share", "66.7%"},
+		{0.1, "ratio", "+10%"},
 		{-0.0001, "ratio", "-0.01%"},
-		{31.59, "ratio", "+3159.0%"},
+		{31.59, "ratio", "33×"},
 	} {
 		must.Equal(t, fmt.Sprint(c.f, " ", c.unit), Number(c.f, c.unit), c.want)
 	}
@@ -231,8 +231,8 @@ func TestNumbers(t *testing.T) {
 		want string
 	}{
 		{0.0996, 0.1, "ratio", "+9.96% and +10.00%"},
-		{0.1, 0.1, "ratio", "+10.0% and +10.0%"},
-		{-0.00001, 0, "ratio", "-0.001% and +0.0%"},
+		{0.1, 0.1, "ratio", "+10% and +10%"},
+		{-0.00001, 0, "ratio", "-0.001% and 0%"},
 		{0.98999, 0.99, "share", "98.999% and 99%"},
 		{31.999, 32, "tok/s", "31.999 tok/s and 32 tok/s"},
 		{1.5, 1.5 + 4e-14, "s", "1.5 s and 1.50000000000004 s"},
@@ -245,8 +245,8 @@ func TestNumbers(t *testing.T) {
 
 func TestPlusMinus(t *testing.T) {
 	for std, want := range map[float64]string{
-		0: "57.85 ± 0", 1234.5: "57.85 ± 1234", 99.4: "57.85 ± 99",
-		0.2134: "57.85 ± 0.21", 0.0123: "57.85 ± 0.012",
+		0: "57.9 ± 0", 1234.5: "57.9 ± 1,235", 99.4: "57.9 ± 99",
+		0.2134: "57.85 ± 0.21", 0.0123: "57.854 ± 0.012",
 	} {
 		must.Equal(t, std, PlusMinus(57.854, std), want)
 	}
@@ -255,8 +255,8 @@ func TestPlusMinus(t *testing.T) {
 func TestInterval(t *testing.T) {
 	low, high := 0.98, 1.0567
 	for unit, want := range map[string]string{
-		"times": "1.02× [0.98, 1.06]", "tok/s": "1.02 tok/s [0.98, 1.057]",
-		"ratio": "+102.0% [+98.0%, +105.7%]",
+		"times": "1.02× [0.98×, 1.06×]", "tok/s": "1.02 tok/s [0.98, 1.06]",
+		"ratio": "+102% [+98%, +106%]",
 	} {
 		must.Equal(t, unit, Interval(1.02, &low, &high, unit), want)
 	}
@@ -340,6 +340,32 @@ func TestCount(t *testing.T) {
 	} {
 		if got := Count(c.n, c.what); got != c.want || c.what == "launch" && Launches(c.n) != got {
 			t.Errorf("%d %s: %q, want %q", c.n, c.what, got, c.want)
+		}
+	}
+}
+
+// TestCrashesAlikeAreOne: of launches that broke in one way the first is named, however long each took.
+func TestCrashesAlikeAreOne(t *testing.T) {
+	crash := func(launch, how string) Reason {
+		return New(code.CrashIs).On(launch).From(Say("launch.broke", "{error}", Text("error", how)))
+	}
+	all := Say("crashed", "crashed: {causes}").From(crash("q-1", "ended 60ms after its start"),
+		crash("q-2", "ended 33ms after its start"), crash("q-3", "out of memory"))
+	must.Equal(t, "causes", all.String(), "crashed: q-1: ended 60ms after its start; q-3: out of memory")
+}
+
+// TestLess: what a time fell by has no sign, and its bounds are rounded outward; nothing else has it.
+func TestLess(t *testing.T) {
+	at := func(x float64) *float64 { return &x }
+	text, least, most, fell := Less(-0.7631, at(-0.8612), at(-0.5849), "ms")
+	must.Equal(t, "a time", fmt.Sprint(text, " ", least, " ", most, " ", fell), "76% less time 58% 87% true")
+	for name, c := range map[string]struct {
+		change float64
+		high   *float64
+		unit   string
+	}{"a speed": {-0.5, nil, "tok/s"}, "risen": {0.5, nil, "ms"}, "perhaps": {-0.5, at(0.1), "ms"}} {
+		if text, _, _, fell := Less(c.change, at(-0.9), c.high, c.unit); fell {
+			t.Errorf("%s: %s", name, text)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func CrashedAgain(candidate, parent Arm, launches []*ledger.Launch) (died []*led
 	var how []verdict.Reason
 	for _, l := range died {
 		ids = append(ids, l.ID)
-		how = append(how, verdict.Say("session.crash_is", "{subject}").On(l.ID).From(l.Error))
+		how = append(how, verdict.New(code.CrashIs).On(l.ID).From(l.Error))
 	}
 	first := died[0].Error
 	if !slices.ContainsFunc(died, func(l *ledger.Launch) bool { return !sameCrash(l.Error, first) }) {

@@ -27,15 +27,15 @@ func TestChoices(t *testing.T) {
 		best  int
 		words string
 	}{
-		{"one passes", "pass 31, fail 2", verdict.Pass, 0, "v0 wins +31.0% in w.tg over all launches; v1 fail +2.0%"},
+		{"one passes", "pass 31, fail 2", verdict.Pass, 0, "v0 wins +31% in w.tg over all launches; v1 fail +2.0%"},
 		{
 			"the better of two", "pass 12, pass 31", verdict.Pass, 1,
-			"v1 wins +31.0% in w.tg over all launches; v0 pass +12.0%",
+			"v1 wins +31% in w.tg over all launches; v0 pass +12%",
 		},
 		{"the first of equals", "pass 12, pass 12", verdict.Pass, 0, "v0 wins"},
 		{
 			"passing counts, not the gain", "inconclusive 80, pass 12", verdict.Pass, 1,
-			"v1 wins +12.0% in w.tg over all launches; v0 inconclusive +80.0%",
+			"v1 wins +12% in w.tg over all launches; v0 inconclusive +80%",
 		},
 		{"a known gain before none", "pass -, pass 1", verdict.Pass, 1, "v1 wins"},
 		{"no gain is known", "pass -, pass -", verdict.Pass, 0, "first in plan order"},
@@ -48,7 +48,7 @@ func TestChoices(t *testing.T) {
 		{"one drops out", "invalid -, fail 1", verdict.Fail, 1, "v0 invalid"},
 		{
 			"one drops out of three", "invalid -, fail 1, inconclusive 0", verdict.Inconclusive, 2,
-			"v2 inconclusive +0.0%",
+			"v2 inconclusive 0%",
 		},
 		{"the other passes", "invalid -, pass 1", verdict.Pass, 1, "v0 invalid"},
 		{"all drop out", "invalid -, invalid -", verdict.Invalid, 0, "no alternative"},

@@ -10,7 +10,7 @@
 //
 //	<leaf> TAB <root> LF
 //
-// The first line's leaf is the header, the text "mxflow-ledger/5". Every other
+// The first line's leaf is the header, the text "mxflow-ledger/6". Every other
 // leaf is one Record as canonical JSON. The root is the hash, in standard
 // base64 with padding, of the Merkle tree (RFC 6962, as golang.org/x/mod's tlog
 // computes it) over the leaves of this line and of all lines above it; the
@@ -50,7 +50,7 @@
 // Beside the ledger lies <path>.checkpoint, three lines in the form that
 // transparency logs sign:
 //
-//	mxflow-ledger/5
+//	mxflow-ledger/6
 //	<number of leaves, header included, decimal>
 //	<root, base64>
 //
@@ -70,6 +70,7 @@
 // Fields may be added to Record within a version if they are left out when
 // empty (omitempty), so old lines stay canonical; an older mxflow then
 // refuses the new lines by name of the field. Renaming or removing a field,
-// reordering fields, or giving one another meaning needs mxflow-ledger/6.
+// reordering fields, giving one another meaning, or writing the numbers of a reason's text
+// otherwise needs mxflow-ledger/7.
 // Versions before 5 were never released; nothing reads them.
 package ledger

@@ -11,7 +11,7 @@ import (
 )
 
 // header is leaf 0 and the origin line of checkpoints.
-const header = "mxflow-ledger/5"
+const header = "mxflow-ledger/6"
 
 // headerName is the part of the header that stays the same in every version.
 const headerName = "mxflow-ledger/"

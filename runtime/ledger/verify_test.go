@@ -137,7 +137,7 @@ func TestOtherFiles(t *testing.T) {
 	for name, c := range map[string]struct{ data, want string }{
 		"older": {
 			string(forge("mxflow-ledger/4")),
-			`has format "mxflow-ledger/4", but this mxflow reads only "mxflow-ledger/5". Nothing was changed. Read it with`,
+			`has format "mxflow-ledger/4", but this mxflow reads only "mxflow-ledger/6". Nothing was changed. Read it with`,
 		},
 		"newer":     {string(forge("mxflow-ledger/9")), "Read it with the mxflow that wrote it"},
 		"text":      {"dear diary", "not a ledger"},

@@ -13,21 +13,29 @@ import (
 )
 
 // Answer is a plan's result in one sentence: "Decode 40.1 → 882 tok/s, 22× the baseline (at least
-// 6.8×): 3 of 7 ports accepted; speculation failed and locks sinks; wip is fast but answers garbage".
+// 6.8×, 1 in 100 such claims is false): 3 of 7 ports accepted; speculation failed and locks sinks; wip
+// is fast but answers garbage", "Nothing accepted: triton decodes 39% slower (at most 10% was allowed;
+// at least 26%, 1 in 20 such claims is false)", or of engines "Fastest: llama.cpp, 43× transformers".
 type Answer struct {
-	// Gain is how far the accepted stack is from the baseline; empty if no session launched both.
+	// Gain is how far the accepted stack is from the baseline, or what each port added, or which
+	// engine is fastest; empty without any.
 	Gain string
 	// Accepted counts the ports, and Failed says what became of the others, the gates that lock
-	// something first.
+	// something first; if nothing was accepted, by which number.
 	Accepted string
 	Failed   []string
+	// Ports are how many there are, Stacked how many are accepted.
+	Ports, Stacked int
 }
 
 // String is the sentence, without a full stop.
 func (a Answer) String() string {
 	rest := strings.Join(append([]string{a.Accepted}, a.Failed...), "; ")
-	if a.Gain != "" {
+	switch {
+	case a.Gain != "":
 		rest = a.Gain + ": " + rest
+	case a.Ports > 0 && a.Stacked == 0 && len(a.Failed) > 0:
+		rest = a.Accepted + ": " + strings.Join(a.Failed, "; ")
 	}
 	return verdict.Capital(rest)
 }
@@ -41,7 +49,7 @@ const (
 // answer is the result by the decisions as they are now.
 func (s *Summary) answer() (a Answer) {
 	a.Gain = s.gain()
-	var ports, accepted, open, gates, passed int
+	var ports, decided, accepted, open, gates, passed int
 	locks, later := map[string][]string{}, map[string][]string{} // features and phases, by the node that locks them
 	for _, r := range s.Rows {
 		switch {
@@ -62,10 +70,18 @@ func (s *Summary) answer() (a Answer) {
 			case inStack(r.Decided.Decision):
 				accepted++
 			}
+			if r.InForce() && r.Locked.IsZero() {
+				decided++
+			}
 		}
 	}
-	if a.Accepted = fmt.Sprintf("%d of %s accepted", accepted, verdict.Count(ports, "port")); ports == 0 {
+	a.Ports, a.Stacked = ports, accepted
+	switch a.Accepted = fmt.Sprintf("%d of %s accepted", accepted, verdict.Count(ports, "port")); {
+	case ports == 0:
+		a.Gain = s.fastest()
 		a.Accepted = fmt.Sprintf("%d of %s passed", passed, verdict.Count(gates, "gate")) // waived ones included
+	case accepted == 0 && decided > 0:
+		a.Accepted = "Nothing accepted"
 	}
 
 	blamed := map[string]bool{} // the phases whose gate locks something
@@ -80,13 +96,21 @@ func (s *Summary) answer() (a Answer) {
 				cmp.Or(r.Gate, r.Node)+" "+verdict.Did(r.Decided.Verdict)+" and locks "+few(locked))
 		}
 	}
-	var bad []string
+	var bad, named []string
 	alike := map[string][]string{} // features, by what became of them
 	for _, r := range s.Rows {
+		if ports == 0 && r.Gate != "" && r.InForce() && !r.Decided.Verdict.Unlocks() && !blamed[r.Gate] {
+			a.Failed = append(a.Failed,
+				r.Gate+" "+verdict.Did(r.Decided.Verdict)+verdict.Behind(": ", asked(r.Decided.Decision)))
+		}
 		if r.Feature == "" || !r.InForce() || inStack(r.Decided.Decision) {
 			continue
 		}
 		d := r.Decided.Decision
+		if text := asked(d); accepted == 0 && text != "" {
+			named = append(named, r.Feature+" "+text)
+			continue
+		}
 		what := verdict.Did(d.Verdict)
 		switch {
 		case garbage(d.Why()):
@@ -94,7 +118,9 @@ func (s *Summary) answer() (a Answer) {
 				what = "is fast but answers garbage"
 			}
 		case d.Verdict == verdict.Invalid && len(failedLevels(d)) > 0:
-			what = "failed level " + failedLevels(d)[0]
+			if what = "failed level " + failedLevels(d)[0]; accepted == 0 {
+				what = "does not count: " + unproven(failedLevels(d)[0])
+			}
 		case d.Verdict == verdict.Pass:
 			what = "passed without being stacked"
 		case blamed[d.Phase] && d.Verdict == verdict.Fail:
@@ -112,6 +138,7 @@ func (s *Summary) answer() (a Answer) {
 		}
 		a.Failed = append(a.Failed, few(names)+" "+what)
 	}
+	a.Failed = append(named, a.Failed...)
 	if n := len(a.Failed); n > mostFailed {
 		a.Failed = append(a.Failed[:mostFailed-1], fmt.Sprintf("%d more did not pass", n-mostFailed+1))
 	}
@@ -141,7 +168,7 @@ func (s *Summary) gain() string {
 				continue
 			}
 			metric = v.Address()
-			steps = append(steps, fmt.Sprintf("%s with %s", verdict.Faster(*v.Change), f.Feature))
+			steps = append(steps, fmt.Sprintf("%s with %s (%s)", v.Amount(), f.Feature, v.sure(f.decision)))
 		}
 		if len(steps) == 0 {
 			return ""
@@ -153,19 +180,139 @@ func (s *Summary) gain() string {
 	if slices.ContainsFunc(pair.Metrics, func(o Comparison) bool { return o.Metric == c.Metric && o.Cell != c.Cell }) {
 		what += " (" + Sent(pair.New.Launches, c.Cell) + ")"
 	}
-	text, against := verdict.Faster(*c.Change), "against the baseline"
-	if strings.HasSuffix(text, "×") {
+	text, against := c.Amount(), "against the baseline"
+	if _, _, _, fell := c.less(false); fell {
+		against = "than the baseline"
+	} else if strings.HasSuffix(text, "×") {
 		against = "the baseline"
 	}
 	text = fmt.Sprintf("%s %s, %s %s", what, c.FromTo(), text, against)
-	switch edge := c.Edge(); {
-	case c.Low != nil && !c.Significant():
+	if c.Low != nil && !c.Significant() {
 		return text + ", within noise"
-	case edge == "" || (*c.Change > 0) != (c.Better == measure.Higher):
-		return text
-	default:
-		return text + " (" + edge + ")"
 	}
+	return text + verdict.Behind(" (", c.sure(s.Stack.Features[len(s.Stack.Features)-1].decision)+")")
+}
+
+// sure is how large a change is at least, and how often such a claim is false, by the error rates of the
+// decision that it comes from; or that it is the end of a 95% interval.
+func (d Comparison) sure(by *ledger.Decision) string {
+	edge := d.Edge()
+	switch {
+	case edge == "":
+		return "no bounds from so few launches"
+	case d.Decided == 0 || by.Statistics == nil:
+		return edge + " at 95% confidence"
+	}
+	return edge + verdict.Behind(", ", falseClaims(by.Statistics.FalsePass))
+}
+
+// falseClaims says how many claims made at an error rate are false.
+func falseClaims(rate float64) string {
+	if !(rate > 0) {
+		return ""
+	}
+	return fmt.Sprintf("1 in %.0f such claims is false", 1/rate)
+}
+
+// asked is what the rule that decided a verdict measured, what it asked for, and how sure that is:
+// "decodes 39% slower (at most 10% was allowed; at least 26%, 1 in 20 such claims is false)". Empty if no
+// number of launches decided.
+func asked(d *ledger.Decision) string {
+	r := Deciding(d)
+	if r == nil || r.Deciding() == nil || d.Verdict != verdict.Fail && d.Verdict != verdict.Inconclusive {
+		return ""
+	}
+	t := r.Deciding().Test
+	is, wanted, bounds := r.Parts()
+	_, metric := measure.SplitAddress(t.Metric)
+	text, want := MetricWord(metric)+" "+is, wanted+" was asked"
+	verb := map[string]string{"tg": "decodes", "pp": "prefills"}[metric]
+	if share, slower := strings.CutPrefix(is, "-"); slower && verb != "" && t.Relative() && t.More {
+		text = verb + " " + share + " slower"
+		if bound, also := strings.CutPrefix(bounds, "at most -"); also {
+			bounds = "at least " + bound
+		}
+		switch allowed := strings.TrimPrefix(wanted, "≥ "); {
+		case strings.HasPrefix(allowed, "-"):
+			want = "at most " + allowed[1:] + " was allowed"
+		case allowed == "0%":
+			want = "no loss was allowed"
+		default:
+			want = allowed + " was asked"
+		}
+	}
+	if s := d.Statistics; s != nil && d.Verdict == verdict.Fail && t.Form != verdict.Exact && t.Form != verdict.Range {
+		bounds += verdict.Behind(", ", falseClaims(s.FalseFail))
+	}
+	return text + " (" + want + "; " + bounds + ")"
+}
+
+// unproven says in words that a level failed.
+func unproven(level string) string {
+	switch level {
+	case "kernels":
+		return "its kernel was not proven"
+	case "correctness":
+		return "its answers are not right"
+	}
+	return "level " + level + " failed"
+}
+
+// fastest is the best engine of the comparisons by decode, or else by what they compare first, beside
+// their reference: "Fastest: llama.cpp, 43× transformers (22× to 84×)".
+func (s *Summary) fastest() string {
+	for _, r := range s.Rows {
+		if !r.InForce() || len(r.Decided.Rows) < 2 {
+			continue
+		}
+		rows, address := r.Decided.Rows, ""
+		reference := ""
+		for _, of := range rows {
+			if of.Reference {
+				reference = engineWord(of.Name)
+			}
+			for _, c := range of.Cells {
+				_, metric := measure.SplitAddress(c.Address)
+				if c.Speedup != nil && (address == "" || metric == "tg" && !strings.HasSuffix(address, ".tg")) {
+					address = c.Address
+				}
+			}
+		}
+		name, best := "", (*verdict.Cell)(nil)
+		for _, of := range rows {
+			if c := cellOf(of.Cells, address); of.Verdict == verdict.Pass && c != nil && c.Speedup != nil &&
+				(best == nil || *c.Speedup > *best.Speedup) {
+				name, best = engineWord(of.Name), c
+			}
+		}
+		_, metric := measure.SplitAddress(address)
+		word := "Fastest"
+		if metric != "tg" {
+			word += " by " + MetricWord(metric)
+		}
+		switch {
+		case best == nil:
+			continue
+		case *best.Speedup <= 1:
+			return fmt.Sprintf("%s: %s, the reference; %s is %s", word, reference, name,
+				verdict.Number(*best.Speedup, "times"))
+		}
+		text := fmt.Sprintf("%s: %s, %s %s", word, name, verdict.Number(*best.Speedup, "times"), reference)
+		if best.SpeedupLow != nil && best.SpeedupHigh != nil {
+			text += fmt.Sprintf(" (95%% CI %s to %s)", verdict.AtLeast(*best.SpeedupLow, "times"),
+				verdict.AtMost(*best.SpeedupHigh, "times"))
+		}
+		return text
+	}
+	return ""
+}
+
+// engineWord is an engine's own name, without its kind.
+func engineWord(name string) string {
+	if _, label, is := strings.Cut(name, "."); is && !strings.Contains(name, "=") {
+		return label
+	}
+	return name
 }
 
 // Headline is the metric that says how far the stack is from the baseline: the one by which
@@ -190,6 +337,23 @@ func (s *Summary) Headline() (best *Comparison) {
 		}
 	}
 	return best
+}
+
+// TotalRule is the rule by which the headline of the stack was decided, with its decision; nil if none did.
+func (s *Summary) TotalRule() (*ledger.Decided, *verdict.Rule) {
+	c := s.Headline()
+	if c == nil || c.Decided == 0 {
+		return nil, nil
+	}
+	t := s.tests.decided(s.Ends.Pair.Old.Launches, s.Ends.Pair.New.Launches, c.Address(), c.Stat)
+	for _, d := range s.InForce() {
+		for i, r := range d.Rules {
+			if slices.ContainsFunc(r.Comparisons, func(of verdict.Comparison) bool { return of.Test == t }) {
+				return &d, &d.Rules[i]
+			}
+		}
+	}
+	return nil, nil
 }
 
 // MetricWord is a metric as people say it in a sentence.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -142,14 +143,33 @@ func sampleOf(launches []*ledger.Launch, address, statistic string) (s Sample, w
 // N is how many launches have it.
 func (s Sample) N() int { return len(s.Values) }
 
-// first is the sample of the first launches alone.
+// first is the sample of the first launches alone; of all without their number.
 func (s Sample) first(n int) Sample {
+	if n == 0 {
+		return s
+	}
 	of := stats.ArithmeticSampleOf
 	if s.inLogs {
 		of = stats.SampleOf
 	}
 	s.Sample, _ = of(s.Values[:min(n, s.N())])
 	return s
+}
+
+// MarshalJSON says which mean it is: geomean of speeds, times and sizes, or mean.
+func (s Sample) MarshalJSON() ([]byte, error) {
+	all := struct {
+		Values  []float64 `json:"values,omitempty"`
+		Mean    *float64  `json:"mean,omitempty"`
+		Geomean *float64  `json:"geomean,omitempty"`
+		SD      float64   `json:"sd,omitempty"`
+		Low     *float64  `json:"low,omitempty"`
+		High    *float64  `json:"high,omitempty"`
+	}{s.Values, &s.Mean, nil, s.SD, s.Low, s.High}
+	if s.Geometric {
+		all.Mean, all.Geomean = nil, all.Mean
+	}
+	return json.Marshal(all)
 }
 
 // Text is the mean with the standard deviation over launches, and its unit.
@@ -180,7 +200,7 @@ func (s Sample) Bare() string {
 	case s.N() == 0:
 		return "–"
 	case s.N() == 1, s.SD == 0:
-		return verdict.Number(s.Mean, "")
+		return verdict.Short(s.Mean, "")
 	}
 	return verdict.PlusMinus(s.Mean, s.SD)
 }

@@ -38,7 +38,7 @@ func Brief(d *ledger.Decision) string {
 	}
 	for _, l := range d.Levels {
 		if l.Verdict != verdict.Pass && d.Verdict != verdict.Pass {
-			return verdict.Brief(quoted(l.Reason()))
+			return verdict.Brief(unquoted(l.Reason()))
 		}
 	}
 	return byRules(d)

@@ -25,10 +25,11 @@ type Comparison struct {
 	Old    Sample         `json:"old"`
 	New    Sample         `json:"new"`
 	// Comparison is the change with its 95% interval. If a rule decided by this change,
-	// estimate and bounds are that decision's, there is no P, and Decided is on how many
-	// launches of each side it was.
+	// estimate, bounds and both sides are that decision's, there is no P, and Decided is on
+	// how many launches of each side it was, of those that there are.
 	stats.Comparison
 	Decided int `json:"decided,omitempty"`
+	of      int
 	// Why is why there is no change: the sides cannot be compared in this.
 	Why verdict.Reason `json:"why,omitzero"`
 }
@@ -73,7 +74,8 @@ func compare(old, new []*ledger.Launch, c Column, alike bool, by Tests) Comparis
 		d.Why = verdict.Say("compare.lacking", "not every launch has it") // the missing one might have been the bad one
 	case t != nil:
 		d.Change, d.Low, d.High = t.Change()
-		d.Decided = cmp.Or(t.N(), min(len(t.Values), len(t.Base)))
+		d.Decided, d.of = cmp.Or(t.N(), min(len(t.Values), len(t.Base))), min(d.Old.N(), d.New.N())
+		d.Old, d.New = d.Old.first(d.Decided), d.New.first(d.Decided)
 	default:
 		between, err := stats.Compare(d.New.Values, d.Old.Values, false)
 		if err != nil {
@@ -209,43 +211,38 @@ func (d Comparison) name() string {
 	return head(name, d.Unit)
 }
 
-// ChangeText is the change with its bounds, which look different where a rule decided by
-// them, prefixed by "~" if the launches do not show it.
-func (d Comparison) ChangeText() string {
-	if d.Change == nil {
-		return "–"
+// ChangeText is the change with its bounds, in [ ] those by which a rule decided, prefixed by "~" if the
+// launches do not show it; "–" without one.
+func (d Comparison) ChangeText() string { return cmp.Or(d.bounded(false, false), "–") }
+
+// by says that both sides and the change are of fewer launches than there are, behind a separator.
+func (d Comparison) by(separator string) string {
+	if d.Decided == 0 || d.Decided >= d.of {
+		return ""
 	}
-	unit := "ratio"
-	if d.Absolute {
-		unit = d.Unit
-	}
-	text, of := verdict.CI(*d.Change, d.Low, d.High, unit), ""
-	if d.Decided > 0 {
-		text = verdict.Interval(*d.Change, d.Low, d.High, unit)
-	}
-	if d.Decided > 0 && d.Decided < min(d.Old.N(), d.New.N()) {
-		of = fmt.Sprintf(", by the first %d", d.Decided)
-	}
-	return d.judged(text) + of
+	return fmt.Sprintf("%sby the first %d of %s", separator, d.Decided, verdict.Launches(d.of))
 }
 
-// Brief is ChangeText without bounds: "+34% better", "12× better", "~ -2.1%".
+// Brief is ChangeText without bounds: "+34% better", "12× better", "87% less time", "~ -2.1%".
 func (d Comparison) Brief() string {
 	if d.Change == nil {
 		return "–"
 	}
-	return d.judged(d.amount(*d.Change))
+	if text, _, _, fell := d.less(false); fell {
+		return text // is better
+	}
+	return d.judged(d.Amount())
 }
 
-// amount is a change or a bound of it, "+34%", "12×", or "+3 GB" of an absolute one.
-func (d Comparison) amount(x float64) string {
-	switch {
+// Amount is the change alone: "+34%", "12×", "87% less time", or "+3 GB" of an absolute one.
+func (d Comparison) Amount() string {
+	switch text, _, _, fell := d.less(false); {
+	case fell:
+		return text
 	case !d.Absolute:
-		return verdict.Faster(x)
-	case x > 0:
-		return "+" + verdict.Short(x, d.Unit)
+		return verdict.Faster(*d.Change)
 	}
-	return verdict.Short(x, d.Unit)
+	return map[bool]string{true: "+"}[*d.Change > 0] + verdict.Short(*d.Change, d.Unit)
 }
 
 // FromTo is both means, "29 → 34 tok/s", or the one that there is.
@@ -262,13 +259,16 @@ func (d Comparison) FromTo() string {
 
 // Edge is how large a change is at least, or at most; empty without bounds.
 func (d Comparison) Edge() string {
-	switch {
-	case d.Low == nil || d.High == nil:
+	if d.Low == nil || d.High == nil {
 		return ""
-	case *d.Change > 0:
-		return "at least " + verdict.AtLeast(*d.Low)
 	}
-	return "at most " + verdict.AtMost(*d.High)
+	switch _, least, _, fell := d.less(false); {
+	case fell:
+		return "at least " + least
+	case *d.Change > 0:
+		return "at least " + verdict.AtLeast(*d.Low, "ratio")
+	}
+	return "at most " + verdict.AtMost(*d.High, "ratio")
 }
 
 // judged is a change with what it means: better or worse only if its bounds exclude none.
@@ -306,8 +306,11 @@ func ComparisonNotes(all []Comparison) (notes []string) {
 		notes = append(notes,
 			fmt.Sprintf(
 				"Welch's t-test on launches (logs), two-sided, each of the %d metrics by itself: one in 20 unchanged "+
-					"metrics has p ≤ 0.05. ± is the standard deviation over launches (of logs, times the mean). ~ "+
-					"marks changes that are not significant. No verdict is based on this table.", tested))
+					"metrics has p ≤ 0.05. Means are geometric for speeds, times and sizes; ± is the standard "+
+					"deviation "+
+					"over launches (of logs, times the mean). [ ] are the bounds by which a rule decided, ( ) a 95%% "+
+					"interval, rounded outward. ~ marks changes that are not significant. No verdict is based on this "+
+					"table.", tested))
 	}
 	return notes
 }

@@ -23,8 +23,9 @@ type Ends struct {
 	// Command measures them together.
 	Pair    *Pair  `json:"pair,omitempty"`
 	Command string `json:"not_measured_together,omitempty"`
-	// Base is the newest arm of the baseline; nil without one.
-	Base *Arm `json:"-"`
+	// Base and Top are the arms of Pair, or else the newest of each, which nobody divides; nil
+	// without one.
+	Base, Top *Arm `json:"-"`
 }
 
 // ends compares the baseline with the accepted stack; there is nothing to compare while
@@ -36,7 +37,8 @@ func (s *Summary) ends() (e Ends) {
 	if len(s.Stack.Features) == 0 {
 		return e
 	}
-	for _, top := range s.armsWith(s.Stack.Knobs) {
+	tops := s.armsWith(s.Stack.Knobs)
+	for _, top := range tops {
 		i := slices.IndexFunc(s.Arms, func(a *Arm) bool {
 			knobs := a.Launches[0].Knobs
 			return a.Session == top.Session && (top.Block == "" || a.Block == top.Block) && knobs != nil &&
@@ -44,9 +46,12 @@ func (s *Summary) ends() (e Ends) {
 		})
 		if i >= 0 && s.Arms[i] != top {
 			if pair := pairOfArms(s.Store, s.Arms[i], top, s.tests); len(pair.Metrics) > 0 {
-				return Ends{Pair: &pair, Base: s.Arms[i]}
+				return Ends{Pair: &pair, Base: s.Arms[i], Top: top}
 			}
 		}
+	}
+	if len(tops) > 0 {
+		e.Top = tops[0]
 	}
 	// The command measures both in one session, once the feature accepted last has a criterion
 	// that reads the baseline.
@@ -106,20 +111,34 @@ func Applied(st *store.Store, run *ledger.RunView, more ...string) string {
 			before += strings.Replace(strings.TrimPrefix(name, "env."), "var.", "MXFLOW_VAR_", 1) + "=… "
 		}
 	}
+	return before + shell.Line(at(st, run, words)...)
+}
+
+// Reading is a command that reads what a run recorded: "mxflow explain feature.gemm plan.hcl".
+func Reading(st *store.Store, run *ledger.RunView, words ...string) string {
+	return shell.Line(at(st, run, append([]string{"mxflow"}, words...))...)
+}
+
+// at is a command with the state directory, unless that lies where commands look for it, and the plan.
+func at(st *store.Store, run *ledger.RunView, words []string) []string {
 	if filepath.Base(st.Dir()) != store.DirName && st.ArchivedKey() == "" {
 		words = append(words, "--state", st.Dir())
 	}
-	if run.PlanFile != "" {
+	if run != nil && run.PlanFile != "" {
 		words = append(words, run.PlanFile)
 	}
-	return before + shell.Line(words...)
+	return words
 }
 
 // Apart is what readers say of ends with a Command, before it.
 const Apart = "The baseline and the accepted stack were " + NotTogether + ": no session launched both. This does:"
 
 // Total is what the stack gains over the baseline, on one line: "Stack (2 ports): decode 40.1 →
-// 1,342 tok/s, 33× the baseline (at least 28×)". Empty if nobody knows.
+// 1,342 tok/s, 33× the baseline (at least 28×)". Of a comparison it is which engine is fastest. Empty if
+// nobody knows.
 func (s *Summary) Total() string {
+	if len(s.Stack.Features) == 0 {
+		return s.Answer.Gain
+	}
 	return verdict.Behind(fmt.Sprintf("Stack (%s): ", verdict.Count(len(s.Stack.Features), "port")), s.Answer.Gain)
 }

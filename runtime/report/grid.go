@@ -114,17 +114,19 @@ func (g Grid) lacking() string {
 }
 
 // gridLegend explains the values.
-const gridLegend = "Means over launches ± their standard deviation, and below them the change from the parent: with " +
-	"the bounds by which a rule decided in [ ], or else its 95% interval in ( ). Better and worse: the bounds " +
-	"exclude no " +
-	"change; ~: they do not. ≈ multiplies the steps from the baseline, each measured in its own session. ❌ does not " +
-	"count."
+const gridLegend = meansAre + ", and below them the change from the parent: with the bounds by which a rule decided " +
+	"in [ ], or else its 95% interval in ( ), rounded outward. Better and worse: the bounds exclude no change; ~: " +
+	"they " +
+	"do not. ≈ multiplies the steps from the baseline, each measured in its own session. ❌ does not count."
+
+// meansAre says which means a table has.
+const meansAre = "Means over launches (geometric for speeds, times and sizes) ± their standard deviation"
 
 // rowLegend explains those of a comparison.
-const rowLegend = "Means over launches ± their standard deviation; × is the improvement over the reference, with the " +
-	"bounds by which a rule decided in [ ], or else its 95% interval in ( ): for every metric, more than 1 is " +
-	"better. ❌ " +
-	"does not count. Tokens are counted by each engine's own tokenizer."
+const rowLegend = meansAre + "; × is the improvement over the reference, with the bounds by which a rule decided in " +
+	"[ ], or else its 95% interval in ( ), rounded outward: for every metric, more than 1 is better. ❌ does not " +
+	"count. " +
+	"Tokens are counted by each engine's own tokenizer."
 
 // shownOf is a column of the plan.
 func shownOf(c *plans.Column) Shown {
@@ -334,6 +336,22 @@ func (s *Summary) launched(d *ledger.Decision, variant string) *Arm {
 	return a
 }
 
+// invalid reports whether the launches of an arm were found to be invalid by what their session decided.
+func (s *Summary) invalid(a *Arm) (is bool) {
+	for _, r := range s.Store.Records() {
+		d := r.Decision
+		if d == nil || d.Kind != ledger.KindFeature || !slices.Contains(d.Launches, a.Launches[0].ID) {
+			continue
+		}
+		for _, v := range (Row{Feature: d.Feature, Decided: &ledger.Decided{Decision: d}}).variants() {
+			if v.name == a.Variant {
+				is = v.verdict == verdict.Invalid
+			}
+		}
+	}
+	return is
+}
+
 func (s *Summary) portRow(p *Port, line Line) row {
 	if p == nil {
 		return row{Line: line}
@@ -353,18 +371,18 @@ func qualifiedArm(st *store.Store, a *Arm) *ledger.Launch {
 // stackRow is the accepted stack of at least two features by its newest launches, beside the
 // baseline if a session launched both; nil without any.
 func (s *Summary) stackRow() *row {
-	stack, arms := s.Stack, s.armsWith(s.Stack.Knobs)
-	if len(stack.Features) < 2 || len(arms) == 0 {
+	stack, top := s.Stack, s.Ends.Top
+	if len(stack.Features) < 2 || top == nil {
 		return nil
 	}
 	line := Line{Name: "accepted stack", Status: strings.TrimPrefix(stack.Sum(), ledger.Baseline+" + ")}
-	r := row{Line: line, own: arms[0], levels: qualifiedArm(s.Store, arms[0])}
+	r := row{Line: line, own: top, levels: qualifiedArm(s.Store, top)}
 	if pair := s.Ends.Pair; pair != nil {
 		r.own, r.base = &Arm{Session: pair.New.Session, Launches: pair.New.Launches}, s.Ends.Base
 		return &r
 	}
 	for _, name := range s.Measured() { // the feature that was measured with all others below it
-		if p := s.ports[name]; p.Block == arms[0].Block && maps.Equal(p.Launches[0].Knobs, stack.Knobs) &&
+		if p := s.ports[name]; p.Block == top.Block && maps.Equal(p.Launches[0].Knobs, stack.Knobs) &&
 			p.Parent != nil {
 			r.port = p
 		}
@@ -376,13 +394,16 @@ func (s *Summary) stackRow() *row {
 func (s *Summary) Alone(arms []*Arm) []Block {
 	var rows []row
 	for _, a := range arms {
-		if slices.ContainsFunc(a.Launches, func(l *ledger.Launch) bool { return len(l.Garbage()) > 0 }) {
+		switch {
+		case slices.ContainsFunc(a.Launches, func(l *ledger.Launch) bool { return len(l.Garbage()) > 0 }):
 			a.Uncounted = "answers garbage"
+		case s.invalid(a):
+			a.Uncounted = string(verdict.Invalid)
 		}
 		rows = append(rows, row{Line: Line{Name: a.Variant}, own: a, levels: qualifiedArm(s.Store, a)})
 	}
 	return blocksOf(s.grids(rows, "Variant", false, nil),
-		"Means over launches ± their standard deviation. ❌ does not count.")
+		meansAre+". ❌ does not count.")
 }
 
 // targetRows are the numbers to beat, which others measured.

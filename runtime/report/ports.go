@@ -130,7 +130,7 @@ func (p *Port) Value(c Column) Value { return p.of.portRow(p, Line{}).value(show
 
 // Step is the change in a sentence: "decode +9% (29 → 34 tok/s)".
 func (v Value) Step() string {
-	return fmt.Sprintf("%s %s (%s)", MetricWord(v.Metric), v.amount(*v.Change), v.FromTo())
+	return fmt.Sprintf("%s %s (%s)", MetricWord(v.Metric), v.Amount(), v.FromTo())
 }
 
 // fromBaseline is how a metric differs from the baseline's: as measured beside it, or else

@@ -44,9 +44,25 @@ func Markdown(w io.Writer, s *Summary) error {
 	p.Blocks("##", p.TargetBlocks())
 	p.Comparisons()
 	p.Line("%s\n", Raw(Legend))
-	p.Line("`mxflow show --all` has every launch, `mxflow explain NODE` every look at them.")
+	p.Line("Every launch: `%s`. A decision with every look at its launches: `%s`.",
+		Raw(Reading(p.Store, v, "show", "--all", "latest")), Raw(Reading(p.Store, v, "explain", first(p.Summary))))
 	_, err := io.WriteString(w, p.String())
 	return err
+}
+
+// first is the feature or gate that a reader asks about first: what did not pass, or the first of them.
+func first(s *Summary) string {
+	name := ledger.Baseline
+	for _, r := range slices.Backward(s.Rows) {
+		if r.InForce() && (r.Feature != "" || r.Gate != "") &&
+			(!r.Decided.Verdict.Unlocks() || name == ledger.Baseline || s.Rows.At(name).Decided.Verdict.Unlocks()) {
+			name = r.Node
+		}
+	}
+	if s.Ends.Pair != nil && s.Rows.At(name).Decided.Verdict.Unlocks() {
+		return "stack" // its total
+	}
+	return name
 }
 
 // WriteAnswer is the result in one sentence, and the command that measures what it lacks.
@@ -58,15 +74,14 @@ func (p *Writer) WriteAnswer() {
 }
 
 // Legend explains the numbers of a feature's table.
-const Legend = "Numbers are means over launches. A rule's bound is the largest threshold that would also have passed " +
-	"(for a fail, the " +
-	"smallest that would also have failed). Better and worse: the bounds exclude no change; ~: they do not. ≈ " +
-	"multiplies the " +
-	"steps from the baseline, each measured in its own session."
+const Legend = meansAre + ". A rule's bound is the largest threshold that would also have passed (for a fail, the " +
+	"smallest that would also have failed); bounds are rounded outward. Better and worse: the bounds exclude no " +
+	"change; " +
+	"~: they do not. ≈ multiplies the steps from the baseline, each measured in its own session."
 
 // feature is one port: its rules by the numbers that decided them, and one table.
 func (p *Writer) feature(d *ledger.Decision) {
-	p.Line("## %s: %s\n", strings.TrimPrefix(d.Node, "feature."), d.Verdict)
+	p.Line("## %s: %s\n", strings.TrimPrefix(d.Node, "feature."), Word(d, false))
 	p.Rules(d)
 	if port := p.PortOf(d); port != nil && d.Kind == ledger.KindFeature {
 		p.Table(p.Own(port, true))
@@ -97,6 +112,10 @@ func (p *Writer) Rules(d *ledger.Decision) {
 		p.Line("Levels: %s.\n", strings.Join(levels, "; "))
 	}
 	p.Table(p.criteria(d))
+	if evidence := Proofs(p.Store, d); len(evidence) > 0 {
+		p.Line("Evidence:\n")
+		p.List(verdict.Lines(evidence))
+	}
 	p.List(verdict.Lines(d.Findings))
 }
 
@@ -237,6 +256,17 @@ func quoted(r verdict.Reason) verdict.Reason {
 	}
 	if len(causes) > 1 && causes[0].Kind == code.AnswerGarbage.Kind {
 		causes = verdict.Few(causes, 1)
+	}
+	return r.From(causes...)
+}
+
+// unquoted leaves the answers themselves out, for a row.
+func unquoted(r verdict.Reason) verdict.Reason {
+	var causes []verdict.Reason
+	for _, c := range r.Causes {
+		if c.Kind != code.AnswerGarbage.Kind {
+			causes = append(causes, unquoted(c))
+		}
 	}
 	return r.From(causes...)
 }

@@ -136,7 +136,8 @@ func TestReportHeadline(t *testing.T) {
 			d.Session, d.Evidence[0].Root = "s-9", gates.ArmOf("baseline", root...)
 		})
 	s.stand("s-9", "accepted", both) // another one, that wanted more rounds
-	head("**Decode 20.1 → 61.1 tok/s, +204% against the baseline (at least +198%): 2 of 4 ports accepted;")
+	head("**Decode 20.1 → 61.1 tok/s, +204% against the baseline (at least +198% at 95% confidence): 2 of 4 ports " +
+		"accepted;")
 }
 
 // TestPortFromTheBaseline: the steps from the baseline are multiplied, and marked, where no
@@ -226,7 +227,8 @@ func TestAnswer(t *testing.T) {
 			Locked: map[string]verdict.Reason{"feature.sinks": cause, "phase.q": cause},
 		},
 	})
-	want := "Decode 20.1 → 441 tok/s, 22× the baseline (at least 21×): 1 of 4 ports accepted; p failed and locks " +
+	want := "Decode 20.1 → 441 tok/s, 22× the baseline (at least 21× at 95% confidence): 1 of 4 ports accepted; p " +
+		"failed and locks " +
 		"sinks; wip is fast but answers garbage"
 	if got := s.summary().Answer.String(); got != want {
 		t.Errorf("%q, wanted %q", got, want)
@@ -510,4 +512,34 @@ func TestOverruled(t *testing.T) {
 		"| ended | **fail** | waiver by kim expired ",
 		"| plain | **fail** | decode: slower |",
 	)
+}
+
+// TestAsked: what nothing was accepted by has its number, what was asked, and how sure it is.
+func TestAsked(t *testing.T) {
+	at := func(x float64) *float64 { return &x }
+	decided := func(v verdict.Verdict, metric, relation string, is, low, high, wanted float64) *ledger.Decision {
+		test := &verdict.Test{
+			Form: verdict.Ratio, Metric: metric, Stat: "median", Unit: "tok/s", Relation: relation, Against: "baseline",
+			More: true, Estimate: at(is), Low: at(low), High: at(high), Threshold: wanted,
+		}
+		return &ledger.Decision{
+			Kind: ledger.KindFeature, Verdict: v, Statistics: &gates.Settings{FalsePass: 0.01, FalseFail: 0.05},
+			Rules: []verdict.Rule{{
+				Name: "fast", Decides: true, Verdict: v, Comparisons: []verdict.Comparison{{Verdict: v, Test: test}},
+			}},
+		}
+	}
+	for want, d := range map[string]*ledger.Decision{
+		"decodes 39% slower (at most 10% was allowed; at least 26%, 1 in 20 such claims is false)": decided(
+			verdict.Fail, "chat.tg", "gain", -0.39, -0.5, -0.26, -0.1),
+		"decodes 2.0% slower (no loss was allowed; at least 1.0%, 1 in 20 such claims is false)": decided(
+			verdict.Fail, "chat.tg", "gain", -0.02, -0.03, -0.01, 0),
+		"decode +4.0% (≥ +10% was asked; at most +7.1%, 1 in 20 such claims is false)": decided(
+			verdict.Fail, "chat.tg", "gain", 0.04, 0.01, 0.0709, 0.1),
+		"prefill +9.0% (≥ +10% was asked; between +5.0% and +14%)": decided(
+			verdict.Inconclusive, "chat.pp", "gain", 0.09, 0.05, 0.131, 0.1),
+		"": decided(verdict.Invalid, "chat.tg", "gain", 0.04, 0.01, 0.07, 0.1),
+	} {
+		must.Equal(t, want, asked(d), want)
+	}
 }

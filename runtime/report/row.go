@@ -60,7 +60,8 @@ func (r row) value(c Shown, s *Summary) (v Value) {
 	}
 	for of, t := range sorted.By(r.numbers, byAddress) {
 		if of.same(c.Column) {
-			v.New.Values, v.New.Mean, v.Unit, v.Better = []float64{t.Value}, t.Value, t.Unit, measure.Better(t.Better)
+			v.New.Values, v.New.Mean, v.planned = []float64{t.Value}, t.Value, true
+			v.Unit, v.Better = t.Unit, measure.Better(t.Better)
 		}
 	}
 	if r.numbers != nil {
@@ -97,9 +98,6 @@ func (r row) value(c Shown, s *Summary) (v Value) {
 	}
 	if v.Change == nil && v.Why.IsZero() && v.New.N() > 0 && v.Old.N() > 0 {
 		v.Comparison.Comparison = between(v.New.Values, v.Old.Values, r.rounds)
-	}
-	if v.Decided > 0 { // the launches that the rule decided by
-		v.Old, v.New = v.Old.first(v.Decided), v.New.first(v.Decided)
 	}
 	if v.Root = ""; r.port != nil && r.own.Uncounted == "" {
 		ofBaseline := r.port.Parent != nil && r.port.Parent.Variant == ledger.Baseline // whose change is the value's

@@ -54,7 +54,8 @@ func PairsOf(st *store.Store, a, b string) (pairs []Pair, err error) {
 		}
 	}
 	names := [2][]string{names(sides[0]), names(sides[1])}
-	alone := len(names[0]) == 1 && len(names[1]) == 1
+	alone, decisions := len(names[0]) == 1 && len(names[1]) == 1, compared(st)
+	all, by := ArmsOf(st, decisions...), tests(decisions...)
 	for _, name := range names[0] {
 		old, new := sides[0][name], sides[1][name]
 		if alone {
@@ -71,7 +72,21 @@ func PairsOf(st *store.Store, a, b string) (pairs []Pair, err error) {
 				break
 			}
 		}
-		p := pairOfArms(st, before, after, nil)
+		// A session may have launched one of them by another name: as what was accepted then.
+		for i, side := range []struct{ other, own **Arm }{{&before, &after}, {&after, &before}} {
+			if before.Session == after.Session || strings.Contains([]string{a, b}[i], "@") {
+				continue
+			}
+			at := slices.IndexFunc(all, func(o *Arm) bool {
+				was, is := (*side.other).Launches[0], o.Launches[0]
+				return o.Session == (*side.own).Session && o.Block == (*side.own).Block &&
+					o.Block == (*side.other).Block && was.Knobs != nil && maps.Equal(is.Knobs, was.Knobs)
+			})
+			if at >= 0 && all[at] != *side.own {
+				*side.other = all[at]
+			}
+		}
+		p := pairOfArms(st, before, after, by)
 		if p.Old.Launches[0].ID == p.New.Launches[0].ID {
 			return nil,
 				fmt.Errorf("%s and %s are the same launches (%s of session %s)", a, b, p.Old.Variant, p.Old.Session)

@@ -114,7 +114,7 @@ func TestStackInSentences(t *testing.T) {
 	p.WriteStack()
 	must.Contain(t, "the text", p.String(),
 		"1. 2026-01-02, cache on baseline: decode +119% (20.1 → 44.1 tok/s)\n",
-		"2. 2026-01-02, moe on baseline: decode +49.6% (≥ +10%)",
+		"2. 2026-01-02, moe on baseline: decode +50% (≥ +10%)",
 		"Knobs: cache = on, head = f32, moe = routed.",
 	)
 }
@@ -434,16 +434,16 @@ func TestDecidedOnTheTarget(t *testing.T) {
 		"decided": {
 			"baseline", set(),
 			verdict.Test{Form: verdict.LogLevel, Metric: "chat.tg", Stat: "median"},
-			"70 [65, 75]", true, 4,
+			"70 tok/s [65, 75]", true, 4,
 		},
 		"of a variant": {"moe", set("moe=routed"), verdict.Test{
 			Form: verdict.LogLevel, Metric: "chat.tg",
 			Stat: "median",
-		}, "60.55 (95% CI 59.88 to 61.22)", false, 4},
+		}, "60.5 tok/s (95% CI 59.8 to 61.3)", false, 4},
 		"of a change": {"baseline", set(), verdict.Test{
 			Form: verdict.Difference, Metric: "chat.tg", Stat: "median",
 			Against: "baseline",
-		}, "60.55 (95% CI 59.88 to 61.22)", false, 4},
+		}, "60.5 tok/s (95% CI 59.8 to 61.3)", false, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := begun(t, target)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -27,8 +28,9 @@ type Contest struct {
 	Variant  string   `json:"variant"`
 	Session  string   `json:"session,omitempty"`
 	Launches []string `json:"launches,omitempty"`
-	// Mean over launches with its two-sided 95% interval, in Unit. If a rule decided on
-	// this level, Decided is set: then they are that decision's estimate and bounds.
+	// Mean over launches, in JSON geomean if it is geometric, with its two-sided 95% interval, in
+	// Unit. If a rule decided on this level, Decided is set: then they are that decision's
+	// estimate and bounds.
 	Mean    *float64 `json:"mean,omitempty"`
 	Low     *float64 `json:"low,omitempty"`
 	High    *float64 `json:"high,omitempty"`
@@ -40,7 +42,21 @@ type Contest struct {
 	RatioHigh *float64 `json:"ratio_high,omitempty"`
 	Standing  string   `json:"standing"`
 	// Note is why there is no number, or what it lacks.
-	Note verdict.Reason `json:"note,omitzero"`
+	Note      verdict.Reason `json:"note,omitzero"`
+	geometric bool
+}
+
+// MarshalJSON says which mean it is, as that of a Sample.
+func (c Contest) MarshalJSON() ([]byte, error) {
+	type plain Contest
+	all := struct {
+		plain
+		Geomean *float64 `json:"geomean,omitempty"`
+	}{plain: plain(c)}
+	if c.geometric {
+		all.Mean, all.Geomean = nil, all.Mean
+	}
+	return json.Marshal(all)
 }
 
 // targets are those of the newest run against the accepted stack, or the
@@ -57,6 +73,9 @@ func (s *Summary) targets() []Contest {
 		}
 	}
 	arms := s.armsWith(s.Stack.Knobs)
+	if top := s.Ends.Top; top != nil { // the one that stands for the stack everywhere
+		arms = append([]*Arm{top}, arms...)
+	}
 	for _, t := range s.Run.Start.Targets {
 		c := Contest{Target: t, Variant: name, Standing: Open}
 		switch a, decided := s.newestOf(arms, t); {
@@ -113,9 +132,9 @@ func (c *Contest) decide(a *Arm, t *verdict.Test) {
 			verdict.Text("error", "a value is not a finite number")).On(c.Address)
 		return
 	}
-	c.Mean, c.Low, c.High = &v.Mean, v.Low, v.High
+	c.Mean, c.Low, c.High, c.geometric = &v.Mean, v.Low, v.High, v.Geometric
 	if t != nil {
-		c.Mean, c.Low, c.High, c.Decided = t.Estimate, t.Low, t.High, true
+		c.Mean, c.Low, c.High, c.Decided, c.geometric = t.Estimate, t.Low, t.High, true, t.Form == verdict.LogLevel
 		c.Launches = t.Launches[:min(len(t.Launches), t.N())]
 	}
 	comparable := c.Value > 0 && *c.Mean > 0 && (c.Better == "higher" || c.Better == "lower")
@@ -197,7 +216,7 @@ func contestTable(all []Contest) Table {
 	for _, c := range all {
 		row := []string{
 			fmt.Sprintf("%s (%s)", c.Name, cmp.Or(c.Tool, "not named")), c.Address,
-			verdict.Number(c.Value, c.Unit), "–", "–", c.Standing,
+			verdict.Planned(c.Value, c.Unit), "–", "–", c.Standing,
 		}
 		if c.Address == "" {
 			row[1] = c.Path
@@ -213,7 +232,7 @@ func contestTable(all []Contest) Table {
 			shown = verdict.Interval
 		}
 		if c.Mean != nil {
-			row[3] = fmt.Sprintf("%s\n%s of %s in session %s", shown(*c.Mean, c.Low, c.High, ""),
+			row[3] = fmt.Sprintf("%s\n%s of %s in session %s", shown(*c.Mean, c.Low, c.High, c.Unit),
 				verdict.Launches(len(c.Launches)), c.Variant, c.Session)
 		}
 		if c.Ratio != nil {

@@ -21,6 +21,8 @@ type Value struct {
 	Marked bool   `json:"marked,omitempty"`
 	// alone is set if the column is a change, saved if it is how much less a gain is.
 	alone, saved bool
+	// planned is set if New is a number of the plan.
+	planned bool
 }
 
 // doesNotCount marks a value.
@@ -101,7 +103,11 @@ func (v Value) Changed() string { return cmp.Or(v.bounded(false, v.saved), "–"
 
 // Number is the mean ± the standard deviation, in the unit of the column's head.
 func (v Value) Number() string {
-	if v.Unit != "share" {
+	switch {
+	case v.planned:
+		number, _, _ := strings.Cut(strings.TrimSuffix(verdict.Planned(v.New.Mean, v.Unit), "%"), " ")
+		return number
+	case v.Unit != "share":
 		return v.New.Bare()
 	}
 	s := v.New
@@ -115,39 +121,59 @@ func (d Comparison) bounded(times, saved bool) string {
 	if d.Change == nil || *d.Change == 0 && d.Low == nil {
 		return "" // both sides always had the same
 	}
-	format := func(x float64) string {
-		if text := verdict.Faster(x); *d.Change < 3 || strings.HasSuffix(text, "×") {
+	// of rounds: an estimate to the nearest, a bound away from what lies between.
+	format := func(x float64, of func(float64, string) string) string {
+		if text := of(x, "ratio"); *d.Change < 3 || strings.HasSuffix(text, "×") {
 			return text
 		}
-		return verdict.Short(1+x, "times") // as the estimate
+		return of(1+x, "times") // as the estimate
 	}
 	switch {
 	case d.Absolute:
-		format = d.amount
+		format = func(x float64, of func(float64, string) string) string {
+			return map[bool]string{true: "+"}[x > 0] + of(x, d.Unit)
+		}
 	case times && d.Better != measure.Neither && d.Better != "":
-		format = func(x float64) string {
+		format = func(x float64, of func(float64, string) string) string {
 			switch {
 			case saved:
-				return verdict.Short(1/(1-x), "times")
+				return of(1/(1-x), "times")
 			case d.Better == measure.Lower:
-				return verdict.Short(1/(1+x), "times")
+				return of(1/(1+x), "times")
 			}
-			return verdict.Short(1+x, "times")
+			return of(1+x, "times")
 		}
 	}
-	text := format(*d.Change)
+	text, least, most, fell := d.less(saved)
+	if fell = fell && !times; !fell {
+		text = format(*d.Change, verdict.Number)
+	}
 	if low, high := d.Low, d.High; low != nil && high != nil {
 		if times && !d.Absolute && d.Better == measure.Lower {
 			low, high = high, low
+		}
+		if !fell {
+			least, most = format(*low, verdict.AtLeast), format(*high, verdict.AtMost)
 		}
 		open, end := " (", ")"
 		if d.Decided > 0 {
 			open, end = " [", "]"
 		}
-		text += open + format(*low) + " to " + format(*high) + end
+		text += open + least + " to " + most + end
 	}
-	if !times || d.Absolute || d.Low != nil && !d.Significant() {
-		return d.judged(text)
+	if !fell && (!times || d.Absolute || d.Low != nil && !d.Significant()) {
+		text = d.judged(text) // else more than 1 is better, and less time
 	}
-	return text // more than 1 is better
+	return text + d.by(", ")
+}
+
+// less is a change of a time that fell, "76% less time", with its bounds.
+func (d Comparison) less(saved bool) (text, least, most string, fell bool) {
+	if d.Change == nil || d.Absolute {
+		return "", "", "", false
+	}
+	if saved {
+		return verdict.Less(-*d.Change, minus(d.High), minus(d.Low), d.Unit)
+	}
+	return verdict.Less(*d.Change, d.Low, d.High, d.Unit)
 }

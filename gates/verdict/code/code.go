@@ -419,6 +419,8 @@ var (
 	CrashedAgain = Of("session.crashed_again",
 		"{subject} crashed again in a fresh launch ({launches:and}), while {other} survived the same load in "+
 			"{other_launches|launch|launches}{causes?: {causes}}")
+	// CrashIs: how a launch, the subject, broke, by its cause.
+	CrashIs    = Of("session.crash_is", "{subject}")
 	TimedOut   = Of("step.timed_out", "timed out after {limit}{error?: {error}}")
 	NotStarted = Of("step.not_started", "{error}")
 	GitRefused = Of("git.refused", "{error}")

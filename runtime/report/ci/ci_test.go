@@ -153,7 +153,7 @@ func TestGitHub(t *testing.T) {
 	must.Do(t, GitHub(&page, summary(recorded(t, verdict.Fail, verdict.Fail, finished(verdict.Fail)))))
 	text := page.String()
 	must.Contain(t, "the text", text,
-		"<!-- mxflow report: a__b__x_ -->\n### mxflow a--b &lt;x>: 0 of 1 port accepted; f failed\n\n| Feature |",
+		"<!-- mxflow report: a__b__x_ -->\n### mxflow a--b &lt;x>: Nothing accepted: f failed\n\n| Feature |",
 		"\n| f | – | – | – | **fail**: ",
 		"| p | **fail** |", "\nmxflow apply --state ", " plan.hcl\n```\n", "\n</details>\n",
 	)

@@ -47,7 +47,7 @@ func GitHub(w io.Writer, s *report.Summary) error {
 	p.Gates("#### Gates")
 	for _, d := range s.InForce() {
 		if d.Kind == ledger.KindFeature {
-			p.Line("#### %s: %s\n", d.Feature, d.Verdict)
+			p.Line("#### %s: %s\n", d.Feature, report.Word(d.Decision, false))
 			p.Rules(d.Decision)
 		}
 	}
@@ -89,7 +89,7 @@ func commented(s *report.Summary) (rows [][]string, left int) {
 		word += verdict.Behind(": ", r.Short())
 		if d := r.Decided; d != nil && r.Feature != "" {
 			if m := s.Lead(d.Decision); m.Has() {
-				cells = []string{m.Old.Brief(), m.New.Brief(), m.Name() + " " + m.Brief()}
+				cells = []string{m.Old.Brief(), m.New.Brief(), m.Name() + " " + m.ChangeText()}
 			}
 			if n := len(d.Findings); n > 0 {
 				word += "; " + verdict.Count(n, "finding") + " below"

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -37,14 +36,17 @@ const missing = "**missing**"
 
 // claim is what is claimed of a feature.
 func claim(p *report.Writer, d *ledger.Decision) {
-	p.Line("## %s: %s\n", d.Feature, d.Verdict)
+	p.Line("## %s: %s\n", d.Feature, report.Word(d, false))
 	for _, mark := range d.Marks() {
 		p.Line("%s\n", verdict.Sentence(mark))
 	}
 	pair := p.PortOf(d).Pair()
 	if pair == nil {
-		p.Line("No launches of both sides are recorded, so there is nothing to claim (%s).\n",
-			verdict.Semicolons(d.Why()))
+		what := "No launches of both sides are recorded"
+		if port := p.Port(d.Feature); port != nil && port.Uncounted != "" {
+			what = "Its launches do not count"
+		}
+		p.Line("%s, so there is nothing to claim (%s).\n", what, verdict.Semicolons(d.Why()))
 		return
 	}
 	old, new := pair.Old.Launches, pair.New.Launches
@@ -70,6 +72,7 @@ func claim(p *report.Writer, d *ledger.Decision) {
 				missing+" (the engine has no source block)") + "\nafter: " +
 				cmp.Or(strings.Join(report.Commits(l), ", "), missing),
 		},
+		{"Evidence", cmp.Or(strings.Join(verdict.Lines(report.Proofs(p.Store, d)), "\n"), missing)},
 		{"Accuracy", accuracy(d)},
 	}}
 	p.Table(t)
@@ -93,20 +96,5 @@ func started(l *ledger.Launch) string {
 
 // accuracy is what was checked of the answers.
 func accuracy(d *ledger.Decision) string {
-	var found []string
-	for _, l := range d.Levels {
-		if l.Name == "correctness" || strings.HasPrefix(l.Name, "exec") {
-			found = append(found, strings.TrimSpace(l.Reason().String()))
-		}
-		for _, r := range l.Reasons { // of the benchmark, whose answers are compared
-			if r.AnyOf(code.Agrees, code.OtherAnswers, code.AgreementOpen, code.SelfDisagrees, code.LookedUp,
-				code.NotAsked) {
-				found = append(found, verdict.Stopped(r))
-			}
-		}
-	}
-	if len(found) == 0 {
-		return missing + " (answers were not compared)"
-	}
-	return strings.Join(found, "\n")
+	return cmp.Or(strings.Join(verdict.Lines(report.Accuracy(d)), "\n"), missing+" (answers were not compared)")
 }

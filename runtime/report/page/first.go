@@ -38,8 +38,13 @@ func (b *builder) first() {
 		})
 	case n > 0:
 		launches = compared[n-1].pair.New.Launches
-		b.Tiles = tiles(report.Comparisons(compared[0].pair.Old.Launches, launches, false, nil), nil,
-			report.NotTogether)
+		if ends.Base != nil && ends.Top != nil {
+			launches = ends.Top.Launches
+			b.Tiles = tiles(report.Comparisons(ends.Base.Launches, launches, false, nil), nil, report.NotTogether)
+		}
+	case len(accepted) == 0 && b.decisive() != nil:
+		card := b.decisive()
+		launches, b.Tiles = card.pair.New.Launches, card.Moves
 	case ends.Base != nil:
 		launches = ends.Base.Launches
 		b.Tiles = tiles(report.Comparisons(launches, launches, false, nil), nil, ledger.Baseline)
@@ -49,7 +54,7 @@ func (b *builder) first() {
 	for _, c := range contests[:min(mostTargets, len(contests))] {
 		t := Tile{Name: "target " + c.Name, After: c.Standing, Note: c.Tool}
 		if cell, metric := measure.SplitAddress(c.Address); c.Address != "" {
-			t.Name, t.Before = t.Name+": "+report.MetricWord(metric)+", "+cell, verdict.Short(c.Value, c.Unit)
+			t.Name, t.Before = t.Name+": "+report.MetricWord(metric)+", "+cell, verdict.Planned(c.Value, c.Unit)
 		}
 		if c.Ratio != nil {
 			t.Change = verdict.Short(*c.Ratio, "times") + " as good"
@@ -67,7 +72,7 @@ func (b *builder) first() {
 	b.stack(compared)
 	below := 0
 	for _, r := range b.Rows {
-		if r.Feature == "" || r.Gone || slices.Contains(accepted, r.Feature) {
+		if len(accepted) == 0 || r.Feature == "" || r.Gone || slices.Contains(accepted, r.Feature) {
 			continue
 		}
 		if below++; below <= mostBelow {
@@ -79,6 +84,16 @@ func (b *builder) first() {
 	if below > mostBelow {
 		b.Stack.Rows = append(b.Stack.Rows, Bar{Item: Item{Note: fmt.Sprintf("and %d more", below-mostBelow)}})
 	}
+}
+
+// decisive is the first port whose own numbers decided against it; nil without one.
+func (b *builder) decisive() *Feature {
+	for i, f := range b.Features {
+		if f.pair != nil && report.DecidingTest(f.Decided.Decision) != nil {
+			return &b.Features[i]
+		}
+	}
+	return nil
 }
 
 // stack draws the accepted ports from the baseline up, in the metric that says how far the
@@ -112,7 +127,7 @@ func (b *builder) stack(features []Feature) {
 	for _, s := range steps {
 		card, link := b.card(s.name)
 		r := Bar{Item: Item{
-			Name: s.name, Text: verdict.Short(s.c.New.Mean, s.c.Unit), Mark: card.Mark, Link: link,
+			Name: s.name, Text: s.c.FromTo(), Mark: card.Mark, Link: link,
 		}, To: s.c.New.Mean}
 		r.Note, r.From = strings.Join(changed(s.c), ", "), s.c.Old.Mean
 		if s.c.Low != nil && s.c.High != nil && !s.c.Absolute {
@@ -122,7 +137,7 @@ func (b *builder) stack(features []Feature) {
 	}
 	for _, c := range b.Summary.Targets {
 		if c.Address == head.Address() && c.Value > 0 {
-			b.Stack.Lines = append(b.Stack.Lines, Tick{c.Value, c.Name + " " + verdict.Short(c.Value, head.Unit)})
+			b.Stack.Lines = append(b.Stack.Lines, Tick{c.Value, c.Name + " " + verdict.Planned(c.Value, head.Unit)})
 		}
 	}
 	b.Stack.What = strings.Replace(report.MetricWord(head.Metric)+", "+head.Unit+", log axis", ", count", "", 1)
@@ -191,11 +206,11 @@ func changed(c report.Comparison) []string {
 	case c.Change == nil || c.Absolute:
 		return nil
 	case c.Edge() == "":
-		return []string{verdict.Faster(*c.Change)}
+		return []string{c.Amount()}
 	case !c.Significant():
-		return []string{verdict.Faster(*c.Change), "within noise"}
+		return []string{c.Amount(), "within noise"}
 	}
-	return []string{verdict.Faster(*c.Change), c.Edge()}
+	return []string{c.Amount(), c.Edge()}
 }
 
 // forest adds a feature's row: its estimate with the bounds that decided, and the threshold.

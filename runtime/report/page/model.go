@@ -71,6 +71,7 @@ type Feature struct {
 	// Moves are its main metrics before and after.
 	Moves   []Tile
 	Said    *report.Said
+	Proofs  []verdict.Reason
 	Rules   []Item
 	Figures []Figure
 	Arms    []Table
@@ -135,6 +136,8 @@ func Of(s *report.Summary, looks []runtime.Event, lock map[string]verdict.Reason
 		m.Outcome = Mark{string(verdict.Error), "did not finish"}
 	case view.Verdict == "":
 		m.Outcome = Mark{open, view.Reason.String()}
+	case s.Answer.Stacked > 0 && view.Verdict != verdict.Pass: // the sentence says what became of the others
+		m.Outcome = Mark{string(verdict.Pass), fmt.Sprintf("%d of %d accepted", s.Answer.Stacked, s.Answer.Ports)}
 	}
 	m.Graph = layout(m.Phases, p.Phases)
 	return m
@@ -196,7 +199,10 @@ func plain(v verdict.Verdict) Mark {
 func (b *builder) feature(r report.Row) {
 	d := r.Decided.Decision
 	e, t := report.EvidenceOf(d), report.DecidingTest(d)
-	f := Feature{Row: r, Parent: e.Parent.Name, Mark: markOf(r), Said: report.SaidBy(b.Store, d)}
+	f := Feature{
+		Row: r, Parent: e.Parent.Name, Mark: markOf(r), Said: report.SaidBy(b.Store, d),
+		Proofs: report.Proofs(b.Store, d),
+	}
 	if f.Said != nil && f.Said.Level == "smoke" {
 		f.Said.Prompt = b.smoke()
 	}

@@ -89,15 +89,15 @@ func (t *writer) port(f *plans.Feature) {
 		}) {
 			t.Line("- [Log of session %s](../%s)", session, report.Raw(logOf(session)))
 		}
-		t.Line("- Run `%s`; why it was decided so: `mxflow explain feature.%s`", report.Raw(s.decided.Run),
-			report.Raw(f.Name))
+		t.Line("- Run `%s`; why it was decided so: `%s`", report.Raw(s.decided.Run),
+			report.Raw(report.Reading(t.Store, t.Run, "explain", "feature."+f.Name)))
 	}
 	for _, name := range t.variants(f) {
 		if path := t.profiles[name]; path != "" {
 			t.Line("- [Profile of %s](../%s)", name, report.Raw(path))
 		}
 	}
-	t.Line("- Reproduce: `%s`", report.Raw(report.Applied(t.Store, t.Run, "--rerun", f.Name)))
+	t.Line("- Reproduce: `%s`", report.Raw(report.Applied(t.Store, t.Run, "--rerun", "feature."+f.Name)))
 }
 
 // notes are those of the plan, and a region for others.

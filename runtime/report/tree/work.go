@@ -108,18 +108,18 @@ type (
 		Tokenizer   string   `yaml:",omitempty"`
 		SLO         []string `yaml:"slo_ms,omitempty"`
 	}
-	// result has one of two means: GeometricMean of speeds, times and sizes, which rules average in
+	// result has one of two means: Geomean of speeds, times and sizes, which rules average in
 	// logs, or else Mean. Std is the standard deviation over launches, with a geometric mean that of
 	// logs times the mean, and CV its share of the mean.
 	result struct {
-		Unit          string `yaml:",omitempty"`
-		Stat          string
-		GeometricMean *number `yaml:"geometric_mean,omitempty"`
-		Mean          *number `yaml:",omitempty"`
-		Std           number
-		CV            *number  `yaml:",omitempty"`
-		N             int      `yaml:"launches"`
-		PerLaunch     []number `yaml:"per_launch,flow"`
+		Unit      string `yaml:",omitempty"`
+		Stat      string
+		Geomean   *number `yaml:"geomean,omitempty"`
+		Mean      *number `yaml:",omitempty"`
+		Std       number
+		CV        *number  `yaml:",omitempty"`
+		N         int      `yaml:"launches"`
+		PerLaunch []number `yaml:"per_launch,flow"`
 	}
 )
 
@@ -176,7 +176,7 @@ func (t *writer) arm(a *report.Arm) arm {
 			}
 			r := result{Unit: v.Unit, Stat: stat, Std: number(v.SD), N: v.N()}
 			if r.Mean = exactly(v.Mean); v.Geometric {
-				r.Mean, r.GeometricMean = nil, r.Mean
+				r.Mean, r.Geomean = nil, r.Mean
 			}
 			if v.Mean > 0 && v.N() > 1 {
 				r.CV = exactly(v.SD / v.Mean)

@@ -112,7 +112,7 @@ func TestValid(t *testing.T) {
 		},
 		{
 			"tokens too many", "off", short(0), short(-2), verdict.Invalid,
-			"fast generated 106.2% of the requested tokens, baseline 100%",
+			"fast generated 106.3% of the requested tokens, baseline 100%",
 		},
 		{
 			"a token less, where the parent has one too many", "off", short(-1), short(1), verdict.Invalid,

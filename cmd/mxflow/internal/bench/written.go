@@ -66,7 +66,7 @@ func spread(m *Metric) string {
 	case m == nil:
 		return ""
 	case m.Std == nil:
-		return verdict.Number(m.Mean, "")
+		return verdict.Short(m.Mean, "")
 	}
 	return verdict.PlusMinus(m.Mean, *m.Std)
 }
@@ -75,7 +75,7 @@ func interval(m *Metric) string {
 	if m == nil || m.Low == nil {
 		return ""
 	}
-	return verdict.Number(*m.Low, "") + " to " + verdict.Number(*m.High, "")
+	return verdict.Short(*m.Low, "") + " to " + verdict.Short(*m.High, "")
 }
 
 // moreColumns are metrics of a whole cell. The measured ones form a second table: they

@@ -80,7 +80,7 @@ func spanned(low, high float64, text func(float64) string) string {
 }
 
 // percent is a share, such as 79%.
-func percent(share float64) string { return verdict.Digits(share, "share", -2) }
+func percent(share float64) string { return verdict.Digits(share, "share", -1) }
 
 // boundBy is what bounds a part of a profile, as a sentence.
 func boundBy(r *trace.Roofline) string {

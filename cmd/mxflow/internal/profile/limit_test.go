@@ -34,11 +34,11 @@ func TestLimit(t *testing.T) {
 	must.Do(t, err)
 	for profile, want := range map[string][]string{
 		named: {
-			`^gpt_oss on 1 × NVIDIA H100 80GB HBM3, 3350 GB/s \(data sheet\), 500 tokens of context$`,
-			`^dense GEMM +809\.0 +381\.6 +47% +\+15\.5% +memory$`,
+			`^gpt_oss on 1 × NVIDIA H100 80GB HBM3, 3,350 GB/s \(data sheet\), 500 tokens of context$`,
+			`^dense GEMM +809\.0 +381\.6 +47% +\+15% +memory$`,
 			`^lm_head +407\.0 +345\.8 +85% +\+2\.0% +memory$`,
-			`^MoE +938\.0 +378\.8 +40% +\+21\.3% +memory$`,
-			`^attention +368\.0 +4\.6 +1\.3% +\+12\.9% +memory$`,
+			`^MoE +938\.0 +378\.8 +40% +\+21% +memory$`,
+			`^attention +368\.0 +4\.6 +1\.3% +\+13% +memory$`,
 			`^norm, activation +521\.0$`, `^no GPU busy +147\.0$`, `^step +3190\.0 +1110\.8 +35%$`,
 			`^Decode is bound by memory bandwidth: kernels limited by it take 79% of a step and reach 44% of it\.$`,
 			`output projection \(lm_head\) is taken to be nvjet_head,`,

@@ -142,7 +142,7 @@ func (s *AB) numbers(r *ab.Result) {
 		bounds = fmt.Sprintf(". A claim of %s or lower would have %s, %s or higher %s.", low, passed, high, failed)
 	}
 	text := fmt.Sprintf("%s: A %s, B %s: %s%s", s.Question.Label(),
-		verdict.Digits(*r.A.Value, "", -1), verdict.Digits(*r.B.Value, r.Unit, -1), change, bounds)
+		verdict.Short(*r.A.Value, ""), verdict.Number(*r.B.Value, r.Unit), change, bounds)
 	s.row("", text, "")
 }
 

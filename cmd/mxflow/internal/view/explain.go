@@ -55,6 +55,12 @@ func (e *Explanation) Print(on table.Screen) {
 	}
 	p.say("", verdict.FullStop(text))
 	p.facts(e)
+	for i, proof := range e.Evidence {
+		if i == 0 {
+			fmt.Fprint(p, "\nEvidence:\n")
+		}
+		p.say("  ", verdict.Stopped(proof))
+	}
 	for i, r := range e.Rules {
 		if i == 0 {
 			fmt.Fprintln(p)
@@ -67,16 +73,46 @@ func (e *Explanation) Print(on table.Screen) {
 	}
 	for _, r := range e.Rules {
 		decided := rule != nil && r.Name == rule.Name && r.Role == rule.Role && r.Of == of
+		asked := r.Of == "" || e.Alternative != "" || r.Of == of
 		open := r.Decides && r.Verdict != verdict.Pass && (r.Of == "" || e.Alternative != "")
-		crashes := slices.ContainsFunc(r.Comparisons, func(c verdict.Comparison) bool {
-			// a rate with a bound that its line lacks
-			return c.Test != nil && verdict.Holds(c.Test.Remarks, code.Crashed.Kind)
+		tested := slices.ContainsFunc(r.Comparisons, func(c verdict.Comparison) bool {
+			// beside a t-test, a rate of crashes with a bound that its line lacks
+			return c.Test != nil && (c.Test.Form != verdict.Exact || verdict.Holds(c.Test.Remarks, code.Crashed.Kind))
 		})
-		if decided || open || crashes {
+		if decided || open || asked && tested {
 			p.rule(r)
 		}
 	}
 	p.beside(e)
+}
+
+// Total is the name of the stack's total for explain.
+const Total = "stack"
+
+// ExplainTotal prints how far the accepted stack is from the baseline: by which launches, and by which
+// test, with its data.
+func ExplainTotal(on table.Screen, s *report.Summary) {
+	p := &argument{Screen: on, launches: map[string]bool{}}
+	p.say("", verdict.FullStop(cmp.Or(s.Total(), "Nothing is accepted, so there is no total")))
+	pair, c := s.Ends.Pair, s.Headline()
+	if s.Ends.Command != "" {
+		fmt.Fprintf(p, "\n%s\n  %s\n", report.Apart, s.Ends.Command)
+	}
+	if pair == nil || c == nil {
+		return
+	}
+	p.say("  ", "by "+pair.Title())
+	if d, r := s.TotalRule(); r != nil {
+		p.say("  ", fmt.Sprintf("decided %s by %s, run %s", verdict.Second(d.Time), nodeName(d.Node), d.Run))
+		p.rule(rule{Rule: *r})
+		return
+	}
+	p.say("  ", "No rule decided it: its bounds are a 95% interval by Welch's t-test on the logarithms of both arms' "+
+		"launches.")
+	p.data(&verdict.Test{
+		Metric: c.Address(), Stat: c.Stat, Unit: c.Unit, Arm: pair.New.Variant, Against: pair.Old.Variant,
+		Values: c.New.Values, Base: c.Old.Values,
+	})
 }
 
 // say prints texts that are not empty, each in lines of the screen's width.
@@ -255,9 +291,7 @@ func (p *argument) looks(t *verdict.Test) {
 	for i, l := range t.Looks {
 		row := []string{fmt.Sprint(l.N), "–", "–", "–", came(t, i)}
 		if l.Own != nil {
-			if row[1] = verdict.Number(*l.Own, t.OwnUnit()); t.OwnUnit() == "ratio" {
-				row[1] = verdict.Faster(*l.Own)
-			}
+			row[1] = verdict.Number(*l.Own, t.OwnUnit())
 		}
 		if l.DF > 0 {
 			row[2], row[3] = verdict.P(l.PPass), verdict.P(l.PFail)
@@ -309,14 +343,14 @@ func came(t *verdict.Test, i int) string {
 // conclusions are what bears on a test's numbers, why it ended without a verdict, and what
 // would have changed it.
 func conclusions(t *verdict.Test) (lines []string) {
-	own := func(x float64) string { return verdict.Number(x, t.OwnUnit()) }
 	if t.Form == verdict.Range {
 		any, open := "every launch", ""
 		if t.Against != "" {
 			any, open = "the difference of any two launches", ", and a limit in between is undecided"
 		}
-		return []string{fmt.Sprintf("So %s is between %s and %s; the limit is %s%s.", any, own(*t.Low), own(*t.High),
-			own(t.Threshold), open)}
+		return []string{fmt.Sprintf("So %s is between %s and %s; the limit is %s%s.", any,
+			verdict.AtLeast(*t.Low, t.OwnUnit()), verdict.AtMost(*t.High, t.OwnUnit()),
+			verdict.Planned(t.Threshold, t.OwnUnit()), open)}
 	}
 	if len(t.Unpaired) > 0 {
 		lines = append(lines, verdict.Sentence(verdict.New(code.NotPaired, verdict.List("launches", t.Unpaired))))
@@ -342,7 +376,7 @@ func conclusions(t *verdict.Test) (lines []string) {
 			"One launch per arm shows only what is far beyond the threshold; it is not a test of launch-to-launch "+
 				"variance.")
 	case t.Stop == stats.Futile:
-		chance := verdict.Digits(t.Looks[len(t.Looks)-1].Chance, "share", -2)
+		chance := verdict.Digits(t.Looks[len(t.Looks)-1].Chance, "share", -1)
 		lines = append(lines, fmt.Sprintf("Stopped early: more launches had a %s chance of deciding.", chance))
 	case t.Stop == stats.Ended:
 		lines = append(lines, "Undecided at the maximum of launches.")
@@ -370,7 +404,7 @@ func change(t *verdict.Test) string {
 		return "" // nothing varied by more than rounding
 	}
 	own := func(x float64) string { return verdict.Number(x, t.OwnUnit()) }
-	pass, fail, upTo := own(*t.Low), own(*t.High), "up to"
+	pass, fail, upTo := verdict.AtLeast(*t.Low, t.OwnUnit()), verdict.AtMost(*t.High, t.OwnUnit()), "up to"
 	if !t.More {
 		pass, fail, upTo = fail, pass, "down to"
 	}

@@ -36,6 +36,8 @@ type Explanation struct {
 	// Moved are the metrics of workloads that the candidate demonstrably changed.
 	Moved []gates.Movement `json:"moved,omitempty"`
 	Notes []verdict.Reason `json:"notes,omitempty"`
+	// Evidence is what proved that the port ran, and what was checked of its answers.
+	Evidence []verdict.Reason `json:"evidence,omitempty"`
 
 	of string // the alternative whose rules decided
 }
@@ -90,7 +92,7 @@ func Explain(st *store.Store, node, alternative string, number int) (*Explanatio
 		}
 	}
 	e.Engines = report.EnginesOf(st, d.Decision)
-	e.Moved = Moved(st, d.Decision)
+	e.Moved, e.Evidence = Moved(st, d.Decision), report.Proofs(st, d.Decision)
 	// The rules of a feature that chooses are those of one alternative, which are
 	// explained with the others.
 	add := func(rules []verdict.Rule, of string) {

@@ -53,9 +53,20 @@ func StatusJSON(s *report.Summary) map[string]any {
 }
 
 // Status prints where a plan is: a row for each step, feature and gate, what people
-// overruled, the accepted stack and the targets.
-func Status(on table.Screen, s *report.Summary) {
+// overruled, the accepted stack and the targets; with all, the evidence of each port.
+func Status(on table.Screen, s *report.Summary, all bool) {
 	on.Table([]string{"node", "verdict", "why"}, statusRows(s, on.Lines))
+	for i, r := range s.Rows {
+		if i == 0 && all {
+			fmt.Fprintln(on)
+		}
+		if !all || !r.InForce() {
+			continue
+		}
+		for _, proof := range report.Proofs(s.Store, r.Decided.Decision) {
+			on.Sentence(nodeName(r.Node) + ": " + verdict.Stopped(proof))
+		}
+	}
 	var lines []string
 	for _, r := range s.Rows {
 		if r.InForce() && r.Overruled.State != "" {

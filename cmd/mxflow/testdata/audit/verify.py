@@ -17,7 +17,7 @@ import os
 import re
 import sys
 
-HEADER = "mxflow-ledger/5"
+HEADER = "mxflow-ledger/6"
 
 
 class Wrong(Exception):
