@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mxflow/mxflow/engine/observe"
-	planseal "github.com/mxflow/mxflow/plans/seal"
+	"github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
@@ -143,10 +143,10 @@ type nothing struct{}
 
 // LimitsAnswer is what a proposer may do, and how much of it is used.
 type LimitsAnswer struct {
-	Limits   planseal.Limits   `json:"limits"`
+	Limits   seal.Limits   `json:"limits"`
 	Spent    report.Spending   `json:"spent"`
 	Proposed []string          `json:"proposed"`
-	Moved    []planseal.Change `json:"moved,omitempty"`
+	Moved    []seal.Change `json:"moved,omitempty"`
 	// Chance bounds the chance that any proposal without a gain passes.
 	Chance float64 `json:"chance_of_a_false_pass"`
 }
