@@ -13,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/progress"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/internal/redact"
@@ -129,8 +130,8 @@ func newProgress(a *app, untitled bool) apply.Observer {
 	switch {
 	case a.json:
 		on.JSON = a.printLine
-	case terminal(a.stdout):
-		on.Terminal, on.Colour = bare(a.stdout), colours(a.stdout)
+	case table.Terminal(a.stdout):
+		on.Terminal, on.Colour = table.Bare(a.stdout), colours(a.stdout)
 	}
 	return progress.New(on)
 }

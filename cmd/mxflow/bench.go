@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/bench"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 )
 
 func newBenchCommand(a *app) *cobra.Command {
@@ -35,8 +36,8 @@ invalid (exit status 2; 3 if only this machine is the cause).`,
 				a.fold()
 			}
 			h := bench.Host{On: a.screen(), Errs: a.stderr, Tool: tool, PrintJSON: a.printJSON}
-			if terminal(a.stderr) {
-				h.Terminal = bare(a.stderr)
+			if table.Terminal(a.stderr) {
+				h.Terminal = table.Bare(a.stderr)
 			}
 			soft, _, release := signals(c.Context(), a.stderr, "Stopping: what is finished is printed.")
 			defer release()

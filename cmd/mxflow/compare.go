@@ -77,7 +77,7 @@ func printPair(a *app, p report.Pair, format string) {
 	if format == "md" {
 		fmt.Fprint(a.stdout, t.Markdown())
 	} else {
-		a.printTable(t.Head, t.Rows)
+		a.screen().Table(t.Head, t.Rows)
 		fmt.Fprintln(a.stdout)
 	}
 	for _, n := range append(notes, report.ComparisonNotes(p.Metrics)...) {

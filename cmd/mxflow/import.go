@@ -92,7 +92,7 @@ func printImported(a *app, path, jq string, f *imported.File) {
 			}
 		}
 	}
-	a.printTable([]string{"address in rules", "value", "unit", "better", "what differs"}, rows)
+	a.screen().Table([]string{"address in rules", "value", "unit", "better", "what differs"}, rows)
 	for _, n := range f.Notes {
 		fmt.Fprintln(a.stdout, "\nnote: "+foreign.Line(n))
 	}

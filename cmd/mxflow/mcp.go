@@ -11,6 +11,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/agents"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/plans/load"
 	planseal "github.com/mxflow/mxflow/plans/seal"
@@ -38,7 +39,7 @@ again; without a seal it can only read.`,
 			}
 			soft, hard, release := signals(c.Context(), a.stderr, shuttingDown)
 			defer release()
-			return agents.Serve(soft, agentHost(a, hard, path, key, vars), os.Stdin, bare(a.stdout))
+			return agents.Serve(soft, agentHost(a, hard, path, key, vars), os.Stdin, table.Bare(a.stdout))
 		},
 	}
 	varFlag(c, &vars)

@@ -22,7 +22,7 @@ import (
 // run is main without the process: arguments in, exit status out.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	a := &app{prints: prints{stdout: inertWriter(stdout), stderr: inertWriter(stderr)}}
-	if terminal(stdout) {
+	if table.Terminal(stdout) {
 		return survived(a.stderr, func() int { return execute(ctx, a, args) })
 	}
 	out := &ending.Output{To: stdout}
@@ -74,7 +74,7 @@ func (a *app) complain(err error) {
 		text += ": " + a.suggest("seal")
 	}
 	on := a.stderr
-	if terminal(on) || environs("COLUMNS") > 0 {
+	if table.Folds(on) {
 		on = &table.Folding{To: on, Width: a.width()}
 	}
 	fmt.Fprintln(on, text)

@@ -143,10 +143,10 @@ type nothing struct{}
 
 // LimitsAnswer is what a proposer may do, and how much of it is used.
 type LimitsAnswer struct {
-	Limits   seal.Limits   `json:"limits"`
-	Spent    report.Spending   `json:"spent"`
-	Proposed []string          `json:"proposed"`
-	Moved    []seal.Change `json:"moved,omitempty"`
+	Limits   seal.Limits     `json:"limits"`
+	Spent    report.Spending `json:"spent"`
+	Proposed []string        `json:"proposed"`
+	Moved    []seal.Change   `json:"moved,omitempty"`
 	// Chance bounds the chance that any proposal without a gain passes.
 	Chance float64 `json:"chance_of_a_false_pass"`
 }

@@ -1,14 +1,96 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"os"
+	"strconv"
 	"strings"
 
 	"github.com/charmbracelet/lipgloss"
+	"golang.org/x/term"
 
+	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/internal/shell"
 )
+
+// Size is the width and the height of the first of some writers that is a terminal. COLUMNS and
+// LINES count only where it reports none, because a shell does not update them when a window
+// changes; without them, one that reports none has 80 columns, and where there is none text has 100.
+func Size(writers ...io.Writer) (columns, lines int) {
+	width, height := 100, 60
+	for _, w := range writers {
+		if Terminal(w) {
+			width, height = 80, 24
+			columns, lines, _ = term.GetSize(int(Bare(w).(*os.File).Fd()))
+			break
+		}
+	}
+	return max(LeastColumn, cmp.Or(max(0, columns), environ("COLUMNS"), width)),
+		max(20, cmp.Or(max(0, lines), environ("LINES"), height))
+}
+
+// environ is a number that the environment has; 0 where it has none.
+func environ(name string) int {
+	n, _ := strconv.Atoi(os.Getenv(name))
+	return max(0, n)
+}
+
+// Folds reports whether long lines to a writer are broken: for a person, at a terminal or a pipe
+// of which COLUMNS says how wide it is.
+func Folds(w io.Writer) bool { return Terminal(w) || environ("COLUMNS") > 0 }
+
+// Terminal reports whether a writer is one.
+func Terminal(w io.Writer) bool {
+	f, ok := Bare(w).(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Hiding is a writer that takes secrets out of what is written at once. It is the last
+// net: what is structured is cleaned before it becomes text.
+type Hiding struct {
+	To      io.Writer
+	Secrets *redact.Redactor
+}
+
+func (h Hiding) Write(p []byte) (int, error) {
+	if _, err := h.To.Write(h.Secrets.Bytes(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Bare is what a writer writes to in the end.
+func Bare(w io.Writer) io.Writer {
+	for {
+		switch inner := w.(type) {
+		case Hiding:
+			w = inner.To
+		case foreign.Writer:
+			w = inner.To
+		case *Folding:
+			w = inner.To
+		default:
+			return w
+		}
+	}
+}
+
+// Exact is a writer of the same that changes nothing but secrets: for documents whose every
+// byte counts.
+func Exact(w io.Writer) io.Writer {
+	switch w := w.(type) {
+	case Hiding:
+		return Hiding{Exact(w.To), w.Secrets}
+	case foreign.Writer:
+		return w.To
+	case *Folding:
+		return Exact(w.To)
+	}
+	return w
+}
 
 // Screen is where tables and sentences are printed.
 type Screen struct {
