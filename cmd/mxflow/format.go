@@ -34,7 +34,8 @@ func newFormatCommand(a *app) *cobra.Command {
 layout, and prints the names of those that change. PATH is a file, a folder, or -
 for standard input; the default is this folder. Of a plan in YAML only indentation
 and the order of its keys change: comments and quotes stay. Files with syntax
-errors, and YAML files of a folder that are no plans, stay as they are.
+errors, those with an expression of several lines in a heredoc, and YAML files of a
+folder that are no plans, stay as they are.
 
 Exit status: 0 done, 1 a file could not be formatted, 3 --check found one that
 is not formatted.`,
@@ -145,37 +146,32 @@ func formatPlan(filename string, src []byte) ([]byte, *lang.Findings, error) {
 		}
 		return out, nil, err
 	}
-	return formatHCL(src), nil, nil
+	out, err := formatHCL(filename, src)
+	return out, nil, err
 }
 
-// formatHCL formats as the HCL package does, which keeps what heredocs hold, but counts the
-// brackets of expressions in it as if they were outside: so it is given none of it.
-func formatHCL(src []byte) []byte {
-	mark := "mxflow_heredoc"
-	for bytes.Contains(src, []byte(mark)) {
-		mark += "_"
-	}
-	tokens, _ := hclsyntax.LexConfig(src, "", hcl.InitialPos) // which was parsed before
-	var without []byte
-	var back []string
-	at, from, depth := 0, 0, 0
+// formatHCL formats as the HCL package does. It refuses an expression of several lines in a heredoc,
+// whose brackets that package counts as if they were outside.
+func formatHCL(name string, src []byte) ([]byte, error) {
+	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos) // which was parsed before
+	heredocs, begun := 0, []int(nil)
 	for _, t := range tokens {
 		switch t.Type {
 		case hclsyntax.TokenOHeredoc:
-			if depth++; depth == 1 {
-				from = t.Range.End.Byte
-			}
+			heredocs++
 		case hclsyntax.TokenCHeredoc:
-			if depth--; depth == 0 {
-				own := fmt.Sprintf("%s%d\n", mark, len(back))
-				back = append(back, own, string(src[from:t.Range.Start.Byte]))
-				without = slices.Concat(without, src[at:from], []byte(own))
-				at = t.Range.Start.Byte
+			heredocs--
+		case hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
+			begun = append(begun, t.Range.Start.Line)
+		case hclsyntax.TokenTemplateSeqEnd:
+			line := begun[len(begun)-1]
+			if begun = begun[:len(begun)-1]; heredocs > 0 && line != t.Range.Start.Line {
+				return nil, fmt.Errorf("%s:%d stays as it is: an expression in a heredoc has several lines, which fmt "+
+					"cannot indent: write it on one line, or as a local value that the heredoc names", name, line)
 			}
 		}
 	}
-	out := hclwrite.Format(append(without, src[at:]...))
-	return []byte(strings.NewReplacer(back...).Replace(string(out)))
+	return hclwrite.Format(src), nil
 }
 
 // formattable lists the files to format for a path.

@@ -33,7 +33,8 @@ func newAgent(t testing.TB, plan string, sealFlags ...string) *agent {
 	a := &agent{t: t, dir: t.TempDir()}
 	must.Write(t, filepath.Join(a.dir, "plan.hcl"), plan)
 	if len(sealFlags) > 0 {
-		if out, err := a.command(append(append([]string{"seal"}, sealFlags...), "plan.hcl")...).CombinedOutput(); err != nil {
+		out, err := a.command(append(append([]string{"seal"}, sealFlags...), "plan.hcl")...).CombinedOutput()
+		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
