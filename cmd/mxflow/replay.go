@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/replay"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -44,7 +45,7 @@ MXFLOW_VAR_name), or rules are compiled from the text in their decisions.`,
 			}
 			defer st.Close()
 			if node != "" {
-				if node, err = view.Node(st, node); err != nil {
+				if node, err = report.Node(st, node); err != nil {
 					return err
 				}
 			}

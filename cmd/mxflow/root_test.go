@@ -19,6 +19,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/testing/must"
+	"github.com/mxflow/mxflow/runtime/report"
 )
 
 // TestSingleDashes: Terraform's spelling is taken at every level of commands, and what
@@ -95,10 +96,10 @@ func TestWaiveOptions(t *testing.T) {
 		{strings.Repeat("x", 2001), "kim", "2001 bytes long", ""},
 		{"known", strings.Repeat("x", 201), "201 bytes long", ""},
 	} {
-		s := waiveOptions{reason: c.reason, by: c.by}
+		s := waiveOptions{report.Override{Reason: c.reason, By: c.by}}
 		switch err := s.check(); {
-		case c.problem == "" && (err != nil || s.reason != c.want):
-			t.Errorf("%q by %q: %q, %v", c.reason, c.by, s.reason, err)
+		case c.problem == "" && (err != nil || s.Reason != c.want):
+			t.Errorf("%q by %q: %q, %v", c.reason, c.by, s.Reason, err)
 		case c.problem != "" && (err == nil || !strings.Contains(err.Error(), c.problem)):
 			t.Errorf("%q by %q: %v, want %q", c.reason, c.by, err, c.problem)
 		}
