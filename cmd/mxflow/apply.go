@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/progress"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/internal/redact"
@@ -83,7 +83,7 @@ was refused before anything started, 2 a gate failed or is invalid, 3 inconclusi
 			q.wait, q.watch, q.report = wait, newProgress(a, false), a.reportStreamed
 			res, err = applyPlan(c.Context(), a, q)
 			if res != nil && !a.json {
-				outcome.Print(a.screen(), res, verdict.Rough(res.Took.Seconds()))
+				view.Outcome(a.screen(), res, verdict.Rough(res.Took.Seconds()))
 			}
 			return err
 		},

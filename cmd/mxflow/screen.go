@@ -29,17 +29,14 @@ type prints struct {
 // screen is where tables and sentences go.
 func (p *prints) screen() table.Screen {
 	s := table.Screen{Writer: p.stdout, Colour: colours(p.stdout), Suggest: p.suggests}
-	if s.Width, s.Lines = table.Size(p.stdout, p.stderr); !table.Folds(p.stdout) {
-		s.Width = 0 // no person's terminal would break its lines
+	if table.Folds(p.stdout) {
+		s.Width = p.width()
 	}
 	return s
 }
 
 // width is how wide text for a person is.
-func (p *prints) width() int {
-	columns, _ := table.Size(p.stdout, p.stderr)
-	return columns
-}
+func (p *prints) width() int { return table.WidthOf(p.stdout, p.stderr) }
 
 // fold has what a person reads keep to the width of the terminal; what programs read
 // goes past it.

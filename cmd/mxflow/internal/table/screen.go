@@ -16,31 +16,29 @@ import (
 	"github.com/mxflow/mxflow/internal/shell"
 )
 
-// Size is the width and the height of the first of some writers that is a terminal. COLUMNS and
-// LINES count only where it reports none, because a shell does not update them when a window
-// changes; without them, one that reports none has 80 columns, and where there is none text has 100.
-func Size(writers ...io.Writer) (columns, lines int) {
-	width, height := 100, 60
+// WidthOf is the width of the first of some writers that is a terminal. COLUMNS counts only where it
+// reports none, because a shell does not update it when a window changes; without it, one that
+// reports none has 80 columns, and where there is none text has 100.
+func WidthOf(writers ...io.Writer) int {
+	columns, usual := 0, 100
 	for _, w := range writers {
 		if Terminal(w) {
-			width, height = 80, 24
-			columns, lines, _ = term.GetSize(int(Bare(w).(*os.File).Fd()))
+			columns, _, _ = term.GetSize(int(Bare(w).(*os.File).Fd()))
+			usual = 80
 			break
 		}
 	}
-	return max(LeastColumn, cmp.Or(max(0, columns), environ("COLUMNS"), width)),
-		max(20, cmp.Or(max(0, lines), environ("LINES"), height))
+	return max(LeastColumn, cmp.Or(max(0, columns), environColumns(), usual))
 }
 
-// environ is a number that the environment has; 0 where it has none.
-func environ(name string) int {
-	n, _ := strconv.Atoi(os.Getenv(name))
+func environColumns() int {
+	n, _ := strconv.Atoi(os.Getenv("COLUMNS"))
 	return max(0, n)
 }
 
 // Folds reports whether long lines to a writer are broken: for a person, at a terminal or a pipe
 // of which COLUMNS says how wide it is.
-func Folds(w io.Writer) bool { return Terminal(w) || environ("COLUMNS") > 0 }
+func Folds(w io.Writer) bool { return Terminal(w) || environColumns() > 0 }
 
 // Terminal reports whether a writer is one.
 func Terminal(w io.Writer) bool {
@@ -95,10 +93,9 @@ func Exact(w io.Writer) io.Writer {
 // Screen is where tables and sentences are printed.
 type Screen struct {
 	io.Writer
-	// Width is its line width; 0 if there is no terminal to wrap for. Lines is how many
-	// it shows at once.
-	Width, Lines int
-	Colour       bool
+	// Width is its line width; 0 if there is no terminal to wrap for.
+	Width  int
+	Colour bool
 	// Suggest is a command line to run next, of its words, with what the running command was given;
 	// nil where nothing was.
 	Suggest func(words ...string) string

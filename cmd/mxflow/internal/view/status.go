@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -55,7 +54,7 @@ func StatusJSON(s *report.Summary) map[string]any {
 // Status prints where a plan is: a row for each step, feature and gate, what people
 // overruled, the accepted stack and the targets.
 func Status(on table.Screen, s *report.Summary) {
-	on.Table([]string{"node", "verdict", "why"}, statusRows(s, on.Lines))
+	on.Table([]string{"node", "verdict", "why"}, statusRows(s))
 	var lines []string
 	for _, r := range s.Rows {
 		if r.InForce() && r.Overruled.State != "" {
@@ -69,7 +68,7 @@ func Status(on table.Screen, s *report.Summary) {
 	stackLines(on, s)
 	if targets := s.TargetBlocks(); len(targets) > 0 {
 		fmt.Fprintln(on)
-		outcome.Blocks(on, targets)
+		printBlocks(on, targets)
 	}
 }
 
@@ -80,16 +79,18 @@ func waivedLine(r report.Row) string {
 		verdict.Semicolons(r.Overruled.Reasons))
 }
 
-// statusRows are the baseline, steps, features and gates. If a plan has more nodes than a
-// screen has lines, passed steps are only counted.
-func statusRows(s *report.Summary, most int) (rows [][]string) {
+// pageRows is how many rows of a table are seen at once: of more, what passed is only counted.
+const pageRows = 24
+
+// statusRows are the baseline, steps, features and gates.
+func statusRows(s *report.Summary) (rows [][]string) {
 	passed := 0
 	for _, r := range s.Rows {
 		d := r.Decided
 		if measures(r.Node) {
 			continue
 		}
-		if len(s.Rows) > most && r.InForce() && d.Kind == ledger.KindStep && d.Verdict == verdict.Pass {
+		if len(s.Rows) > pageRows && r.InForce() && d.Kind == ledger.KindStep && d.Verdict == verdict.Pass {
 			passed++
 			continue
 		}
@@ -181,4 +182,25 @@ func Work(w report.Work, last ledger.RunInfo) string {
 		text += "\nanother process is using this state directory" + who
 	}
 	return text
+}
+
+// printBlocks prints tables with what belongs to them, each below its title if it has one.
+func printBlocks(on table.Screen, blocks []report.Block) {
+	for i, b := range blocks {
+		if i > 0 {
+			fmt.Fprintln(on)
+		}
+		if b.Title != "" {
+			fmt.Fprintf(on, "%s:\n", b.Title)
+		}
+		if len(b.Rows) > 0 {
+			on.Table(b.Head, b.Rows)
+		}
+		for _, n := range b.Notes {
+			if len(b.Notes) > 1 {
+				n = "- " + n
+			}
+			on.Sentence(n)
+		}
+	}
 }
