@@ -4,13 +4,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/bench"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 )
 
 func newBenchCommand(a *app) *cobra.Command {
-	b := &bench.Request{Sampling: map[string]*float64{}}
+	b := &benchOptions{bench.Request{Sampling: map[string]*float64{}}}
 	c := &cobra.Command{
 		Use:   "bench URL",
 		Short: "Measure a running server, without a plan",
@@ -45,38 +46,51 @@ invalid (exit status 2; 3 if only this machine is the cause).`,
 			return err
 		},
 	}
-	f := c.Flags()
-	f.IntSliceVar(&b.PP, "pp", []int{512}, ppUsage)
-	f.IntSliceVar(&b.TG, "tg", []int{128}, tgUsage)
-	f.IntSliceVar(&b.Depth, "depth", []int{0}, depthUsage)
-	f.IntSliceVar(&b.Concurrency, "concurrency", []int{1}, concurrencyUsage)
-	f.Float64SliceVar(&b.Rate, "rate", nil, "requests per second, sent on schedule, instead of --concurrency")
-	f.BoolVar(&b.EOS, "stop-at-eos", false, "let answers end by themselves instead of after --tg tokens")
-	f.IntVar(&b.Requests, "requests", 0, requestsUsage)
-	f.IntVar(&b.Warmup, "warmup", 2, warmupUsage)
-	f.IntVar(&b.Runs, "runs", 3, "how often each combination is sent")
-	f.IntVar(&b.Seed, "seed", 0, "seed of prompts and arrivals (default: a new one, which is printed)")
-	var sampling []string
-	for _, a := range bench.Sampled() {
-		text, _, _ := strings.Cut(a.Doc, ". ")
-		b.Sampling[a.Name] = f.Float64(bench.FlagOf(a), 0, strings.ToLower(text[:1])+strings.TrimSuffix(text[1:], "."))
-		sampling = append(sampling, bench.FlagOf(a))
-	}
-	f.StringVar(&b.Model, "model", "", modelUsage)
-	f.StringVar(&b.Kind, "kind", "", kindUsage)
-	f.StringVar(&b.API, "api", "completions", apiUsage)
-	f.StringVar(&b.KeyEnv, "api-key-env", "", "environment `VARIABLE` that holds the API key")
-	f.StringToStringVar(&b.SLO, "slo", nil, "limits, `METRIC=TIME,…`, of a good request, such as ttft=300ms,tpot=50ms")
-	f.StringVar(&b.Coherence, "coherence", "absolute",
-		"`CHECK` of answers: absolute: they must read as text; off: random weights")
-	f.DurationVar(&b.MaxLag, "max-lag", 0, maxLagUsage)
-	markdownFlag(c, &b.Format)
-	a.jsonFlag(c)
-	groupFlags(c, "Workload", "pp", "tg", "depth", "concurrency", "rate", "stop-at-eos")
-	groupFlags(c, "How often", "requests", "warmup", "runs", "seed")
-	groupFlags(c, "Sampling", sampling...)
-	groupFlags(c, "Server", "model", "kind", "api", "api-key-env")
-	groupFlags(c, "What counts", "slo", "coherence", "max-lag")
-	groupFlags(c, "Output", "format", "json")
+	b.flags(c, a)
 	return c
+}
+
+// benchOptions are the command line of mxflow bench.
+type benchOptions struct{ bench.Request }
+
+func (b *benchOptions) flags(c *cobra.Command, a *app) {
+	addGroup(c, "Workload", func(f *pflag.FlagSet) {
+		f.IntSliceVar(&b.PP, "pp", []int{512}, ppUsage)
+		f.IntSliceVar(&b.TG, "tg", []int{128}, tgUsage)
+		f.IntSliceVar(&b.Depth, "depth", []int{0}, depthUsage)
+		f.IntSliceVar(&b.Concurrency, "concurrency", []int{1}, concurrencyUsage)
+		f.Float64SliceVar(&b.Rate, "rate", nil,
+			"requests per second, `N,…`, sent on schedule, instead of --concurrency")
+		f.BoolVar(&b.EOS, "stop-at-eos", false, "let answers end by themselves instead of after --tg tokens")
+	})
+	addGroup(c, "How often", func(f *pflag.FlagSet) {
+		f.IntVar(&b.Requests, "requests", 0, requestsUsage)
+		f.IntVar(&b.Warmup, "warmup", 2, warmupUsage)
+		f.IntVar(&b.Runs, "runs", 3, "how often each combination is sent")
+		f.IntVar(&b.Seed, "seed", 0, "seed of prompts and arrivals (default: a new one, which is printed)")
+	})
+	addGroup(c, "Sampling", func(f *pflag.FlagSet) {
+		for _, a := range bench.Sampled() {
+			text, _, _ := strings.Cut(a.Doc, ". ")
+			text = strings.ToLower(text[:1]) + strings.TrimSuffix(text[1:], ".")
+			b.Sampling[a.Name] = f.Float64(bench.FlagOf(a), 0, text)
+		}
+	})
+	addGroup(c, "Server", func(f *pflag.FlagSet) {
+		f.StringVar(&b.Model, "model", "", modelUsage)
+		f.StringVar(&b.Kind, "kind", "", kindUsage)
+		f.StringVar(&b.API, "api", "completions", apiUsage)
+		f.StringVar(&b.KeyEnv, "api-key-env", "", "environment `VARIABLE` that holds the API key")
+	})
+	addGroup(c, "What counts", func(f *pflag.FlagSet) {
+		f.StringToStringVar(&b.SLO, "slo", nil,
+			"limits, `METRIC=TIME,…`, of a good request, such as ttft=300ms,tpot=50ms")
+		f.StringVar(&b.Coherence, "coherence", "absolute",
+			"`CHECK` of answers: absolute: they must read as text; off: random weights")
+		f.DurationVar(&b.MaxLag, "max-lag", 0, maxLagUsage)
+	})
+	addGroup(c, "Output", func(f *pflag.FlagSet) {
+		markdownFlag(f, &b.Format)
+		a.jsonFlag(f)
+	})
 }

@@ -72,16 +72,12 @@ rule, 3 only a range was found or nothing, 4 good or bad cannot be measured,
 	f.StringVar(&q.images, "images", "", "`FILE` of images, one on each line, from good to bad")
 	f.StringVar(&q.source, "repo", "", repoUsage)
 	f.StringVar(&q.rule, "rule", "", "`RULE` that bad breaks (default: its decode speed is at most 3% lower)")
-	varFlag(c, &q.vars)
+	varFlag(c.Flags(), &q.vars)
 	f.BoolVar(&q.rerun, "rerun", false, "measure everything again")
-	reuseFlag(c, &q.reuse)
+	reuseFlag(c.Flags(), &q.reuse)
 	f.BoolVar(&q.dryRun, "dry-run", false, dryRunUsage)
-	a.jsonFlag(c)
-	alternatives(c, "dry-run", "json")
-	groupFlags(c, "Candidates", "good", "bad", "images", "repo")
-	groupFlags(c, "Plan", "rule", "var", "var-file")
-	groupFlags(c, "Launches on record", "rerun", "reuse")
-	groupFlags(c, "Output", "dry-run", "json")
+	a.jsonFlag(c.Flags())
+	c.MarkFlagsMutuallyExclusive("dry-run", "json")
 	return c
 }
 
@@ -148,9 +144,9 @@ func (q *bisectFlags) run(ctx context.Context, a *app) error {
 	j.Observe = show.Finding
 	j.Apply = func(ctx context.Context, question, feature string, target []string) error {
 		run := applying{
-			path: q.plan, state: state, load: load.Options{Inputs: q.vars, Question: question},
+			path: q.plan, dir: state, given: load.Options{Inputs: q.vars, Question: question},
 			target: target, reuse: q.reuse,
-			watch: show.Watch(newProgress(a, true)), report: a.errorsOnly,
+			watch: show.Watch(newProgress(a, true)), tell: a.errorsOnly,
 		}
 		if q.rerun {
 			run.rerun = []string{feature}

@@ -58,8 +58,8 @@ Nothing is decided: a verdict takes a plan, or mxflow ab.`,
 			return nil
 		},
 	}
-	markdownFlag(c, &format)
-	a.jsonFlag(c)
+	markdownFlag(c.Flags(), &format)
+	a.jsonFlag(c.Flags())
 	return c
 }
 

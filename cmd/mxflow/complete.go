@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/scaffold"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/steps/questions/ab"
 )
 
@@ -57,7 +57,7 @@ func addCompletions(a *app, c *cobra.Command) {
 	}
 	known := values(&plans.Plan{}, nil, nil)
 	c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-		takes, _ := placeholder(f)
+		takes, _ := pflag.UnquoteUsage(f)
 		if _, is := known[takes]; !is {
 			return
 		}
@@ -93,7 +93,7 @@ func (a *app) complete(c *cobra.Command, args []string, takes, begun string) (fo
 		}
 	}
 	if st, err := a.reader(args); err == nil {
-		nodes, runs = report.Addresses(st), st.Runs()
+		nodes, runs = view.Addresses(st), st.Runs()
 		st.Close()
 	}
 	all := values(plan, nodes, runs)

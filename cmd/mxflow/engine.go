@@ -27,7 +27,7 @@ import (
 
 func newEngineCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "engine",
+		Use:   "engine COMMAND",
 		Short: "Check an engine, list the kinds, run the embedded one",
 		Example: `  mxflow engine check plan.hcl
   mxflow engine kinds vllm`,
@@ -112,11 +112,11 @@ or could not be started, 130 interrupted.`,
 			return checkEngine(c.Context(), a, args[0], name, q)
 		},
 	}
-	varFlag(c, &q.vars)
+	varFlag(c.Flags(), &q.vars)
 	c.Flags().StringArrayVar(&q.sets, "set", nil,
 		"start the variant with this knob value, as `KNOB=VALUE` (repeatable)")
 	c.Flags().BoolVar(&q.keepLog, "keep-log", false, "keep the engine's log and print its path")
-	a.jsonFlag(c)
+	a.jsonFlag(c.Flags())
 	return c
 }
 
@@ -206,6 +206,6 @@ and an example; --json has the whole profile.`,
 			return nil
 		},
 	}
-	a.jsonFlag(c)
+	a.jsonFlag(c.Flags())
 	return c
 }

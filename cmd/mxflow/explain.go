@@ -48,7 +48,7 @@ values that feature spec chose from. --attempt selects an earlier decision.`,
 			return nil
 		},
 	}
-	a.jsonFlag(c)
+	a.jsonFlag(c.Flags())
 	c.Flags().IntVar(&attempt, "attempt", 0, "explain this attempt instead of the newest")
 	return c
 }

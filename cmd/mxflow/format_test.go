@@ -134,7 +134,8 @@ EOT
 }
 `
 	want := strings.Replace(text, "after   =   {", "after = {", 1)
-	if got, problems, err := formatPlan("plan.hcl", []byte(text)); problems != nil || err != nil || string(got) != want {
+	got, problems, err := formatPlan("plan.hcl", []byte(text))
+	if problems != nil || err != nil || string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s%v", got, want, err)
 	}
 	path := filepath.Join(t.TempDir(), "plan.hcl")

@@ -64,7 +64,7 @@ any other file, --jq or --format has a jq program that makes rows of it.`,
 	c.Flags().StringVar(&jq, "jq", "", "a jq `PROGRAM` that makes rows of the file")
 	c.Flags().StringVar(&format, "format", "", "a `FILE` with such a program")
 	c.MarkFlagsMutuallyExclusive("jq", "format")
-	a.jsonFlag(c)
+	a.jsonFlag(c.Flags())
 	return c
 }
 

@@ -71,6 +71,7 @@ Kinds: ` + strings.Join(scaffold.Kinds(), " ") + ".",
 	c.Flags().StringVar(&kind, "kind", "embedded", kindUsage)
 	c.Flags().BoolVar(&agent, "agent", false, "write AGENTS.md and SKILL.md for a coding agent instead")
 	c.Flags().BoolVar(&yaml, "yaml", false, "write plan.yaml instead of plan.hcl")
-	alternatives(c, "agent", "kind", "yaml")
+	c.MarkFlagsMutuallyExclusive("agent", "kind")
+	c.MarkFlagsMutuallyExclusive("agent", "yaml")
 	return c
 }

@@ -10,11 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/agents"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/plans/load"
-	planseal "github.com/mxflow/mxflow/plans/seal"
+	"github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/steps/apply"
 )
@@ -42,8 +41,8 @@ again; without a seal it can only read.`,
 			return agents.Serve(soft, agentHost(a, hard, path, key, vars), os.Stdin, table.Bare(a.stdout))
 		},
 	}
-	varFlag(c, &vars)
-	keyFlag(c, &key)
+	varFlag(c.Flags(), &vars)
+	keyFlag(c.Flags(), &key)
 	return c
 }
 
@@ -59,14 +58,13 @@ func agentHost(a *app, hard context.Context, path, key string, vars []load.Given
 		Path: path, State: state, Version: version,
 		Load:    func() *load.Result { return a.loadSilently(path, load.Options{Inputs: vars}) },
 		Secrets: func() *redact.Redactor { return a.secrets },
-		Seal:    func() (*planseal.Seal, error) { return sealing.Read(path, key) },
-		Chance:  func(s *planseal.Seal) float64 { return s.Chance(sealing.AllTries(s)) },
-		Apply: func(ctx context.Context, is *planseal.Seal, loaded *load.Result, g *runtime.Graph, target []string,
+		Seal:    func() (*seal.Seal, error) { return readSeal(path, key) },
+		Chance:  func(s *seal.Seal) float64 { return s.Chance(allTries(s)) },
+		Apply: func(ctx context.Context, is *seal.Seal, loaded *load.Result, g *runtime.Graph, target []string,
 			watch apply.Observer,
 		) error {
-			q := applying{path: path, state: state, target: target, watch: watch}
-			holdTo(is, sealing.FileOf(path), &q)
-			_, err := q.run(ctx, hard, a, loaded, g)
+			q := applying{path: path, dir: state, target: target, watch: watch, seal: is}
+			_, err := q.start(ctx, hard, a, loaded, g)
 			return err
 		},
 		Run: func(ctx context.Context, args []string) ([]byte, error) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/profile"
 	"github.com/mxflow/mxflow/engine/trace"
@@ -50,8 +51,8 @@ differences from the parent, and how far it is from what the machine allows.`,
 			return nil
 		},
 	}
-	profileFlags(c, &o, &kernels)
-	a.jsonFlag(c)
+	profileFlags(c.Flags(), &o, &kernels)
+	a.jsonFlag(c.Flags())
 	c.AddCommand(newProfileDiffCommand(a))
 	return c
 }
@@ -88,13 +89,12 @@ profiler. The last column is each part's share of the change of a step.`,
 			return nil
 		},
 	}
-	profileFlags(c, &o, &kernels)
-	a.jsonFlag(c)
+	profileFlags(c.Flags(), &o, &kernels)
+	a.jsonFlag(c.Flags())
 	return c
 }
 
-func profileFlags(c *cobra.Command, o *trace.Options, kernels *int) {
-	f := c.Flags()
+func profileFlags(f *pflag.FlagSet, o *trace.Options, kernels *int) {
 	f.StringVar(&o.Phase, "phase", "", "`PHASE` of a profile without marks: prefill or decode")
 	f.IntVar(&o.Requests, "batch", 0, "requests served at once in a profile without marks")
 	f.IntVar(&o.Steps, "steps", 0, "model steps in a profile without marks")

@@ -10,7 +10,6 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/replay"
-	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -35,7 +34,7 @@ MXFLOW_VAR_name), or rules are compiled from the text in their decisions.`,
   mxflow audit replay plan.hcl --node cutlass`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			st, err := evidence(a, args)
+			st, err := a.evidence(args)
 			if err != nil {
 				var damage *ledger.DamageError
 				if errors.As(err, &damage) || errors.Is(err, errLedgerGone) {
@@ -45,7 +44,7 @@ MXFLOW_VAR_name), or rules are compiled from the text in their decisions.`,
 			}
 			defer st.Close()
 			if node != "" {
-				if node, err = report.Node(st, node); err != nil {
+				if node, err = view.Node(st, node); err != nil {
 					return err
 				}
 			}
@@ -61,8 +60,8 @@ MXFLOW_VAR_name), or rules are compiled from the text in their decisions.`,
 			return a.fail(exit, err)
 		},
 	}
-	a.jsonFlag(c)
+	a.jsonFlag(c.Flags())
 	c.Flags().StringVar(&node, "node", "", "only decisions about this `NODE`")
-	varFlag(c, &vars)
+	varFlag(c.Flags(), &vars)
 	return c
 }

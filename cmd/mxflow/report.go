@@ -84,7 +84,7 @@ write is refused; --force replaces only its own.`,
 	c.Flags().StringVar(&format, "format", "md", "`FORM` of the report")
 	c.Flags().StringVar(&dir, "dir", "", "`FOLDER` for files that a team commits")
 	c.Flags().BoolVar(&force, "force", false, "replace changed files of --dir")
-	a.jsonFlag(c)
+	a.jsonFlag(c.Flags())
 	return c
 }
 

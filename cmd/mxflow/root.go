@@ -11,9 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/ending"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -70,7 +68,7 @@ func (a *app) complain(err error) {
 	switch {
 	case errors.Is(err, store.ErrApplyFirst):
 		text += ": " + a.suggest("apply")
-	case errors.Is(err, sealing.ErrSealFirst):
+	case errors.Is(err, errSealFirst):
 		text += ": " + a.suggest("seal")
 	}
 	on := a.stderr
@@ -82,12 +80,13 @@ func (a *app) complain(err error) {
 
 func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "mxflow",
-		Short:         "Port performance features into inference engines, one at a time",
-		Long:          longHelp,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Version:       version, // which makes --version
+		Use:                   "mxflow COMMAND",
+		Short:                 "Port performance features into inference engines, one at a time",
+		Long:                  longHelp,
+		SilenceUsage:          true,
+		SilenceErrors:         true,
+		DisableFlagsInUseLine: true,
+		Version:               version, // which makes --version
 		PersistentPreRun: func(c *cobra.Command, _ []string) {
 			a.running, a.suggests = c, a.suggest
 		},
@@ -110,7 +109,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newServeCommand(a),
 		newFormatCommand(a),
 		newWaiveCommand(a),
-		audit.Command(auditHost(a), newReplayCommand(a)),
+		newAuditCommand(a),
 		newSealCommand(a),
 		newProfileCommand(a),
 		newEngineCommand(a),

@@ -34,7 +34,7 @@ func TestSingleDashes(t *testing.T) {
 			[]string{"audit", "replay", "-node", "x", "-suite=y"},
 			[]string{"audit", "replay", "--node", "x", "--suite=y"},
 		},
-		{[]string{"apply", "-replace=gemm", "-target", "x"}, []string{"apply", "--replace=gemm", "--target", "x"}},
+		{[]string{"apply", "-rerun=gemm", "-target", "x"}, []string{"apply", "--rerun=gemm", "--target", "x"}},
 		{[]string{"engine", "check", "-keep-log", "plan.hcl"}, []string{"engine", "check", "--keep-log", "plan.hcl"}},
 		{[]string{"audit", "-nodes", "-h"}, []string{"audit", "-nodes", "-h"}},
 		{[]string{"apply", "--", "-var"}, []string{"apply", "--", "-var"}},
@@ -189,8 +189,8 @@ func TestHelp(t *testing.T) {
 			}
 		}
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if takes, _ := placeholder(f); f.Value.Type() != "bool" &&
-				(takes == "" || takes != strings.ToUpper(takes)) {
+			takes, _ := pflag.UnquoteUsage(f)
+			if _, plain := flagTypes[f.Value.Type()]; !plain && takes != strings.ToUpper(takes) {
 				t.Errorf("%s: --%s %s: what it takes has no name in capitals: give its text a word between backquotes",
 					c.CommandPath(), f.Name, takes)
 			}
@@ -221,7 +221,7 @@ func TestHelp(t *testing.T) {
 }
 
 // TestMeant: what is nearly a command or a flag is named, and what a flag takes instead of how
-// it failed to parse; Terraform's words are taken.
+// it failed to parse.
 func TestMeant(t *testing.T) {
 	for args, want := range map[string]string{
 		"aply plan.hcl":                `unknown command "aply" for "mxflow". Did you mean "apply"?`,
@@ -241,9 +241,8 @@ func TestMeant(t *testing.T) {
 		"apply --var a":                `--var "a": write NAME=VALUE`,
 		"apply --target":               "--target has no value: --target NODE",
 		"apply -q":                     "unknown flag: -q",
-		"init --agent --yaml":          "--agent and --yaml exclude each other: use one of them",
-		"bisect --dry-run --json":      "--dry-run and --json exclude each other: use one of them",
-		"plan -replace x y.hcl":        "y.hcl", // which is not there
+		"init --agent --yaml":          "[agent yaml] were all set",
+		"bisect --dry-run --json":      "[dry-run json] were all set",
 		"report --dir x --json":        "--dir and --json are different forms of the report: use one",
 		"report --format=gitlab":       "use benchstat, csv, github, html, junit, md or pr",
 	} {

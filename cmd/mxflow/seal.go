@@ -2,24 +2,27 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
-	planseal "github.com/mxflow/mxflow/plans/seal"
-	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime/signing"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 func newSealCommand(a *app) *cobra.Command {
 	var vars []load.Given
-	var limits planseal.Limits
+	var limits seal.Limits
 	var by, out, suite string
 	c := &cobra.Command{
 		Use:   "seal [PLAN]",
@@ -49,7 +52,7 @@ MXFLOW_SIGNING_KEY replaces it.`,
 			if err != nil {
 				return err
 			}
-			s, err := planseal.Of(loaded.Plan, limits)
+			s, err := seal.Of(loaded.Plan, limits)
 			if err != nil {
 				return err
 			}
@@ -70,11 +73,11 @@ MXFLOW_SIGNING_KEY replaces it.`,
 			if err != nil {
 				return err
 			}
-			out = cmp.Or(out, sealing.FileOf(path))
+			out = cmp.Or(out, sealOf(path))
 			if err := files.Replace(out, signed); err != nil {
 				return err
 			}
-			tries := sealing.AllTries(s)
+			tries := allTries(s)
 			a.show(map[string]any{
 				"seal": out, "digest": s.Digest, "key": key.Public, "judged": len(s.Judged), "limits": s.Limits,
 				"false_pass": s.FalsePass, "chance": s.Chance(tries),
@@ -91,33 +94,50 @@ MXFLOW_SIGNING_KEY replaces it.`,
 			return nil
 		},
 	}
-	varFlag(c, &vars)
-	suiteFlag(c, &suite)
-	byFlag(c, &by)
+	varFlag(c.Flags(), &vars)
+	suiteFlag(c.Flags(), &suite)
+	byFlag(c.Flags(), &by)
 	c.Flags().StringVar(&out, "out", "", "write to this `FILE` (default: beside the plan)")
 	c.Flags().StringArrayVar(&limits.Knobs, "knob", nil, "knob, or `KNOB.VALUE`, that can be changed (repeatable)")
 	c.Flags().StringArrayVar(&limits.Sources, "source", nil, "`ENGINE` whose source can be changed (repeatable)")
 	c.Flags().IntVar(&limits.Features, "features", 0, "how many features can be proposed")
 	c.Flags().IntVar(&limits.Launches, "launches", 0, "launches that all applies can make (0: no limit)")
 	c.Flags().Float64Var(&limits.Hours, "hours", 0, "hours that their launches can take (0: no limit)")
-	a.jsonFlag(c)
+	a.jsonFlag(c.Flags())
 	return c
 }
 
-// holdTo makes an apply refuse whatever is not as s has it, and end where the launches or
-// hours of its limits are used up.
-func holdTo(s *planseal.Seal, file string, q *applying) {
-	budget := &sealing.Budget{Limits: s.Limits}
-	q.sealDigest = s.Digest
-	q.sealed = func(loaded *load.Result, st *store.Store) error {
-		moved, err := s.Changes(loaded.Plan)
-		if err != nil {
-			return err
-		}
-		if len(moved) > 0 {
-			return fmt.Errorf("%s does not allow this plan; nothing was started:\n%s", file, sealing.Lines(moved))
-		}
-		return budget.Start(report.Spent(st))
+// allTries is the chance that a feature without a gain passes in any of its tries.
+func allTries(s *seal.Seal) float64 {
+	bound, _ := stats.Bound(s.FalsePass)
+	return bound
+}
+
+// sealOf is the seal's file of a plan.
+func sealOf(plan string) string { return filepath.Join(lang.FolderOf(plan), "plan.seal") }
+
+// errSealFirst is the end of an error about a plan without a seal.
+var errSealFirst = errors.New("a person seals the plan first")
+
+// readSeal is the seal beside a plan, signed by the holder of a public key: as text, in a
+// file, or by default this user's.
+func readSeal(plan, key string) (*seal.Seal, error) {
+	file := sealOf(plan)
+	signed, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("no seal: %w; %w", err, errSealFirst)
 	}
-	q.budget = budget
+	key, err = audit.PublicKey(key, file)
+	if err != nil {
+		return nil, err
+	}
+	text, err := signing.Verify(signed, key)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; nothing was started", file, err)
+	}
+	s, err := seal.Read(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return s, nil
 }

@@ -57,7 +57,7 @@ identified it: the files, packages, folders and trees that it ran, by content.`,
 			return nil
 		},
 	}
-	a.jsonFlag(c)
+	a.jsonFlag(c.Flags())
 	c.Flags().BoolVar(&all, "all", false, "every metric of every launch, with all its statistics")
 	return c
 }

@@ -50,7 +50,7 @@ since.`,
 			return nil
 		},
 	}
-	a.jsonFlag(c)
+	a.jsonFlag(c.Flags())
 	return c
 }
 

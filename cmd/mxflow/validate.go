@@ -56,8 +56,8 @@ written.`,
 			return nil
 		},
 	}
-	varFlag(c, &vars)
-	suiteFlag(c, &suite)
-	a.jsonFlag(c)
+	varFlag(c.Flags(), &vars)
+	suiteFlag(c.Flags(), &suite)
+	a.jsonFlag(c.Flags())
 	return c
 }

@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -50,8 +52,8 @@ or an instant (2026-12-24T18:00:00+01:00), at most a year from now.`,
 	c.Flags().StringVar(&o.Reason, "reason", "", "`WHY`, for later readers (required)")
 	c.Flags().StringVar(&o.Expires, "expires", "", "`TIME` at which the waiver ends (required)")
 	c.Flags().BoolVar(&o.Revoke, "revoke", false, "withdraw the waiver of the gate")
-	byFlag(c, &o.By)
-	a.jsonFlag(c)
+	byFlag(c.Flags(), &o.By)
+	a.jsonFlag(c.Flags())
 	return c
 }
 
@@ -103,8 +105,15 @@ func (o *waiveOptions) record(a *app, args []string) error {
 	for _, n := range st.Notices() {
 		fmt.Fprintln(a.stderr, "note:", n)
 	}
+	node, err := view.Node(st, runtime.PhaseID(args[0]))
+	if err != nil {
+		node, err = view.Node(st, args[0])
+	}
+	if err != nil {
+		return err
+	}
 	now := time.Now().UTC()
-	w, d, old, err := o.Waiver(st, args[0], now)
+	w, d, old, err := o.Waiver(st, node, now)
 	if err != nil {
 		return err
 	}

@@ -20,9 +20,9 @@ type Override struct {
 	Revoke              bool
 }
 
-// Waiver is the waiver of the standing decision about a gate that a person names by its phase, with
-// that decision and the waiver before it, or why there can be none.
-func (o Override) Waiver(st *store.Store, gate string, now time.Time) (w *ledger.Waiver, d ledger.Decided,
+// Waiver is the waiver of the standing decision about a gate, with that decision and the waiver
+// before it, or why there can be none.
+func (o Override) Waiver(st *store.Store, node string, now time.Time) (w *ledger.Waiver, d ledger.Decided,
 	old *ledger.Waiver, err error,
 ) {
 	w = &ledger.Waiver{Reason: o.Reason, By: o.By, Expires: now, Revoked: o.Revoke}
@@ -31,24 +31,18 @@ func (o Override) Waiver(st *store.Store, gate string, now time.Time) (w *ledger
 			return nil, d, nil, fmt.Errorf("--expires %w", err)
 		}
 	}
-	node, err := Node(st, runtime.PhaseID(gate))
-	if err != nil {
-		if node, err = Node(st, gate); err != nil {
-			return nil, d, nil, err
-		}
-	}
 	newest, _, decided := st.Latest(node)
 	row := RowsOf(st, now).At(node)
 	if !(decided && runtime.Waivable(runtime.Kind(newest.Kind))) && (row.Gate == "" || row.Locked.IsZero()) {
-		return nil, d, nil, fmt.Errorf("%s is not a gate: only the end of a phase can be waived, which unlocks the next "+
-			"one. A waiver makes no measurement count and lets no feature into the stack", node)
+		return nil, d, nil, fmt.Errorf("%s is not a gate: only the end of a phase can be waived, which unlocks the "+
+			"next one. A waiver makes no measurement count and lets no feature into the stack", node)
 	}
 	switch {
 	case !row.Locked.IsZero():
 		err = fmt.Errorf("there is nothing to waive: %s is locked and undecided: %s", node, row.Locked.String())
 	case !row.InForce():
-		err = fmt.Errorf("there is nothing to waive: %s was decided once but is no longer in the plan: there is nothing "+
-			"left to unlock", node)
+		err = fmt.Errorf("there is nothing to waive: %s was decided once but is no longer in the plan: there is "+
+			"nothing left to unlock", node)
 	}
 	if err != nil {
 		return nil, d, nil, err
