@@ -176,7 +176,7 @@ func applyPlan(ctx context.Context, a *app, q applying) (*apply.Result, error) {
 func (q applying) start(soft, hard context.Context, a *app, loaded *load.Result, g *runtime.Graph) (*apply.Result,
 	error,
 ) {
-	watch := &progress.Recorder{Observer: q.watch, Dir: q.dir, Secrets: func() *redact.Redactor { return a.secrets }}
+	watch := &apply.Recorder{Observer: q.watch, Dir: q.dir, Secrets: func() *redact.Redactor { return a.secrets }}
 	return apply.Run(soft, apply.Options{
 		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.dir,
 		Rerun: q.rerun, Target: q.target, Reuse: q.reuse,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,11 +15,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/ending"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/engines"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/engine/embedded"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps/apply"
@@ -126,11 +128,11 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 		return err
 	}
 	p := loaded.Plan
-	key, err := engines.Named(p, name)
+	key, err := engineNamed(p, name)
 	if err != nil {
 		return err
 	}
-	set, err := engines.Knobs(p, q.sets)
+	set, err := knobsOf(p, q.sets)
 	if err != nil {
 		return err
 	}
@@ -170,7 +172,7 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 	if !out.OK {
 		a.exit = verdict.ExitBroken
 	}
-	a.show(out, func() { engines.PrintCheck(a.screen(), out) })
+	a.show(out, func() { view.EngineCheck(a.screen(), out) })
 	return nil
 }
 
@@ -189,9 +191,9 @@ and an example; --json has the whole profile.`,
 			if len(args) == 0 {
 				all := []any{}
 				for _, k := range kinds.All() {
-					all = append(all, engines.JSON(k))
+					all = append(all, view.KindJSON(k))
 				}
-				a.show(all, func() { engines.List(a.screen()) })
+				a.show(all, func() { view.Kinds(a.screen()) })
 				return nil
 			}
 			k, ok := kinds.Lookup(args[0])
@@ -202,10 +204,60 @@ and an example; --json has the whole profile.`,
 				}
 				return fmt.Errorf("unknown engine kind %q.%s", args[0], lang.Suggest(args[0], names))
 			}
-			a.show(engines.JSON(k), func() { engines.Describe(a.screen(), k) })
+			a.show(view.KindJSON(k), func() { view.Kind(a.screen(), k) })
 			return nil
 		},
 	}
 	a.jsonFlag(c.Flags())
 	return c
+}
+
+// engineNamed finds an engine by "kind.name" or just its name.
+func engineNamed(p *plans.Plan, name string) (string, error) {
+	var keys, fit []string
+	for _, e := range p.Engines {
+		key := e.Kind + "." + e.Name
+		keys = append(keys, key)
+		if name == key || name == e.Name {
+			fit = append(fit, key)
+		}
+	}
+	switch {
+	case len(keys) == 0:
+		return "", errors.New("the plan declares no engine: add an engine block")
+	case name == "" && p.Baseline != nil:
+		return p.Baseline.Engine, nil
+	case name == "" && len(keys) == 1:
+		return keys[0], nil
+	case name == "":
+		return "", fmt.Errorf("the plan has several engines and no baseline: name one of %s", strings.Join(keys, ", "))
+	case len(fit) == 0:
+		return "", fmt.Errorf("the plan has no engine %q: it has %s", name, strings.Join(keys, ", "))
+	case len(fit) > 1:
+		return "", fmt.Errorf("%q could be any of %s: give its kind too", name, strings.Join(fit, ", "))
+	}
+	return fit[0], nil
+}
+
+// knobsOf reads --set flags.
+func knobsOf(p *plans.Plan, sets []string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, text := range sets {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return nil, fmt.Errorf("--set %s: write it as KNOB=VALUE", text)
+		}
+		i := slices.IndexFunc(p.Knobs, func(k *plans.Knob) bool { return k.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("--set %s: the plan has no knob %q; it has %s", text, name,
+				lang.OrNothing(plans.Names(p.Knobs, func(k *plans.Knob) string { return k.Name })))
+		}
+		if p.Knobs[i].Value(value) == nil {
+			names := p.Knobs[i].ValueNames()
+			return nil,
+				fmt.Errorf("--set %s: knob %s has no value %q; it has %s", text, name, value, lang.OrNothing(names))
+		}
+		values[name] = value
+	}
+	return values, nil
 }

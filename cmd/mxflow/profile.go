@@ -11,10 +11,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/profile"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/engine/trace/symbol"
 	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/steps/levels"
 )
 
 func newProfileCommand(a *app) *cobra.Command {
@@ -47,7 +48,7 @@ differences from the parent, and how far it is from what the machine allows.`,
 			if err != nil {
 				return err
 			}
-			a.show(analysis, func() { profile.Print(a.screen(), analysis, kernels, nil) })
+			a.show(analysis, func() { view.Profile(a.screen(), analysis, kernels, nil) })
 			return nil
 		},
 	}
@@ -83,9 +84,9 @@ profiler. The last column is each part's share of the change of a step.`,
 			if len(d.Parts) == 0 {
 				return fmt.Errorf("nothing to compare: %s has %s, %s has %s. Record the same phase and number of "+
 					"requests, or describe a profile without marks with --phase and --batch",
-					args[0], profile.Parts(before), args[1], profile.Parts(after))
+					args[0], view.ProfileParts(before), args[1], view.ProfileParts(after))
 			}
-			a.show(d, func() { profile.PrintDiff(a.screen(), d, args[0], args[1], kernels) })
+			a.show(d, func() { view.ProfileDiff(a.screen(), d, args[0], args[1], kernels) })
 			return nil
 		},
 	}
@@ -151,7 +152,7 @@ func profileOfPlan(a *app, args []string, kernels int) error {
 		return err
 	}
 	defer st.Close()
-	own, parent, err := profile.Find(st, feature)
+	own, parent, err := levels.FindProfile(st, feature)
 	if err != nil {
 		return err
 	}
@@ -169,10 +170,10 @@ func profileOfPlan(a *app, args []string, kernels int) error {
 			basis = nil
 		}
 		fmt.Fprintf(a.stdout, "%s\n", own)
-		profile.Print(a.screen(), own.Is, kernels, basis)
+		view.Profile(a.screen(), own.Is, kernels, basis)
 		if parent != nil {
 			fmt.Fprintln(a.stdout)
-			profile.PrintDiff(a.screen(), trace.DiffOf(parent.Is, own.Is), parent.String(), own.String(), kernels)
+			view.ProfileDiff(a.screen(), trace.DiffOf(parent.Is, own.Is), parent.String(), own.String(), kernels)
 		}
 	})
 	return nil

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/profile"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -21,6 +20,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/apply"
+	"github.com/mxflow/mxflow/steps/levels"
 	"github.com/mxflow/mxflow/steps/questions/arms"
 	"github.com/mxflow/mxflow/steps/questions/bisect"
 )
@@ -203,8 +203,8 @@ func (b *Bisect) print(ctx context.Context, on table.Screen, st *store.Store, a 
 			}
 		}
 		b.changes(ctx, on, parent, child)
-		if own, before, err := profile.Find(st, child.Name); err == nil && before != nil {
-			profile.PrintDiff(on, trace.DiffOf(before.Is, own.Is), parent.ID, child.ID, 5)
+		if own, before, err := levels.FindProfile(st, child.Name); err == nil && before != nil {
+			ProfileDiff(on, trace.DiffOf(before.Is, own.Is), parent.ID, child.ID, 5)
 		}
 	}
 	if !md {
