@@ -82,15 +82,16 @@ environment variables:
 	return c
 }
 
-// engineCheck is the command line's request.
-type engineCheck struct {
+// checkOptions are the command line of mxflow engine check.
+type checkOptions struct {
+	*app
 	vars    []load.Given
 	sets    []string
 	keepLog bool
 }
 
 func newEngineCheckCommand(a *app) *cobra.Command {
-	var q engineCheck
+	o := &checkOptions{app: a}
 	c := &cobra.Command{
 		Use:   "check PLAN [ENGINE]",
 		Short: "Start one engine of a plan and show what was recognised",
@@ -105,34 +106,27 @@ or could not be started, 130 interrupted.`,
 		Example: `  mxflow engine check plan.hcl vllm.gb10 --set moe_kernel=gemm
   mxflow engine check plan.hcl --keep-log`,
 		Args: cobra.RangeArgs(1, 2),
-		RunE: func(c *cobra.Command, args []string) error {
-			a.fold()
-			name := ""
-			if len(args) > 1 {
-				name = args[1]
-			}
-			return checkEngine(c.Context(), a, args[0], name, q)
-		},
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), args) },
 	}
-	varFlag(c.Flags(), &q.vars)
-	c.Flags().StringArrayVar(&q.sets, "set", nil,
+	varFlag(c.Flags(), &o.vars)
+	c.Flags().StringArrayVar(&o.sets, "set", nil,
 		"start the variant with this knob value, as `KNOB=VALUE` (repeatable)")
-	c.Flags().BoolVar(&q.keepLog, "keep-log", false, "keep the engine's log and print its path")
+	c.Flags().BoolVar(&o.keepLog, "keep-log", false, "keep the engine's log and print its path")
 	a.jsonFlag(c.Flags())
 	return c
 }
 
-func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) error {
-	loaded, g, err := a.load(path, load.Options{Inputs: q.vars, Unproven: true})
+func (o *checkOptions) run(ctx context.Context, args []string) error {
+	o.fold()
+	loaded, g, err := o.load(args[0], load.Options{Inputs: o.vars, Unproven: true})
 	if err != nil {
 		return err
 	}
-	p := loaded.Plan
-	key, err := engineNamed(p, name)
+	key, err := engineNamed(loaded.Plan, strings.Join(args[1:], ""))
 	if err != nil {
 		return err
 	}
-	set, err := knobsOf(p, q.sets)
+	set, err := knobsOf(loaded.Plan, o.sets)
 	if err != nil {
 		return err
 	}
@@ -140,39 +134,38 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 	if err != nil {
 		return err
 	}
-	if !q.keepLog {
+	if !o.keepLog {
 		defer os.RemoveAll(dir)
 	}
 	// Whatever is started carries the mark of the plan's state directory, so the next
 	// apply finds and stops it if its guard was killed as well.
 	lab, err := apply.NewLab(apply.Wiring{
-		Plan: p, Graph: g, Owner: apply.Owner(a.stateDir(path)),
-		RunDir: dir, Note: a.note,
+		Plan: loaded.Plan, Graph: g, Owner: apply.Owner(o.stateDir(args[0])), RunDir: dir, Note: o.note,
 	})
 	if err != nil {
 		return err
 	}
-	soft, hard, release := signals(ctx, a.stderr, shuttingDown)
+	soft, hard, release := signals(ctx, o.stderr, shuttingDown)
 	defer release()
-	if !a.json {
-		fmt.Fprintf(a.stderr, "starting engine %s\n", key)
+	if !o.json {
+		fmt.Fprintf(o.stderr, "starting engine %s\n", key)
 	}
 	out, err := levels.CheckEngine(soft, hard, lab.Launches, key, set)
 	switch {
 	case errors.Is(err, context.Canceled):
-		a.exit = verdict.ExitInterrupted
-		fmt.Fprintf(a.stderr, "interrupted; engine %s was stopped\n", key)
+		o.exit = verdict.ExitInterrupted
+		fmt.Fprintf(o.stderr, "interrupted; engine %s was stopped\n", key)
 		return nil
 	case err != nil:
 		return err
 	}
-	if !q.keepLog {
+	if !o.keepLog {
 		out.Log = ""
 	}
 	if !out.OK {
-		a.exit = verdict.ExitBroken
+		o.exit = verdict.ExitBroken
 	}
-	a.show(out, func() { view.EngineCheck(a.screen(), out) })
+	o.show(out, func() { view.EngineCheck(o.screen(), out) })
 	return nil
 }
 

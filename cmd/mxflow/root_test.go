@@ -96,7 +96,7 @@ func TestWaiveOptions(t *testing.T) {
 		{strings.Repeat("x", 2001), "kim", "2001 bytes long", ""},
 		{"known", strings.Repeat("x", 201), "201 bytes long", ""},
 	} {
-		s := waiveOptions{report.Override{Reason: c.reason, By: c.by}}
+		s := waiveOptions{Override: report.Override{Reason: c.reason, By: c.by}}
 		switch err := s.check(); {
 		case c.problem == "" && (err != nil || s.Reason != c.want):
 			t.Errorf("%q by %q: %q, %v", c.reason, c.by, s.Reason, err)

@@ -20,10 +20,16 @@ import (
 	"github.com/mxflow/mxflow/runtime/signing"
 )
 
+// sealOptions are the command line of mxflow seal.
+type sealOptions struct {
+	*app
+	given   load.Options
+	limits  seal.Limits
+	by, out string
+}
+
 func newSealCommand(a *app) *cobra.Command {
-	var vars []load.Given
-	var limits seal.Limits
-	var by, out, suite string
+	o := &sealOptions{app: a}
 	c := &cobra.Command{
 		Use:   "seal [PLAN]",
 		Short: "Sign the rules of a plan, with limits for those who propose ports",
@@ -38,73 +44,72 @@ MXFLOW_SIGNING_KEY replaces it.`,
 		Example: `  mxflow seal --knob gemm --features 5 --launches 200 --hours 8 plan.hcl
   mxflow apply --sealed plan.hcl`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			a.fold()
-			by, err := author(by)
-			if err != nil {
-				return err
-			}
-			path, err := a.planOf(args)
-			if err != nil {
-				return err
-			}
-			loaded, _, err := a.load(path, load.Options{Inputs: vars, Suite: suite})
-			if err != nil {
-				return err
-			}
-			s, err := seal.Of(loaded.Plan, limits)
-			if err != nil {
-				return err
-			}
-			s.By, s.Time = by, time.Now().UTC()
-			text, err := s.Text()
-			if err != nil {
-				return err
-			}
-			file, err := signing.Path()
-			if err != nil {
-				return err
-			}
-			key, err := signing.Open(file)
-			if err != nil {
-				return err
-			}
-			signed, err := key.Sign(text)
-			if err != nil {
-				return err
-			}
-			out = cmp.Or(out, sealOf(path))
-			if err := files.Replace(out, signed); err != nil {
-				return err
-			}
-			tries := allTries(s)
-			a.show(map[string]any{
-				"seal": out, "digest": s.Digest, "key": key.Public, "judged": len(s.Judged), "limits": s.Limits,
-				"false_pass": s.FalsePass, "chance": s.Chance(tries),
-			}, func() {
-				fmt.Fprintf(a.stdout, "Sealed %s: %s, signed by %s+%08x in %s.\n", path,
-					verdict.Count(len(s.Judged), "setting"), key.Name(), key.KeyHash(), out)
-				if n := limits.Features; n > 0 {
-					fmt.Fprintf(a.stdout,
-						"Up to %s at a false pass rate of %.3g%% each (all tries at one: %.3g%%), so one that gains "+
-							"nothing passes with a chance of at most %.3g%%.\n",
-						verdict.Count(n, "proposed feature"), 100*s.FalsePass, 100*tries, 100*s.Chance(tries))
-				}
-			})
-			return nil
-		},
+		RunE: o.run,
 	}
-	varFlag(c.Flags(), &vars)
-	suiteFlag(c.Flags(), &suite)
-	byFlag(c.Flags(), &by)
-	c.Flags().StringVar(&out, "out", "", "write to this `FILE` (default: beside the plan)")
-	c.Flags().StringArrayVar(&limits.Knobs, "knob", nil, "knob, or `KNOB.VALUE`, that can be changed (repeatable)")
-	c.Flags().StringArrayVar(&limits.Sources, "source", nil, "`ENGINE` whose source can be changed (repeatable)")
-	c.Flags().IntVar(&limits.Features, "features", 0, "how many features can be proposed")
-	c.Flags().IntVar(&limits.Launches, "launches", 0, "launches that all applies can make (0: no limit)")
-	c.Flags().Float64Var(&limits.Hours, "hours", 0, "hours that their launches can take (0: no limit)")
-	a.jsonFlag(c.Flags())
+	f := c.Flags()
+	varFlag(f, &o.given.Inputs)
+	suiteFlag(f, &o.given.Suite)
+	byFlag(f, &o.by)
+	f.StringVar(&o.out, "out", "", "write to this `FILE` (default: beside the plan)")
+	f.StringArrayVar(&o.limits.Knobs, "knob", nil, "knob, or `KNOB.VALUE`, that can be changed (repeatable)")
+	f.StringArrayVar(&o.limits.Sources, "source", nil, "`ENGINE` whose source can be changed (repeatable)")
+	f.IntVar(&o.limits.Features, "features", 0, "how many features can be proposed")
+	f.IntVar(&o.limits.Launches, "launches", 0, "launches that all applies can make (0: no limit)")
+	f.Float64Var(&o.limits.Hours, "hours", 0, "hours that their launches can take (0: no limit)")
+	a.jsonFlag(f)
 	return c
+}
+
+func (o *sealOptions) run(_ *cobra.Command, args []string) error {
+	o.fold()
+	by, err := author(o.by)
+	if err != nil {
+		return err
+	}
+	path, err := o.planOf(args)
+	if err != nil {
+		return err
+	}
+	loaded, _, err := o.load(path, o.given)
+	if err != nil {
+		return err
+	}
+	s, err := seal.Of(loaded.Plan, o.limits)
+	if err != nil {
+		return err
+	}
+	s.By, s.Time = by, time.Now().UTC()
+	text, err := s.Text()
+	if err != nil {
+		return err
+	}
+	key, err := audit.OwnKey()
+	if err != nil {
+		return err
+	}
+	signed, err := key.Sign(text)
+	if err != nil {
+		return err
+	}
+	o.out = cmp.Or(o.out, sealOf(path))
+	if err := files.Replace(o.out, signed); err != nil {
+		return err
+	}
+	tries := allTries(s)
+	o.show(map[string]any{
+		"seal": o.out, "digest": s.Digest, "key": key.Public, "judged": len(s.Judged), "limits": s.Limits,
+		"false_pass": s.FalsePass, "chance": s.Chance(tries),
+	}, func() {
+		fmt.Fprintf(o.stdout, "Sealed %s: %s, signed by %s+%08x in %s.\n", path,
+			verdict.Count(len(s.Judged), "setting"), key.Name(), key.KeyHash(), o.out)
+		if n := o.limits.Features; n > 0 {
+			fmt.Fprintf(o.stdout,
+				"Up to %s at a false pass rate of %.3g%% each (all tries at one: %.3g%%), so one that gains "+
+					"nothing passes with a chance of at most %.3g%%.\n",
+				verdict.Count(n, "proposed feature"), 100*s.FalsePass, 100*tries, 100*s.Chance(tries))
+		}
+	})
+	return nil
 }
 
 // allTries is the chance that a feature without a gain passes in any of its tries.

@@ -22,10 +22,13 @@ import (
 
 // waiveOptions are a waiver, for which who and why are needed: without them nobody could tell later
 // whether it was right.
-type waiveOptions struct{ report.Override }
+type waiveOptions struct {
+	*app
+	report.Override
+}
 
 func newWaiveCommand(a *app) *cobra.Command {
-	var o waiveOptions
+	o := &waiveOptions{app: a}
 	c := &cobra.Command{
 		Use:   "waive GATE [PLAN]",
 		Short: "Let the phases after a gate proceed although it did not pass",
@@ -41,13 +44,7 @@ or an instant (2026-12-24T18:00:00+01:00), at most a year from now.`,
 		Example: `  mxflow waive cutlass --reason 'fixed in 0.12' --expires 14d plan.hcl
   mxflow waive cutlass --revoke --reason 'it was not fixed' plan.hcl`,
 		Args: cobra.RangeArgs(1, 2),
-		RunE: func(_ *cobra.Command, args []string) error {
-			a.fold()
-			if err := o.check(); err != nil {
-				return err
-			}
-			return o.record(a, args)
-		},
+		RunE: o.run,
 	}
 	c.Flags().StringVar(&o.Reason, "reason", "", "`WHY`, for later readers (required)")
 	c.Flags().StringVar(&o.Expires, "expires", "", "`TIME` at which the waiver ends (required)")
@@ -77,13 +74,17 @@ func author(given string) (string, error) {
 	return oneLine("by", given, 200, "your name, or set it once with git config --global user.name NAME")
 }
 
-// record records the waiver in the state directory of its arguments. It is refused while an
+// run records the waiver in the state directory of its arguments. It is refused while an
 // apply is at work there: what is waived might change under the hands of both.
-func (o *waiveOptions) record(a *app, args []string) error {
+func (o *waiveOptions) run(_ *cobra.Command, args []string) error {
+	o.fold()
+	if err := o.check(); err != nil {
+		return err
+	}
 	if len(args) > 1 && store.IsArchive(args[1]) {
 		return fmt.Errorf("%s is an export, which records nothing: name the plan", args[1])
 	}
-	seen, err := a.reader(args[1:])
+	seen, err := o.reader(args[1:])
 	if err != nil {
 		return err
 	}
@@ -97,17 +98,21 @@ func (o *waiveOptions) record(a *app, args []string) error {
 		return err
 	}
 	defer func() { _ = lock.Unlock() }()
-	st, err := store.OpenSigned(dir, audit.Signer(a.stderr))
+	st, err := store.OpenSigned(dir, audit.Signer(o.stderr))
 	if err != nil {
 		return err
 	}
 	defer st.Close()
 	for _, n := range st.Notices() {
-		fmt.Fprintln(a.stderr, "note:", n)
+		fmt.Fprintln(o.stderr, "note:", n)
 	}
-	node, err := view.Node(st, runtime.PhaseID(args[0]))
+	return o.record(st, args[0])
+}
+
+func (o *waiveOptions) record(st *store.Store, gate string) error {
+	node, err := view.Node(st, runtime.PhaseID(gate))
 	if err != nil {
-		node, err = view.Node(st, args[0])
+		node, err = view.Node(st, gate)
 	}
 	if err != nil {
 		return err
@@ -118,19 +123,19 @@ func (o *waiveOptions) record(a *app, args []string) error {
 		return err
 	}
 	if err := st.Append(&ledger.Record{Type: "waiver", Time: now, Run: d.Run, Waiver: w}); err != nil {
-		return a.fail(verdict.ExitBroken, err)
+		return o.fail(verdict.ExitBroken, err)
 	}
-	a.show(w, func() {
-		fmt.Fprintf(a.stdout, "%s %s (attempt %d): %s.\n", d.Node, verdict.Did(d.Verdict), d.Attempt,
+	o.show(w, func() {
+		fmt.Fprintf(o.stdout, "%s %s (attempt %d): %s.\n", d.Node, verdict.Did(d.Verdict), d.Attempt,
 			w.Effect(d.Decision, now).String())
 		if w.Revoked {
-			fmt.Fprintln(a.stdout, "The next apply locks the phases after it.")
+			fmt.Fprintln(o.stdout, "The next apply locks the phases after it.")
 			return
 		}
 		if old.Covers(d.Decision, now) {
-			fmt.Fprintf(a.stdout, "This replaces the waiver of %s until %s.\n", old.By, ledger.Minute(old.Expires))
+			fmt.Fprintf(o.stdout, "This replaces the waiver of %s until %s.\n", old.By, ledger.Minute(old.Expires))
 		}
-		fmt.Fprintln(a.stdout,
+		fmt.Fprintln(o.stdout,
 			"The next apply unlocks the phases after it. The waiver ends when the gate is decided again.")
 	})
 	return nil
