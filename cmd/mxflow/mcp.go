@@ -59,7 +59,6 @@ func agentHost(a *app, hard context.Context, path, key string, vars []load.Given
 		Load:    func() *load.Result { return a.loadSilently(path, load.Options{Inputs: vars}) },
 		Secrets: func() *redact.Redactor { return a.secrets },
 		Seal:    func() (*seal.Seal, error) { return readSeal(path, key) },
-		Chance:  func(s *seal.Seal) float64 { return s.Chance(allTries(s)) },
 		Apply: func(ctx context.Context, is *seal.Seal, loaded *load.Result, g *runtime.Graph, target []string,
 			watch apply.Observer,
 		) error {

@@ -63,8 +63,8 @@ func (o *replayOptions) run(_ *cobra.Command, args []string) error {
 	}
 	r := replay.New(st, steps.Registry(), o.vars)
 	r.Evaluator = steps.NewEvaluator(st) // levels are decided again too
-	out := view.Replayed(r, o.node)
-	o.show(out, func() { out.Print(o.screen()) })
+	out := r.All(o.node)
+	o.show(out, func() { view.Replay(o.screen(), out) })
 	exit, err := out.Verdict()
 	return o.fail(exit, err)
 }

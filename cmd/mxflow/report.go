@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/live"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/export"
@@ -20,6 +19,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/report/ci"
 	"github.com/mxflow/mxflow/runtime/report/tree"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/apply"
 )
 
 // reportOptions are the command line of mxflow report.
@@ -90,7 +90,7 @@ func (o *reportOptions) run(_ *cobra.Command, args []string) error {
 	case o.dir != "":
 		return o.writeTree(args, st)
 	case o.json:
-		o.printJSON(view.StatusJSON(o.summary(st, args)))
+		o.printJSON(o.summary(st, args).JSON())
 		return nil
 	case len(st.Runs()) == 0:
 		return report.ErrNothing
@@ -122,9 +122,19 @@ func launchesAs(format string) func(*app, *report.Summary) error {
 
 // writeTree writes the files of --dir.
 func (o *reportOptions) writeTree(args []string, st *store.Store) error {
-	p, err := o.planOfRun(st, args)
+	p, now, err := o.planOfRun(st, args)
+	if now.plan != nil {
+		if err := apply.SamePlan(st, now.plan); err != nil {
+			return err
+		}
+	}
 	if err != nil {
 		return err
+	}
+	if now.State == changed {
+		o.note(verdict.Say("replay.plan_moved",
+			"{subject} is not what run {run} applied: the plan is shown as that run kept it",
+			verdict.Text("run", now.run)).On(now.File))
 	}
 	files, err := tree.Files(report.SummaryOf(st, p, time.Now()), func(repo, was, is string) (files []string) {
 		if r, err := source.OpenRepo(context.Background(), repo); err == nil {
@@ -138,11 +148,11 @@ func (o *reportOptions) writeTree(args []string, st *store.Store) error {
 	for i := range files {
 		files[i].Text = o.secrets.Text(files[i].Text)
 	}
-	changed, err := tree.Write(o.dir, files, o.force)
-	for _, name := range changed {
+	wrote, err := tree.Write(o.dir, files, o.force)
+	for _, name := range wrote {
 		fmt.Fprintf(o.stdout, "wrote %s\n", filepath.Join(o.dir, name))
 	}
-	if err == nil && len(changed) == 0 {
+	if err == nil && len(wrote) == 0 {
 		fmt.Fprintf(o.stdout, "%s is up to date: %s.\n", o.dir, verdict.Count(len(files), "file"))
 	}
 	return err

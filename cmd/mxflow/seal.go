@@ -12,7 +12,6 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
-	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
@@ -95,10 +94,10 @@ func (o *sealOptions) run(_ *cobra.Command, args []string) error {
 	if err := files.Replace(o.out, signed); err != nil {
 		return err
 	}
-	tries := allTries(s)
+	tries := s.AllTries()
 	o.show(map[string]any{
 		"seal": o.out, "digest": s.Digest, "key": key.Public, "judged": len(s.Judged), "limits": s.Limits,
-		"false_pass": s.FalsePass, "chance": s.Chance(tries),
+		"false_pass": s.FalsePass, "chance": s.Chance(),
 	}, func() {
 		fmt.Fprintf(o.stdout, "Sealed %s: %s, signed by %s+%08x in %s.\n", path,
 			verdict.Count(len(s.Judged), "setting"), key.Name(), key.KeyHash(), o.out)
@@ -106,16 +105,10 @@ func (o *sealOptions) run(_ *cobra.Command, args []string) error {
 			fmt.Fprintf(o.stdout,
 				"Up to %s at a false pass rate of %.3g%% each (all tries at one: %.3g%%), so one that gains "+
 					"nothing passes with a chance of at most %.3g%%.\n",
-				verdict.Count(n, "proposed feature"), 100*s.FalsePass, 100*tries, 100*s.Chance(tries))
+				verdict.Count(n, "proposed feature"), 100*s.FalsePass, 100*tries, 100*s.Chance())
 		}
 	})
 	return nil
-}
-
-// allTries is the chance that a feature without a gain passes in any of its tries.
-func allTries(s *seal.Seal) float64 {
-	bound, _ := stats.Bound(s.FalsePass)
-	return bound
 }
 
 // sealOf is the seal's file of a plan.

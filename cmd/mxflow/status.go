@@ -36,7 +36,7 @@ func (a *app) status(args []string) error {
 	}
 	defer st.Close()
 	if a.json {
-		out := view.StatusJSON(a.summary(st, args))
+		out := a.summary(st, args).JSON()
 		out["newest_run"], out["plan"] = work, a.comparePlan(st, args)
 		a.printJSON(out)
 		return nil

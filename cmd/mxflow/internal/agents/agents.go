@@ -36,8 +36,6 @@ type Host struct {
 	Secrets func() *redact.Redactor
 	// Seal is what a person signed; without one the server only reads.
 	Seal func() (*seal.Seal, error)
-	// Chance bounds the chance that any proposal without a gain passes.
-	Chance func(*seal.Seal) float64
 	// Apply applies a plan under its seal until ctx ends.
 	Apply func(ctx context.Context, is *seal.Seal, loaded *load.Result, g *runtime.Graph, target []string,
 		watch apply.Observer) error

@@ -162,7 +162,7 @@ func (s *server) limits(context.Context, nothing) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := LimitsAnswer{Limits: is.Limits, Proposed: []string{}, Chance: s.Chance(is)}
+	out := LimitsAnswer{Limits: is.Limits, Proposed: []string{}, Chance: is.Chance()}
 	for _, f := range is.Proposed(loaded.Plan) {
 		out.Proposed = append(out.Proposed, f.Name)
 	}

@@ -124,12 +124,6 @@ func (s Screen) Commands(list [][2]string) {
 	}
 }
 
-// On is the same for another writer.
-func (s Screen) On(w io.Writer) Screen {
-	s.Writer = w
-	return s
-}
-
 // Table prints columns.
 func (s Screen) Table(head []string, rows [][]string) { Draw(s, head, rows, s.Colour, s.Width) }
 
