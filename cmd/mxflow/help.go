@@ -39,14 +39,6 @@ Exit status of apply: 0 every gate passed, 1 refused before anything started, 2 
 gate failed or is invalid, 3 inconclusive, 4 the engine failed or could not be
 started, or mxflow failed, 130 interrupted.`
 
-// groups are the commands as people look for them; those in none are shown under "more".
-var groups = []struct{ id, title, commands string }{
-	{"start", "Start:", "init validate plan apply ab noise bisect bench"},
-	{"read", "Read the results:", "status explain show compare report serve"},
-	{"keep", "Keep plan and record:", "fmt waive audit seal"},
-	{"more", "More:", ""},
-}
-
 func init() {
 	cobra.EnableCommandSorting = false // they are in the order in which they are learned
 	cobra.AddTemplateFuncs(template.FuncMap{"about": about, "flags": flagUsages, "groups": commandGroups})
@@ -57,17 +49,8 @@ func helpWidth(c *cobra.Command) int {
 	return min(helpColumns, table.WidthOf(c.OutOrStdout(), c.ErrOrStderr()))
 }
 
-// addHelp puts the commands into groups and makes help, and errors about the command line,
-// fit a terminal and say what to do.
+// addHelp makes help, and errors about the command line, fit a terminal and say what to do.
 func addHelp(root *cobra.Command, a *app) {
-	for _, g := range groups {
-		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
-		for _, c := range root.Commands() {
-			if strings.Contains(" "+g.commands+" ", " "+c.Name()+" ") || g.id == "more" && c.GroupID == "" {
-				c.GroupID = g.id
-			}
-		}
-	}
 	root.Args, root.RunE = nil, func(c *cobra.Command, _ []string) error { return c.Help() }
 	root.SetHelpCommandGroupID("more")
 	root.SetCompletionCommandGroupID("more")

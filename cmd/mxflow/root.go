@@ -94,31 +94,32 @@ func newRootCommand(a *app) *cobra.Command {
 	root.SetVersionTemplate(versionLine() + "\n")
 	root.PersistentFlags().StringVar(&a.state, "state", "", "`DIR` of the record (default: beside the plan)")
 	root.PersistentFlags().BoolVar(&noColour, "no-color", false, "print without colours, as with NO_COLOR set")
-	root.AddCommand(
-		newInitCommand(a),
-		newValidateCommand(a),
-		newPlanCommand(a),
-		newApplyCommand(a),
-		newABCommand(a), newNoiseCommand(a), newBisectCommand(a),
-		newBenchCommand(a),
-		newStatusCommand(a),
-		newExplainCommand(a),
-		newShowCommand(a),
-		newCompareCommand(a),
-		newReportCommand(a),
-		newServeCommand(a),
-		newFormatCommand(a),
-		newWaiveCommand(a),
-		newAuditCommand(a),
-		newSealCommand(a),
-		newProfileCommand(a),
-		newEngineCommand(a),
-		newImportCommand(a),
-		newMCPCommand(a),
-		newSchemaCommand(a),
-		newVersionCommand(a),
-		newWorkerCommand(),
-	)
+	for _, g := range []struct { // as people look for them
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"start", "Start:", []*cobra.Command{
+			newInitCommand(a), newValidateCommand(a), newPlanCommand(a), newApplyCommand(a), newABCommand(a),
+			newNoiseCommand(a), newBisectCommand(a), newBenchCommand(a),
+		}},
+		{"read", "Read the results:", []*cobra.Command{
+			newStatusCommand(a), newExplainCommand(a), newShowCommand(a), newCompareCommand(a), newReportCommand(a),
+			newServeCommand(a),
+		}},
+		{"keep", "Keep plan and record:", []*cobra.Command{
+			newFormatCommand(a), newWaiveCommand(a), newAuditCommand(a), newSealCommand(a),
+		}},
+		{"more", "More:", []*cobra.Command{
+			newProfileCommand(a), newEngineCommand(a), newImportCommand(a), newMCPCommand(a), newSchemaCommand(a),
+			newVersionCommand(a), newWorkerCommand(),
+		}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.id
+			root.AddCommand(c)
+		}
+	}
 	addHelp(root, a)
 	return root
 }

@@ -211,13 +211,6 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	walk(root)
-	for _, g := range groups {
-		for name := range strings.FieldsSeq(g.commands) {
-			if c, _, err := root.Find([]string{name}); err != nil || c.GroupID != g.id {
-				t.Errorf("%s is not in group %s: %v", name, g.id, err)
-			}
-		}
-	}
 }
 
 // TestMeant: what is nearly a command or a flag is named, and what a flag takes instead of how
