@@ -53,10 +53,7 @@ func (b *benchOptions) run(c *cobra.Command, args []string) error {
 	if b.URL = args[0]; b.format == "" {
 		b.fold()
 	}
-	switch {
-	case b.format != "" && b.format != "md":
-		return fmt.Errorf("--format: %q is not one of md", b.format)
-	case b.json && b.format != "":
+	if b.json && b.format != "" {
 		return errors.New("--json and --format md are two formats: use one")
 	}
 	if err := b.Check(c.Flags().Changed); err != nil {
@@ -84,7 +81,7 @@ func (b *benchOptions) run(c *cobra.Command, args []string) error {
 	switch {
 	case b.json:
 		b.printJSON(out)
-	case b.format == "md":
+	case b.format != "":
 		out.Markdown(b.stdout)
 	default:
 		on := b.screen()

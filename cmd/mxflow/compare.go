@@ -42,12 +42,8 @@ Nothing is decided: a verdict takes a plan, or mxflow ab.`,
 }
 
 func (o *compareOptions) run(_ *cobra.Command, args []string) error {
-	switch o.format {
-	case "":
+	if o.format == "" {
 		o.fold()
-	case "md":
-	default:
-		return fmt.Errorf("--format %s: there is md", o.format)
 	}
 	st, err := o.reader(args[2:])
 	if err != nil {
@@ -81,7 +77,7 @@ func (o *compareOptions) pair(p report.Pair) {
 	for _, n := range p.Notes {
 		notes = append(notes, report.Inert(verdict.Sentence(n)))
 	}
-	if o.format == "md" {
+	if o.format != "" {
 		fmt.Fprint(o.stdout, t.Markdown())
 	} else {
 		o.screen().Table(t.Head, t.Rows)

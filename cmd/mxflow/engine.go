@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/ending"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scaffold"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/engine/embedded"
@@ -191,11 +192,7 @@ and an example; --json has the whole profile.`,
 			}
 			k, ok := kinds.Lookup(args[0])
 			if !ok {
-				var names []string
-				for _, k := range kinds.All() {
-					names = append(names, k.Name)
-				}
-				return fmt.Errorf("unknown engine kind %q.%s", args[0], lang.Suggest(args[0], names))
+				return fmt.Errorf("unknown engine kind %q.%s", args[0], lang.Suggest(args[0], scaffold.Kinds()))
 			}
 			a.show(view.KindJSON(k), func() { view.Kind(a.screen(), k) })
 			return nil

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/pflag"
 
 	"github.com/mxflow/mxflow/plans/load"
@@ -39,7 +41,12 @@ func byFlag(f *pflag.FlagSet, by *string) {
 }
 
 func markdownFlag(f *pflag.FlagSet, format *string) {
-	f.StringVar(format, "format", "", "`FORM` of the output: md for Markdown (default: text)")
+	f.Func("format", "`FORM` of the output: md for Markdown (default: text)", func(text string) error {
+		if *format = text; text != "md" {
+			return errors.New("there is md")
+		}
+		return nil
+	})
 }
 
 // jsonFlag adds --json to the flags of a command that prints data.

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
@@ -159,9 +158,7 @@ func explainFlag(c *cobra.Command, err error) error {
 		}
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-		near := lang.Nearest(name, names)
-		return fmt.Errorf("unknown flag: %s%s", name,
-			verdict.Behind(". Did you mean ", near)+map[bool]string{true: "?"}[near != ""])
+		return fmt.Errorf("unknown flag: %s.%s", name, lang.DidYouMean(name, names))
 	}
 	if bare, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		takes, _ := pflag.UnquoteUsage(bare.GetFlag())

@@ -87,9 +87,7 @@ func newRootCommand(a *app) *cobra.Command {
 		SilenceErrors:         true,
 		DisableFlagsInUseLine: true,
 		Version:               version, // which makes --version
-		PersistentPreRun: func(c *cobra.Command, _ []string) {
-			a.running, a.suggests = c, a.suggest
-		},
+		PersistentPreRun:      func(c *cobra.Command, _ []string) { a.running = c },
 	}
 	root.SetVersionTemplate(versionLine() + "\n")
 	root.PersistentFlags().StringVar(&a.state, "state", "", "`DIR` of the record (default: beside the plan)")

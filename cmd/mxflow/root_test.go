@@ -222,7 +222,7 @@ func TestMeant(t *testing.T) {
 		"engine chek":                  `Did you mean "check"?`,
 		"waive":                        "an argument is missing\nUsage: mxflow waive GATE [PLAN]",
 		"status a b":                   `"b" is one argument too many`,
-		"apply --targt x":              "unknown flag: --targt. Did you mean --target?",
+		"apply --targt x":              `unknown flag: --targt. Did you mean "--target"?`,
 		"ab --a x --b y --tg x":        `--tg "x" is not a whole number`,
 		"ab --tg 99999999999999999999": `--tg "99999999999999999999" is not a whole number that fits 64 bits`,
 		"bench http://x --max-lag 3":   `--max-lag "3" is not a time such as 30s or 5m`,

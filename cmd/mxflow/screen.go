@@ -20,17 +20,15 @@ import (
 type prints struct {
 	stdout, stderr io.Writer
 	json           bool
-	// suggests makes a command line to run next, as suggest of an app does.
-	suggests func(words ...string) string
 	// secrets takes what is sensitive in the loaded plan out of what is shown.
 	secrets *redact.Redactor
 }
 
 // screen is where tables and sentences go.
-func (p *prints) screen() table.Screen {
-	s := table.Screen{Writer: p.stdout, Colour: colours(p.stdout), Suggest: p.suggests}
-	if table.Folds(p.stdout) {
-		s.Width = p.width()
+func (a *app) screen() table.Screen {
+	s := table.Screen{Writer: a.stdout, Colour: colours(a.stdout), Suggest: a.suggest}
+	if table.Folds(a.stdout) {
+		s.Width = a.width()
 	}
 	return s
 }

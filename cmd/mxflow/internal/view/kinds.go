@@ -28,14 +28,6 @@ func Kinds(on table.Screen) {
 	fmt.Fprintln(on, "\nmxflow engine kinds KIND shows more about one.")
 }
 
-// portOf is the port in a kind's image, empty if it has none.
-func portOf(k kinds.Kind) string {
-	if k.Port == 0 {
-		return ""
-	}
-	return strconv.Itoa(k.Port)
-}
-
 // launchersOf are the blocks that can launch an engine of a kind. A kind that is not a
 // server cannot be found running.
 func launchersOf(k kinds.Kind) []string {
@@ -58,12 +50,16 @@ func KindJSON(k kinds.Kind) any {
 
 // Kind prints what a plan needs of a profile; JSON has the rest.
 func Kind(on table.Screen, k kinds.Kind) {
+	port := ""
+	if k.Port > 0 {
+		port = strconv.Itoa(k.Port)
+	}
 	fmt.Fprintf(on, "%s\n\n%s\n", k.Name, table.Wrap(k.Doc, 78))
 	on.Section("how it starts", [][2]string{
 		{"launchers", strings.Join(launchersOf(k), ", ")},
 		{"command", strings.Join(k.Command, " ")},
 		{"image", strings.TrimSpace(k.Image + " " + strings.Join(k.ImageCommand, " "))},
-		{"port in the image", portOf(k)},
+		{"port in the image", port},
 		{"environment", verdict.Pairs(k.Env, "=", " ")},
 		{"ready within", k.DefaultReadyTimeout.String()},
 	})
