@@ -43,8 +43,8 @@ func (o *validateOptions) run(_ *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	features, rules := 0, 0
-	for _, ph := range loaded.Plan.Phases {
+	p, features, rules := loaded.Plan, 0, 0
+	for _, ph := range p.Phases {
 		features += len(ph.Features)
 		for _, f := range ph.Features {
 			rules += len(f.Criteria)
@@ -54,16 +54,15 @@ func (o *validateOptions) run(_ *cobra.Command, args []string) error {
 		}
 	}
 	o.show(map[string]any{
-		"valid": true, "diagnostics": loaded.DiagnosticsJSON(), "plan": loaded.Plan.Name,
-		"digest": loaded.Plan.Digest(),
-		"phases": len(loaded.Plan.Phases), "features": features, "rules": rules, "nodes": len(g.Nodes),
+		"valid": true, "diagnostics": loaded.DiagnosticsJSON(), "plan": p.Name, "digest": p.Digest(),
+		"phases": len(p.Phases), "features": features, "rules": rules, "nodes": len(g.Nodes),
 	}, func() {
 		warned := ""
 		if n := len(loaded.Diagnostics); n > 0 {
 			warned = ", with " + verdict.Count(n, "warning")
 		}
 		fmt.Fprintf(o.stdout, "%s is valid%s: %s, %s, %s.\n", path, warned,
-			verdict.Count(len(loaded.Plan.Phases), "phase"),
+			verdict.Count(len(p.Phases), "phase"),
 			verdict.Count(features, "feature"), verdict.Count(rules, "rule"))
 	})
 	return nil
