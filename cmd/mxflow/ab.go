@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -23,15 +22,15 @@ import (
 	"github.com/mxflow/mxflow/steps/questions/ab"
 )
 
-func newABCommand(a *app) *cobra.Command {
-	var q ab.Question
-	var rerun, reuse, dryRun bool
-	var vars []load.Given
-	var suite string
-	c := &cobra.Command{
-		Use:   "ab [PLAN] --a A --b B [-- ARGS]",
-		Short: "Answer whether B is faster than A: commands, images, commits …",
-		Long: `Starts both servers in turn (ABBA BAAB …), each launch afresh, sends the same
+// abOptions are a comparison as the command line asks for it.
+type abOptions struct {
+	*app
+	ab.Question
+	load                 load.Options
+	rerun, reuse, dryRun bool
+}
+
+const abLong = `Starts both servers in turn (ABBA BAAB …), each launch afresh, sends the same
 prompts, and stops as soon as the answer is known. A false claim passes in at
 most 1% of cases, a true one fails in at most 5%.
 
@@ -52,109 +51,161 @@ or --quick. --json streams events, one object per line; the last is the result.
 
 Exit status: 0 pass, 1 refused before anything started, 2 fail or invalid,
 3 inconclusive, 4 a server failed or could not be started, or mxflow failed,
-130 interrupted.`,
-		Example: `  mxflow ab --a 'KERNEL=marlin ./serve.sh' --b 'KERNEL=gemm ./serve.sh'
+130 interrupted.`
+
+const abExample = `  mxflow ab --a 'KERNEL=marlin ./serve.sh' --b 'KERNEL=gemm ./serve.sh'
   mxflow ab --a 'vllm serve M' --b 'vllm serve M --async-scheduling' --claim +5%
   mxflow ab --a … --b … --metric ttft --claim=-10% --pp 2048
   mxflow ab --a … --b … --must-see-b '*CUTLASS*' --dry-run >port.hcl
   mxflow ab --image vllm/vllm-openai:v0.26.0 --image :nightly --model M
-  mxflow ab plan.hcl --ref main --ref my-branch --claim ">= +5%"`,
-		RunE: func(c *cobra.Command, args []string) error {
-			a.fold()
-			if n := c.ArgsLenAtDash(); n >= 0 {
-				args, q.Server = args[:n], args[n:]
-			}
-			switch {
-			case len(args) > 1:
-				return fmt.Errorf("%q is one argument too many: name one plan, and the arguments of servers after --",
-					args[1])
-			case len(q.Server) > 0 && (len(q.Images) == 0 || len(args) > 0):
-				return errors.New("arguments after -- are for the servers of two images without a plan")
-			case c.Flags().Changed("launches") && q.Launches == 0:
-				return errors.New("--launches: 0 launches of each decide nothing; --quick makes one of each")
-			case len(args) == 1:
-				return askOfPlan(c, a, &q, args[0], load.Options{Inputs: vars, Suite: suite}, rerun, reuse, dryRun)
-			case len(vars) > 0 || suite != "" || q.Source != "":
-				return errors.New("--var, --suite and --repo are of a plan: name it, as in mxflow ab plan.hcl --ref " +
-					"main --ref my-branch")
-			}
-			q.CommandLine, q.Again = abLines(c.Flags(), "", q.Server)
-			q.Named = c.Flags().Changed("gpus")
-			if len(q.Images) > 0 && !q.Named {
-				if gpus, err := machine.GPUs(c.Context()); err != nil || len(gpus) > 0 { // unknown is not none
-					q.GPUs = "all"
-				}
-			}
-			if err := q.Check(); err != nil {
-				return err
-			}
-			return runAB(c.Context(), a, &q, rerun, reuse, dryRun)
-		},
+  mxflow ab plan.hcl --ref main --ref my-branch --claim ">= +5%"`
+
+func newABCommand(a *app) *cobra.Command {
+	o := &abOptions{app: a}
+	c := &cobra.Command{
+		Use:     "ab [PLAN] --a A --b B [-- ARGS]",
+		Short:   "Answer whether B is faster than A: commands, images, commits …",
+		Long:    abLong,
+		Example: abExample,
+		RunE:    o.run,
 	}
-	f := c.Flags()
-	f.StringVar(&q.A, "a", "", "`COMMAND` that starts the server as it is")
-	f.StringVar(&q.B, "b", "", "candidate `COMMAND`")
-	f.StringArrayVar(&q.Images, "image", nil, "container `IMAGE` of A, then of B; :TAG is of the same repository")
-	f.StringArrayVar(&q.Refs, "ref", nil, "`REF` of A, then of B: commit, branch or tag (with a plan)")
-	f.StringArrayVar(&q.Pins, "pins", nil, "`FILE` of package pins of A, then of B (with a plan)")
-	f.StringVar(&q.Source, "repo", "", repoUsage)
-	f.StringVar(&q.GPUs, "gpus", "",
-		"`GPUS` for containers: all, amd, a number, device=0,1 (default: all that there are)")
-	varFlag(c, &vars)
-	suiteFlag(c, &suite)
-	f.StringVar(&q.URL, "url", "", "`URL` that both listen on, for commands with a fixed port")
-	f.StringVar(&q.Asked, "kind", "", kindUsage)
-	f.StringVar(&q.Model, "model", "", modelUsage)
-	f.StringVar(&q.API, "api", "completions", apiUsage)
-	f.IntVar(&q.PP, "pp", 512, ppUsage)
-	f.IntVar(&q.TG, "tg", 128, tgUsage)
-	f.IntVar(&q.Depth, "depth", 0, depthUsage)
-	f.IntVar(&q.Concurrency, "concurrency", 1, concurrencyUsage)
-	f.IntVar(&q.Requests, "requests", 0, requestsUsage)
-	f.IntVar(&q.Warmup, "warmup", 0, warmupUsage)
-	f.StringVar(&q.Metric, "metric", "tg",
-		"`METRIC` that is compared: tg, pp, ttft, tpot, itl, e2e, tg_total or pp_total")
-	f.StringVar(&q.Claimed, "claim", "",
-		"`CHANGE` that B must show: +10% is at least 10% better, -3% at most 3% worse (default -3%)")
-	f.IntVar(&q.Launches, "launches", 0, fmt.Sprintf("maximum launches of each (default: %d)", ab.UsualLaunches))
-	f.BoolVar(&q.Quick, "quick", false, "one launch of each; the same command without it continues from there")
-	f.DurationVar(&q.Timeout, "timeout", 0, "how long a start can take (default: the kind's own)")
-	f.StringArrayVar(&q.MustSeeA, "must-see-a", nil,
-		"`GLOB` of a line that A logs while it answers, and B does not (repeatable)")
-	f.StringArrayVar(&q.MustSeeB, "must-see-b", nil,
-		"`GLOB` of a line that B logs while it answers, and A does not (repeatable)")
-	f.StringSliceVar(&q.Changes, "changes", nil,
-		"reported `SETTINGS` that may differ, such as moe_kernel (changing this does not re-measure)")
-	f.StringSliceVar(&q.Accept, "accept", nil,
-		"`NAMES` of what may differ between the launches: repo.vllm, packages, …")
-	f.StringVar(&q.Answers, "answers", "checked",
-		"`HOW` answers are judged: checked: B must answer as A does; a share such as 0.9, where B changes answers on "+
-			"purpose; or unchecked")
-	f.StringVar(&q.Eval, "eval", "",
-		"`FILE` of questions with answers (JSON lines): B may lose at most 2 points of accuracy")
-	f.StringVar(&q.Caches, "caches", "own",
-		"compiler `CACHES`: own (kept between the launches of a command), pinned (with what it timed and chose) or "+
-			"cold")
-	f.DurationVar(&q.MaxLag, "max-lag", 0, maxLagUsage)
-	f.BoolVar(&rerun, "rerun", false, "measure everything again")
-	reuseFlag(c, &reuse)
-	f.BoolVar(&dryRun, "dry-run", false, dryRunUsage)
-	a.jsonFlag(c)
-	groupFlags(c, "A and B", "a", "b", "image", "ref", "pins", "repo")
-	groupFlags(c, "Plan", "var", "var-file", "suite")
-	groupFlags(c, "Servers", "url", "kind", "model", "gpus", "api", "timeout", "caches")
-	groupFlags(c, "Workload", "pp", "tg", "depth", "concurrency", "requests", "warmup")
-	groupFlags(c, "Decision", "metric", "claim", "launches", "quick")
-	groupFlags(c, "Evidence", "must-see-a", "must-see-b", "changes", "accept", "answers", "eval", "max-lag")
-	groupFlags(c, "Launches on record", "rerun", "reuse")
-	groupFlags(c, "Output", "dry-run", "json")
+	addGroup(c, "A and B", o.armFlags)
+	addGroup(c, "Plan", func(f *pflag.FlagSet) {
+		varFlag(f, &o.load.Inputs)
+		suiteFlag(f, &o.load.Suite)
+	})
+	addGroup(c, "Servers", o.serverFlags)
+	addGroup(c, "Workload", o.workloadFlags)
+	addGroup(c, "Decision", o.decisionFlags)
+	addGroup(c, "Evidence", o.evidenceFlags)
+	addGroup(c, "Launches on record", func(f *pflag.FlagSet) {
+		f.BoolVar(&o.rerun, "rerun", false, "measure everything again")
+		reuseFlag(f, &o.reuse)
+	})
+	addGroup(c, "Output", func(f *pflag.FlagSet) {
+		f.BoolVar(&o.dryRun, "dry-run", false, dryRunUsage)
+		a.jsonFlag(f)
+	})
 	return c
 }
 
+func (o *abOptions) armFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.A, "a", "", "`COMMAND` that starts the server as it is")
+	f.StringVar(&o.B, "b", "", "candidate `COMMAND`")
+	f.StringArrayVar(&o.Images, "image", nil, "container `IMAGE` of A, then of B; :TAG is of the same repository")
+	f.StringArrayVar(&o.Refs, "ref", nil, "`REF` of A, then of B: commit, branch or tag (with a plan)")
+	f.StringArrayVar(&o.Pins, "pins", nil, "`FILE` of package pins of A, then of B (with a plan)")
+	f.StringVar(&o.Source, "repo", "", repoUsage)
+}
+
+func (o *abOptions) serverFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.GPUs, "gpus", "",
+		"`GPUS` for containers: all, amd, a number, device=0,1 (default: all that there are)")
+	f.StringVar(&o.URL, "url", "", "`URL` that both listen on, for commands with a fixed port")
+	f.StringVar(&o.Asked, "kind", "", kindUsage)
+	f.StringVar(&o.Model, "model", "", modelUsage)
+	f.StringVar(&o.API, "api", "completions", apiUsage)
+	f.DurationVar(&o.Timeout, "timeout", 0, "how long a start can take (default: the kind's own)")
+	f.StringVar(&o.Caches, "caches", "own",
+		"compiler `CACHES`: own (kept between the launches of a command), pinned (with what it timed and chose) or "+
+			"cold")
+}
+
+func (o *abOptions) workloadFlags(f *pflag.FlagSet) {
+	f.IntVar(&o.PP, "pp", 512, ppUsage)
+	f.IntVar(&o.TG, "tg", 128, tgUsage)
+	f.IntVar(&o.Depth, "depth", 0, depthUsage)
+	f.IntVar(&o.Concurrency, "concurrency", 1, concurrencyUsage)
+	f.IntVar(&o.Requests, "requests", 0, requestsUsage)
+	f.IntVar(&o.Warmup, "warmup", 0, warmupUsage)
+}
+
+func (o *abOptions) decisionFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.Metric, "metric", "tg",
+		"`METRIC` that is compared: tg, pp, ttft, tpot, itl, e2e, tg_total or pp_total")
+	f.StringVar(&o.Claimed, "claim", "",
+		"`CHANGE` that B must show: +10% is at least 10% better, -3% at most 3% worse (default -3%)")
+	f.IntVar(&o.Launches, "launches", 0, fmt.Sprintf("maximum launches of each (default: %d)", ab.UsualLaunches))
+	f.BoolVar(&o.Quick, "quick", false, "one launch of each; the same command without it continues from there")
+}
+
+func (o *abOptions) evidenceFlags(f *pflag.FlagSet) {
+	f.StringArrayVar(&o.MustSeeA, "must-see-a", nil,
+		"`GLOB` of a line that A logs while it answers, and B does not (repeatable)")
+	f.StringArrayVar(&o.MustSeeB, "must-see-b", nil,
+		"`GLOB` of a line that B logs while it answers, and A does not (repeatable)")
+	f.StringSliceVar(&o.Changes, "changes", nil,
+		"reported `SETTINGS` that may differ, such as moe_kernel (changing this does not re-measure)")
+	f.StringSliceVar(&o.Accept, "accept", nil,
+		"`NAMES` of what may differ between the launches: repo.vllm, packages, …")
+	f.StringVar(&o.Answers, "answers", "checked",
+		"`HOW` answers are judged: checked: B must answer as A does; a share such as 0.9, where B changes answers on "+
+			"purpose; or unchecked")
+	f.StringVar(&o.Eval, "eval", "",
+		"`FILE` of questions with answers (JSON lines): B may lose at most 2 points of accuracy")
+	f.DurationVar(&o.MaxLag, "max-lag", 0, maxLagUsage)
+}
+
+func (o *abOptions) run(c *cobra.Command, args []string) error {
+	o.fold()
+	if n := c.ArgsLenAtDash(); n >= 0 {
+		args, o.Server = args[:n], args[n:]
+	}
+	switch {
+	case len(args) > 1:
+		return fmt.Errorf("%q is one argument too many: name one plan, and the arguments of servers after --", args[1])
+	case len(o.Server) > 0 && (len(o.Images) == 0 || len(args) > 0):
+		return errors.New("arguments after -- are for the servers of two images without a plan")
+	case c.Flags().Changed("launches") && o.Launches == 0:
+		return errors.New("--launches: 0 launches of each decide nothing; --quick makes one of each")
+	case len(args) == 1:
+		return o.askOfPlan(c, args[0])
+	case len(o.load.Inputs) > 0 || o.load.Suite != "" || o.Source != "":
+		return errors.New("--var, --suite and --repo are of a plan: name it, as in mxflow ab plan.hcl --ref main " +
+			"--ref my-branch")
+	}
+	return o.askOfServers(c)
+}
+
+// askOfServers compares two commands or images, by a plan that mxflow writes.
+func (o *abOptions) askOfServers(c *cobra.Command) error {
+	o.CommandLine, o.Again = abLines(c.Flags(), "", o.Server)
+	if o.Named = c.Flags().Changed("gpus"); len(o.Images) > 0 && !o.Named {
+		if gpus, err := machine.GPUs(c.Context()); err != nil || len(gpus) > 0 { // unknown is not none
+			o.GPUs = "all"
+		}
+	}
+	if err := o.Check(); err != nil {
+		return err
+	}
+	at, err := o.Place(o.state)
+	if err != nil {
+		return err
+	}
+	if err := o.CheckPlan(steps.Registry(), at.Work); err != nil {
+		return err
+	}
+	folder := at.Folder
+	if o.dryRun {
+		folder = "."
+	}
+	text, err := o.Plan(folder, at.Work)
+	switch {
+	case err != nil:
+		return err
+	case o.dryRun:
+		_, err = o.stdout.Write(text)
+		return err
+	}
+	if err := o.Save(at, text); err != nil {
+		return err
+	}
+	o.load = load.Options{}
+	return o.apply(c, at)
+}
+
 // askOfPlan compares two versions of a plan's engine.
-func askOfPlan(c *cobra.Command, a *app, q *ab.Question, path string, of load.Options,
-	rerun, reuse, dryRun bool,
-) (err error) {
+func (o *abOptions) askOfPlan(c *cobra.Command, path string) (err error) {
 	c.Flags().Visit(func(f *pflag.Flag) {
 		own := slices.Contains([]string{"Servers", "Workload", "Evidence"}, strings.Join(f.Annotations[flagGroup], ""))
 		if err == nil && own && f.Name != "accept" {
@@ -164,90 +215,72 @@ func askOfPlan(c *cobra.Command, a *app, q *ab.Question, path string, of load.Op
 	if err != nil {
 		return err
 	}
-	loaded, _, err := a.load(path, of)
+	loaded, _, err := o.app.load(path, o.load)
 	if err != nil {
 		return err
 	}
-	if err := q.CheckOf(c.Context(), loaded.Plan); err != nil {
+	if err := o.CheckOf(c.Context(), loaded.Plan); err != nil {
 		return err
 	}
-	own := filepath.Join(loaded.Plan.Dir, store.DirName)
-	if plans.SameFile(own, a.state) ||
-		filepath.Base(a.state) == store.DirName && plans.SameFile(filepath.Join(a.state, ".."), loaded.Plan.Dir) {
+	if err := o.noiseOf(loaded.Plan); err != nil {
+		return err
+	}
+	o.CommandLine, o.Again = abLines(c.Flags(), path, nil)
+	o.load.Question = o.Asks
+	if o.Quick || o.Launches > 0 {
+		o.load.Launches = o.Most()
+	}
+	if _, _, err := o.loadReporting(path, o.load, o.errorsOnly); err != nil {
+		return err
+	}
+	if o.dryRun {
+		_, err := io.WriteString(o.stdout, o.Asks)
+		return err
+	}
+	at, err := o.Place(o.state)
+	if err == nil {
+		err = o.Save(at, nil)
+	}
+	if err != nil {
+		return err
+	}
+	return o.apply(c, at)
+}
+
+// noiseOf looks up how much the launches of a plan's own record vary. That record takes no
+// comparison.
+func (o *abOptions) noiseOf(p *plans.Plan) error {
+	own := filepath.Join(p.Dir, store.DirName)
+	if plans.SameFile(own, o.state) ||
+		filepath.Base(o.state) == store.DirName && plans.SameFile(filepath.Join(o.state, ".."), p.Dir) {
 		return fmt.Errorf("--state: %s is for what the plan itself decides: leave --state out, and the comparison "+
-			"gets a folder of its own", a.state)
+			"gets a folder of its own", o.state)
 	}
 	if st, err := store.OpenReadOnly(own); err == nil { // only a hint depends on it
-		q.Noise = decide.OnRecord(loaded.Plan, st.Records(), q.Cell+"."+q.Claim.Metric.Name, q.Most())
+		o.Noise = decide.OnRecord(p, st.Records(), o.Cell+"."+o.Claim.Metric.Name, o.Most())
 		st.Close()
 	}
-	q.CommandLine, q.Again = abLines(c.Flags(), path, nil)
-	of.Question = q.Asks
-	if q.Quick || q.Launches > 0 {
-		of.Launches = q.Most()
-	}
-	if _, _, err := a.loadReporting(path, of, a.errorsOnly); err != nil {
-		return err
-	}
-	if dryRun {
-		_, err := io.WriteString(a.stdout, q.Asks)
-		return err
-	}
-	at, err := q.Place(a.state)
-	if err == nil {
-		err = q.Save(at, nil)
-	}
-	if err != nil {
-		return err
-	}
-	return applyAB(c.Context(), a, q, at, of, rerun, reuse)
+	return nil
 }
 
-func runAB(ctx context.Context, a *app, q *ab.Question, rerun, reuse, dryRun bool) error {
-	at, err := q.Place(a.state)
-	if err == nil {
-		err = q.CheckPlan(steps.Registry(), at.Work)
-	}
-	if err != nil {
-		return err
-	}
-	if dryRun {
-		text, err := q.Plan(".", at.Work)
-		if err == nil {
-			_, err = a.stdout.Write(text)
-		}
-		return err
-	}
-	text, err := q.Plan(at.Folder, at.Work)
-	if err != nil {
-		return err
-	}
-	if err := q.Save(at, text); err != nil {
-		return err
-	}
-	return applyAB(ctx, a, q, at, load.Options{}, rerun, reuse)
-}
-
-// applyAB applies what is asked and shows the answer.
-func applyAB(ctx context.Context, a *app, q *ab.Question, at ab.Place, of load.Options, rerun, reuse bool) error {
+// apply applies what is asked and shows the answer.
+func (o *abOptions) apply(c *cobra.Command, at ab.Place) error {
+	show := &view.AB{Observer: newProgress(o.app, false), Question: &o.Question, Place: at, Screen: o.screen}
 	// The plan is mxflow's own, so its warnings would point to a file that the user did
 	// not write.
 	run := applying{
-		path: at.Plan, load: of, reuse: reuse, state: at.State, watch: newProgress(a, false),
-		report: a.errorsOnly,
+		path: at.Plan, given: o.load, reuse: o.reuse, dir: at.State, watch: show, tell: o.errorsOnly,
 	}
-	if rerun {
+	if o.rerun {
 		run.rerun = []string{"all"}
 	}
-	show := &view.AB{Observer: run.watch, Question: q, Place: at, Screen: a.screen}
-	if a.json {
-		show.JSON = a.printLine
-	}
-	if run.watch = show; !a.json {
+	if o.json {
+		show.JSON = o.printLine
+	} else {
 		show.Ask()
 	}
-	beginStream(a)
-	_, err := applyPlan(ctx, a, run)
+	beginStream(o.app)
+	_, err := applyPlan(c.Context(), o.app, run)
 	return err
 }
 

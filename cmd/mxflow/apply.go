@@ -10,25 +10,29 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/progress"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime"
-	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
+// applyOptions are the command line of mxflow apply.
+type applyOptions struct {
+	*app
+	applying
+	sealed bool
+	key    string
+}
+
 func newApplyCommand(a *app) *cobra.Command {
-	var vars []load.Given
-	var rerun, target []string
-	var suite string
-	var reuse, wait, underSeal bool
-	var key string
+	o := &applyOptions{app: a}
 	c := &cobra.Command{
 		Use:   "apply [PLAN]",
 		Short: "Start the engine, measure, decide, unlock phases",
@@ -50,54 +54,49 @@ was refused before anything started, 2 a gate failed or is invalid, 3 inconclusi
   mxflow apply --rerun gemm plan.hcl
   mxflow apply --json plan.hcl > events.jsonl`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			a.fold()
-			beginStream(a)
-			var res *apply.Result
-			defer func() {
-				if a.json && res == nil {
-					a.refused(err)
-				}
-			}()
-			path, err := a.planOf(args)
-			if err != nil {
-				return err
-			}
-			q := applying{
-				path: path, state: a.stateDir(path), load: load.Options{Inputs: vars, Suite: suite},
-				rerun: rerun, target: target, reuse: reuse,
-			}
-			switch {
-			case underSeal && len(rerun) > 0:
-				return errors.New("--sealed: a sealed plan is not measured again until it passes; remove --rerun")
-			case underSeal:
-				s, err := sealing.Read(q.path, key)
-				if err != nil {
-					return err
-				}
-				holdTo(s, sealing.FileOf(q.path), &q)
-			case key != "":
-				return errors.New("--key is the key of a seal: add --sealed")
-			}
-			q.wait, q.watch, q.report = wait, newProgress(a, false), a.reportStreamed
-			res, err = applyPlan(c.Context(), a, q)
-			if res != nil && !a.json {
-				outcome.Print(a.screen(), res, verdict.Rough(res.Took.Seconds()))
-			}
-			return err
-		},
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), args) },
 	}
-	varFlag(c, &vars)
-	suiteFlag(c, &suite)
-	nodeFlags(c, &rerun, &target)
-	reuseFlag(c, &reuse)
-	c.Flags().BoolVar(&wait, "wait", false, "wait while another apply uses the state directory")
-	c.Flags().BoolVar(&underSeal, "sealed", false, "refuse what differs from plan.seal (see mxflow seal)")
-	keyFlag(c, &key)
-	a.jsonFlag(c)
-	groupFlags(c, "Plan", "var", "var-file", "suite", "sealed", "key")
-	groupFlags(c, "What is measured", "rerun", "target", "reuse")
+	f := c.Flags()
+	varFlag(f, &o.given.Inputs)
+	suiteFlag(f, &o.given.Suite)
+	nodeFlags(f, &o.rerun, &o.target)
+	reuseFlag(f, &o.reuse)
+	f.BoolVar(&o.wait, "wait", false, "wait while another apply uses the state directory")
+	f.BoolVar(&o.sealed, "sealed", false, "refuse what differs from plan.seal (see mxflow seal)")
+	keyFlag(f, &o.key)
+	a.jsonFlag(f)
 	return c
+}
+
+func (o *applyOptions) run(ctx context.Context, args []string) error {
+	o.fold()
+	beginStream(o.app)
+	res, err := o.apply(ctx, args)
+	switch {
+	case !o.json && res != nil:
+		view.Outcome(o.screen(), res, verdict.Rough(res.Took.Seconds()))
+	case o.json && res == nil:
+		o.refused(err)
+	}
+	return err
+}
+
+func (o *applyOptions) apply(ctx context.Context, args []string) (_ *apply.Result, err error) {
+	if o.path, err = o.planOf(args); err != nil {
+		return nil, err
+	}
+	switch {
+	case o.sealed && len(o.rerun) > 0:
+		return nil, errors.New("--sealed: a sealed plan is not measured again until it passes; remove --rerun")
+	case o.sealed:
+		if o.seal, err = readSeal(o.path, o.key); err != nil {
+			return nil, err
+		}
+	case o.key != "":
+		return nil, errors.New("--key is the key of a seal: add --sealed")
+	}
+	o.dir, o.watch, o.tell = o.stateDir(o.path), newProgress(o.app, false), o.reportStreamed
+	return applyPlan(ctx, o.app, o.applying)
 }
 
 // streamVersion names the stream of apply --json, in its first line.
@@ -129,42 +128,41 @@ func newProgress(a *app, untitled bool) apply.Observer {
 	switch {
 	case a.json:
 		on.JSON = a.printLine
-	case terminal(a.stdout):
-		on.Terminal, on.Colour = bare(a.stdout), colours(a.stdout)
+	case table.Terminal(a.stdout):
+		on.Terminal, on.Colour = table.Bare(a.stdout), colours(a.stdout)
 	}
 	return progress.New(on)
 }
 
 // applying is a plan to apply and how to report it.
 type applying struct {
-	path, state string
-	load        load.Options
+	// dir is the state directory.
+	path, dir string
+	// given is what the plan is given.
+	given load.Options
 	// rerun names nodes to measure again, and target those to run.
 	rerun, target []string
 	reuse         bool
 	// aside is set for what is none of the plan's own applies.
 	aside bool
-	// sealed rejects what a seal does not allow; it, sealDigest and budget are set under
-	// one.
-	sealed     func(*load.Result, *store.Store) error
-	sealDigest string
-	budget     *sealing.Budget
+	// seal, which may be nil, is what the apply is held to.
+	seal *seal.Seal
 	// wait waits for another apply on the state directory.
 	wait  bool
 	watch apply.Observer
-	// report prints what is wrong with the plan.
-	report func(*lang.Findings)
+	// tell prints what is wrong with the plan.
+	tell func(*lang.Findings)
 }
 
 // applyPlan loads a plan and applies it until it ends or signals end it.
 func applyPlan(ctx context.Context, a *app, q applying) (*apply.Result, error) {
-	loaded, g, err := a.loadReporting(q.path, q.load, q.report)
+	loaded, g, err := a.loadReporting(q.path, q.given, q.tell)
 	if err != nil {
 		return nil, err
 	}
 	soft, hard, release := signals(ctx, a.stderr, shuttingDown)
 	defer release()
-	res, err := q.run(soft, hard, a, loaded, g)
+	res, err := q.start(soft, hard, a, loaded, g)
 	switch {
 	case res != nil:
 		a.exit = res.Exit
@@ -174,20 +172,15 @@ func applyPlan(ctx context.Context, a *app, q applying) (*apply.Result, error) {
 	return res, err
 }
 
-// run applies what was loaded until soft ends, or a seal's budget is used up.
-func (q applying) run(soft, hard context.Context, a *app, loaded *load.Result, g *runtime.Graph) (*apply.Result,
+// start applies what was loaded until soft ends.
+func (q applying) start(soft, hard context.Context, a *app, loaded *load.Result, g *runtime.Graph) (*apply.Result,
 	error,
 ) {
-	if q.budget != nil {
-		limited, watch, done := q.budget.Watch(soft, q.watch)
-		defer done()
-		soft, q.watch = limited, watch
-	}
-	watch := &progress.Recorder{Observer: q.watch, Dir: q.state, Secrets: func() *redact.Redactor { return a.secrets }}
+	watch := &apply.Recorder{Observer: q.watch, Dir: q.dir, Secrets: func() *redact.Redactor { return a.secrets }}
 	return apply.Run(soft, apply.Options{
-		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state,
+		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.dir,
 		Rerun: q.rerun, Target: q.target, Reuse: q.reuse,
-		Aside: q.aside, Wait: q.wait, Sealed: q.sealed, Seal: q.sealDigest, Signer: audit.Signer(a.stderr), Tool: tool,
-		Force: hard,
+		Aside: q.aside, Wait: q.wait, Seal: q.seal, SealFile: sealOf(q.path), Signer: audit.Signer(a.stderr),
+		Tool: tool, Force: hard,
 	}, watch)
 }

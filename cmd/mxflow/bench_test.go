@@ -55,7 +55,7 @@ func TestBenchRefuses(t *testing.T) {
 		{"--api responses", `--api: "responses" is not one of`},
 		{"--slo ttft=300ms,tpot=50ms --rate 1.5", "does not answer"},
 		{"--json --format md", "are two formats: use one"},
-		{"--format xml", `--format: "xml" is not one of md`},
+		{"--format xml", `--format "xml": there is md`},
 		{"--max-lag -1s", "--max-lag: -1s is not a positive time"},
 		{"--slo ttfb=1s", `--slo: "ttfb" is not one of ttft, tpot, itl, e2e`},
 		{"--slo ttft=300", `--slo: ttft="300" is not a positive time`},

@@ -23,15 +23,16 @@ import (
 	"github.com/mxflow/mxflow/steps/questions/bisect"
 )
 
-// bisectFlags are the flags of a search.
-type bisectFlags struct {
+// bisectOptions are the command line of mxflow bisect.
+type bisectOptions struct {
+	*app
 	plan, good, bad, images, source, rule string
+	given                                 load.Options
 	rerun, reuse, dryRun                  bool
-	vars                                  []load.Given
 }
 
 func newBisectCommand(a *app) *cobra.Command {
-	var q bisectFlags
+	o := &bisectOptions{app: a}
 	c := &cobra.Command{
 		Use:   "bisect [PLAN] --good A --bad B",
 		Short: "Find the commit, image or package pin that made it slower",
@@ -58,150 +59,168 @@ rule, 3 only a range was found or nothing, 4 good or bad cannot be measured,
   mxflow bisect plan.hcl --images nightlies.txt
   mxflow bisect plan.hcl --good before.txt --bad after.txt --dry-run`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			a.fold()
-			if q.plan, err = a.planOf(args); err != nil {
-				return err
-			}
-			return q.run(c.Context(), a)
-		},
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), args) },
 	}
 	f := c.Flags()
-	f.StringVar(&q.good, "good", "", "commit, image or file of pins, `A`, that is as it should be")
-	f.StringVar(&q.bad, "bad", "", "`B` after it that is not")
-	f.StringVar(&q.images, "images", "", "`FILE` of images, one on each line, from good to bad")
-	f.StringVar(&q.source, "repo", "", repoUsage)
-	f.StringVar(&q.rule, "rule", "", "`RULE` that bad breaks (default: its decode speed is at most 3% lower)")
-	varFlag(c, &q.vars)
-	f.BoolVar(&q.rerun, "rerun", false, "measure everything again")
-	reuseFlag(c, &q.reuse)
-	f.BoolVar(&q.dryRun, "dry-run", false, dryRunUsage)
-	a.jsonFlag(c)
-	alternatives(c, "dry-run", "json")
-	groupFlags(c, "Candidates", "good", "bad", "images", "repo")
-	groupFlags(c, "Plan", "rule", "var", "var-file")
-	groupFlags(c, "Launches on record", "rerun", "reuse")
-	groupFlags(c, "Output", "dry-run", "json")
+	f.StringVar(&o.good, "good", "", "commit, image or file of pins, `A`, that is as it should be")
+	f.StringVar(&o.bad, "bad", "", "`B` after it that is not")
+	f.StringVar(&o.images, "images", "", "`FILE` of images, one on each line, from good to bad")
+	f.StringVar(&o.source, "repo", "", repoUsage)
+	f.StringVar(&o.rule, "rule", "", "`RULE` that bad breaks (default: its decode speed is at most 3% lower)")
+	varFlag(f, &o.given.Inputs)
+	f.BoolVar(&o.rerun, "rerun", false, "measure everything again")
+	reuseFlag(f, &o.reuse)
+	f.BoolVar(&o.dryRun, "dry-run", false, dryRunUsage)
+	a.jsonFlag(f)
+	c.MarkFlagsMutuallyExclusive("dry-run", "json")
 	return c
 }
 
-func (q *bisectFlags) run(ctx context.Context, a *app) error {
-	loaded, _, err := a.load(q.plan, load.Options{Inputs: q.vars})
+func (o *bisectOptions) run(ctx context.Context, args []string) (err error) {
+	o.fold()
+	if o.plan, err = o.planOf(args); err != nil {
+		return err
+	}
+	top := filepath.Join(lang.FolderOf(o.plan), ".mxflow-bisect")
+	j, folder, err := o.job(ctx, top)
 	if err != nil {
 		return err
 	}
-	top := filepath.Join(lang.FolderOf(q.plan), ".mxflow-bisect")
-	list, err := q.candidates(ctx, loaded.Plan, top)
+	asked, graph, err := o.question(j)
 	if err != nil {
 		return err
 	}
-	if cells := loaded.Plan.SentCells(); q.rule == "" && len(cells) != 1 {
-		return fmt.Errorf("say what bad breaks, as the plan sends %d loads: --rule '%s.tg.gain >= -3%%'", len(cells),
-			append(cells, "WORKLOAD")[0])
-	} else if q.rule == "" {
-		q.rule = cells[0] + ".tg.gain >= -3%"
-	}
-	folder, state := a.state, a.state
-	if first, last := list[0], list[len(list)-1]; state == "" {
-		folder = filepath.Join(top, runtime.Digest(filepath.Base(q.plan), q.source, q.rule, first.Arm, last.Arm)[:8])
-		state = filepath.Join(folder, store.DirName)
-	}
-	j := &bisect.Job{Plan: loaded.Plan, Candidates: list, Source: q.source, Rule: q.rule, State: state, Rerun: q.rerun}
-	first, err := j.First()
-	if err != nil {
+	show := &view.Bisect{Job: j, Screen: o.screen, File: filepath.Join(folder, "bisect.md")}
+	if o.json {
+		show.JSON = o.printLine
+	} else if err := o.ask(show, asked, graph); err != nil {
 		return err
 	}
-	var wrong error
-	asked, graph, err := a.loadReporting(q.plan, load.Options{Inputs: q.vars, Question: first},
-		func(res *lang.Findings) {
-			for _, d := range res.Diagnostics { // of the question, as the plan itself has no errors
-				if d.Severity == hcl.DiagError {
-					wrong = cmp.Or(wrong, fmt.Errorf("--rule %q: %s", q.rule, d.Detail))
-				}
-			}
-		})
-	if err = cmp.Or(wrong, err); err != nil {
-		return err
-	}
-	if err := j.Check(asked); err != nil {
-		return err
-	}
-	show := &view.Bisect{Job: j, Screen: a.screen, File: filepath.Join(folder, "bisect.md")}
-	if a.json {
-		show.JSON = a.printLine
-	} else if err := q.ask(a, show, asked, graph); err != nil {
-		return err
-	}
-	if q.dryRun {
+	if o.dryRun {
 		return nil
 	}
-	if err := os.MkdirAll(state, 0o755); err != nil {
+	if err := os.MkdirAll(j.State, 0o755); err != nil {
 		return err
 	}
-	if a.state == "" {
+	if o.state == "" {
 		if err := arms.Folder(top); err != nil {
 			return err
 		}
 	}
-	beginStream(a)
+	beginStream(o.app)
+	return o.search(ctx, j, show)
+}
+
+// job is the search that the flags ask for, and the folder of its report.
+func (o *bisectOptions) job(ctx context.Context, top string) (j *bisect.Job, folder string, err error) {
+	loaded, _, err := o.load(o.plan, o.given)
+	if err != nil {
+		return nil, "", err
+	}
+	list, err := o.candidates(ctx, loaded.Plan, top)
+	if err != nil {
+		return nil, "", err
+	}
+	if cells := loaded.Plan.SentCells(); o.rule == "" && len(cells) != 1 {
+		return nil, "", fmt.Errorf("say what bad breaks, as the plan sends %d loads: --rule '%s.tg.gain >= -3%%'",
+			len(cells), append(cells, "WORKLOAD")[0])
+	} else if o.rule == "" {
+		o.rule = cells[0] + ".tg.gain >= -3%"
+	}
+	folder, state := o.state, o.state
+	if first, last := list[0], list[len(list)-1]; state == "" {
+		folder = filepath.Join(top, runtime.Digest(filepath.Base(o.plan), o.source, o.rule, first.Arm, last.Arm)[:8])
+		state = filepath.Join(folder, store.DirName)
+	}
+	return &bisect.Job{
+		Plan: loaded.Plan, Candidates: list, Source: o.source, Rule: o.rule, State: state, Rerun: o.rerun,
+	}, folder, nil
+}
+
+// question is the plan with the first question of a search.
+func (o *bisectOptions) question(j *bisect.Job) (*load.Result, *runtime.Graph, error) {
+	first, err := j.First()
+	if err != nil {
+		return nil, nil, err
+	}
+	var wrong error
+	asked, graph, err := o.loadReporting(o.plan, load.Options{Inputs: o.given.Inputs, Question: first},
+		func(res *lang.Findings) {
+			for _, d := range res.Diagnostics { // of the question, as the plan itself has no errors
+				if d.Severity == hcl.DiagError {
+					wrong = cmp.Or(wrong, fmt.Errorf("--rule %q: %s", o.rule, d.Detail))
+				}
+			}
+		})
+	if err = cmp.Or(wrong, err); err == nil {
+		err = j.Check(asked)
+	}
+	return asked, graph, err
+}
+
+// search searches, and shows what it found.
+func (o *bisectOptions) search(ctx context.Context, j *bisect.Job, show *view.Bisect) error {
 	ended := 0
 	j.Observe = show.Finding
 	j.Apply = func(ctx context.Context, question, feature string, target []string) error {
 		run := applying{
-			path: q.plan, state: state, load: load.Options{Inputs: q.vars, Question: question},
-			target: target, reuse: q.reuse,
-			watch: show.Watch(newProgress(a, true)), report: a.errorsOnly,
+			path: o.plan, dir: j.State, given: load.Options{Inputs: o.given.Inputs, Question: question},
+			target: target, reuse: o.reuse,
+			watch: show.Watch(newProgress(o.app, true)), tell: o.errorsOnly,
 		}
-		if q.rerun {
+		if o.rerun {
 			run.rerun = []string{feature}
 		}
-		_, err := applyPlan(ctx, a, run)
-		ended = a.exit
+		_, err := applyPlan(ctx, o.app, run)
+		ended = o.exit
 		return err
 	}
-	answer, err := bisect.Search(ctx, len(list), j)
+	answer, err := bisect.Search(ctx, len(j.Candidates), j)
 	switch {
 	case errors.Is(err, bisect.ErrStopped):
-		a.exit = verdict.ExitInterrupted
-		fmt.Fprintln(a.stderr, "interrupted: the same command goes on from here")
+		o.exit = verdict.ExitInterrupted
+		fmt.Fprintln(o.stderr, "interrupted: the same command goes on from here")
 		return nil
 	case err != nil && ended != 0:
-		return a.fail(max(ended, verdict.ExitBroken), err)
+		return o.fail(max(ended, verdict.ExitBroken), err)
 	case err != nil:
 		return err
 	}
-	a.exit = map[bisect.Outcome]int{bisect.Found: verdict.ExitPass, bisect.Same: verdict.ExitFail}[answer.Outcome]
 	switch bad := answer.Findings[j.Bad()]; {
+	case answer.Outcome == bisect.Found:
+		o.exit = verdict.ExitPass
+	case answer.Outcome == bisect.Same:
+		o.exit = verdict.ExitFail
 	case answer.Outcome == bisect.Open && bad.State == bisect.Skipped:
-		a.exit = verdict.ExitBroken
-	case answer.Outcome == bisect.Between || answer.Outcome == bisect.Open:
-		a.exit = verdict.ExitInconclusive
+		o.exit = verdict.ExitBroken
+	default:
+		o.exit = verdict.ExitInconclusive
 	}
-	return show.End(ctx, answer, a.exit)
+	return show.End(ctx, answer, o.exit)
 }
 
 // candidates are what is searched, by the flags.
-func (q *bisectFlags) candidates(ctx context.Context, p *plans.Plan, folder string) ([]bisect.Candidate, error) {
+func (o *bisectOptions) candidates(ctx context.Context, p *plans.Plan, folder string) ([]bisect.Candidate, error) {
 	if err := arms.HasBaseline(p); err != nil {
 		return nil, err
 	}
 	switch {
-	case q.images != "" && q.source != "":
+	case o.images != "" && o.source != "":
 		return nil, errors.New("--images is a list of candidates: remove --repo")
-	case q.images != "":
-		return bisect.Images(q.images, q.good, q.bad)
-	case q.good == "" || q.bad == "":
+	case o.images != "":
+		return bisect.Images(o.images, o.good, o.bad)
+	case o.good == "" || o.bad == "":
 		return nil, errors.New("name both ends: --good v0.26.0 --bad v0.29.0, or list images: --images nightlies.txt")
-	case isFile(q.good) && isFile(q.bad): // of pins
-		if _, err := arms.PinnedBy(p, q.source); err != nil {
+	case isFile(o.good) && isFile(o.bad): // of pins
+		if _, err := arms.PinnedBy(p, o.source); err != nil {
 			return nil, err
 		}
 		if err := arms.Folder(folder); err != nil {
 			return nil, err
 		}
-		return bisect.Pins(q.good, q.bad, filepath.Join(folder, "pins"))
+		return bisect.Pins(o.good, o.bad, filepath.Join(folder, "pins"))
 	}
-	return bisect.Commits(ctx, p, q.source, q.good, q.bad)
+	return bisect.Commits(ctx, p, o.source, o.good, o.bad)
 }
 
 func isFile(path string) bool {
@@ -210,7 +229,7 @@ func isFile(path string) bool {
 }
 
 // ask prints the question and what it takes.
-func (q *bisectFlags) ask(a *app, show *view.Bisect, loaded *load.Result, g *runtime.Graph) error {
+func (o *bisectOptions) ask(show *view.Bisect, loaded *load.Result, g *runtime.Graph) error {
 	j := show.Job
 	st, err := store.OpenReadOnly(j.State)
 	if err != nil {
@@ -218,7 +237,7 @@ func (q *bisectFlags) ask(a *app, show *view.Bisect, loaded *load.Result, g *run
 	} else {
 		defer st.Close()
 	}
-	lab, err := apply.NewLab(apply.Wiring{Plan: loaded.Plan, Graph: g, Reuse: q.reuse})
+	lab, err := apply.NewLab(apply.Wiring{Plan: loaded.Plan, Graph: g, Reuse: o.reuse})
 	if err != nil {
 		return err
 	}

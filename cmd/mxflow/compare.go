@@ -9,8 +9,14 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
+// compareOptions are the command line of mxflow compare.
+type compareOptions struct {
+	*app
+	format string
+}
+
 func newCompareCommand(a *app) *cobra.Command {
-	format := ""
+	o := &compareOptions{app: a}
 	c := &cobra.Command{
 		Use:   "compare A B [PLAN]",
 		Short: "Compare two runs or features on record",
@@ -28,44 +34,41 @@ Nothing is decided: a verdict takes a plan, or mxflow ab.`,
 		Example: `  mxflow compare baseline kv_cache
   mxflow compare kv_cache@20261120T0 kv_cache@latest plan.hcl --format md`,
 		Args: cobra.RangeArgs(2, 3),
-		RunE: func(_ *cobra.Command, args []string) error {
-			switch format {
-			case "":
-				a.fold()
-			case "md":
-			default:
-				return fmt.Errorf("--format %s: there is md", format)
-			}
-			st, err := a.reader(args[2:])
-			if err != nil {
-				return err
-			}
-			defer st.Close()
-			pairs, err := report.PairsOf(st, args[0], args[1])
-			if err != nil {
-				return err
-			}
-			if a.json {
-				a.printJSON(map[string]any{"pairs": pairs})
-				return nil
-			}
-			for i, p := range pairs {
-				if i > 0 {
-					fmt.Fprintln(a.stdout)
-				}
-				printPair(a, p, format)
-			}
-			return nil
-		},
+		RunE: o.run,
 	}
-	markdownFlag(c, &format)
-	a.jsonFlag(c)
+	markdownFlag(c.Flags(), &o.format)
+	a.jsonFlag(c.Flags())
 	return c
 }
 
-func printPair(a *app, p report.Pair, format string) {
+func (o *compareOptions) run(_ *cobra.Command, args []string) error {
+	if o.format == "" {
+		o.fold()
+	}
+	st, err := o.reader(args[2:])
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	pairs, err := report.PairsOf(st, args[0], args[1])
+	if err != nil {
+		return err
+	}
+	o.show(map[string]any{"pairs": pairs}, func() {
+		for i, p := range pairs {
+			if i > 0 {
+				fmt.Fprintln(o.stdout)
+			}
+			o.pair(p)
+		}
+	})
+	return nil
+}
+
+// pair prints the metrics of two runs or features.
+func (o *compareOptions) pair(p report.Pair) {
 	// The sessions are in the title: in column heads they would take a terminal's width.
-	fmt.Fprintf(a.stdout, "%s\n\n", p.Title())
+	fmt.Fprintf(o.stdout, "%s\n\n", p.Title())
 	old, new := p.Old.Variant, p.New.Variant
 	if old == new {
 		old, new = p.Old.Session, p.New.Session
@@ -74,13 +77,13 @@ func printPair(a *app, p report.Pair, format string) {
 	for _, n := range p.Notes {
 		notes = append(notes, report.Inert(verdict.Sentence(n)))
 	}
-	if format == "md" {
-		fmt.Fprint(a.stdout, t.Markdown())
+	if o.format != "" {
+		fmt.Fprint(o.stdout, t.Markdown())
 	} else {
-		a.printTable(t.Head, t.Rows)
-		fmt.Fprintln(a.stdout)
+		o.screen().Table(t.Head, t.Rows)
+		fmt.Fprintln(o.stdout)
 	}
 	for _, n := range append(notes, report.ComparisonNotes(p.Metrics)...) {
-		fmt.Fprintf(a.stdout, "- %s\n", n)
+		fmt.Fprintf(o.stdout, "- %s\n", n)
 	}
 }

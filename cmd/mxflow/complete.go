@@ -57,7 +57,7 @@ func addCompletions(a *app, c *cobra.Command) {
 	}
 	known := values(&plans.Plan{}, nil, nil)
 	c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-		takes, _ := placeholder(f)
+		takes, _ := pflag.UnquoteUsage(f)
 		if _, is := known[takes]; !is {
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,11 +15,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/ending"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/engines"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/scaffold"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/engine/embedded"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps/apply"
@@ -27,7 +30,7 @@ import (
 
 func newEngineCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "engine",
+		Use:   "engine COMMAND",
 		Short: "Check an engine, list the kinds, run the embedded one",
 		Example: `  mxflow engine check plan.hcl
   mxflow engine kinds vllm`,
@@ -83,15 +86,16 @@ environment variables:
 	return c
 }
 
-// engineCheck is the command line's request.
-type engineCheck struct {
+// checkOptions are the command line of mxflow engine check.
+type checkOptions struct {
+	*app
 	vars    []load.Given
 	sets    []string
 	keepLog bool
 }
 
 func newEngineCheckCommand(a *app) *cobra.Command {
-	var q engineCheck
+	o := &checkOptions{app: a}
 	c := &cobra.Command{
 		Use:   "check PLAN [ENGINE]",
 		Short: "Start one engine of a plan and show what was recognised",
@@ -106,34 +110,27 @@ or could not be started, 130 interrupted.`,
 		Example: `  mxflow engine check plan.hcl vllm.gb10 --set moe_kernel=gemm
   mxflow engine check plan.hcl --keep-log`,
 		Args: cobra.RangeArgs(1, 2),
-		RunE: func(c *cobra.Command, args []string) error {
-			a.fold()
-			name := ""
-			if len(args) > 1 {
-				name = args[1]
-			}
-			return checkEngine(c.Context(), a, args[0], name, q)
-		},
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), args) },
 	}
-	varFlag(c, &q.vars)
-	c.Flags().StringArrayVar(&q.sets, "set", nil,
+	varFlag(c.Flags(), &o.vars)
+	c.Flags().StringArrayVar(&o.sets, "set", nil,
 		"start the variant with this knob value, as `KNOB=VALUE` (repeatable)")
-	c.Flags().BoolVar(&q.keepLog, "keep-log", false, "keep the engine's log and print its path")
-	a.jsonFlag(c)
+	c.Flags().BoolVar(&o.keepLog, "keep-log", false, "keep the engine's log and print its path")
+	a.jsonFlag(c.Flags())
 	return c
 }
 
-func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) error {
-	loaded, g, err := a.load(path, load.Options{Inputs: q.vars, Unproven: true})
+func (o *checkOptions) run(ctx context.Context, args []string) error {
+	o.fold()
+	loaded, g, err := o.load(args[0], load.Options{Inputs: o.vars, Unproven: true})
 	if err != nil {
 		return err
 	}
-	p := loaded.Plan
-	key, err := engines.Named(p, name)
+	key, err := engineNamed(loaded.Plan, strings.Join(args[1:], ""))
 	if err != nil {
 		return err
 	}
-	set, err := engines.Knobs(p, q.sets)
+	set, err := knobsOf(loaded.Plan, o.sets)
 	if err != nil {
 		return err
 	}
@@ -141,39 +138,38 @@ func checkEngine(ctx context.Context, a *app, path, name string, q engineCheck) 
 	if err != nil {
 		return err
 	}
-	if !q.keepLog {
+	if !o.keepLog {
 		defer os.RemoveAll(dir)
 	}
 	// Whatever is started carries the mark of the plan's state directory, so the next
 	// apply finds and stops it if its guard was killed as well.
 	lab, err := apply.NewLab(apply.Wiring{
-		Plan: p, Graph: g, Owner: apply.Owner(a.stateDir(path)),
-		RunDir: dir, Note: a.note,
+		Plan: loaded.Plan, Graph: g, Owner: apply.Owner(o.stateDir(args[0])), RunDir: dir, Note: o.note,
 	})
 	if err != nil {
 		return err
 	}
-	soft, hard, release := signals(ctx, a.stderr, shuttingDown)
+	soft, hard, release := signals(ctx, o.stderr, shuttingDown)
 	defer release()
-	if !a.json {
-		fmt.Fprintf(a.stderr, "starting engine %s\n", key)
+	if !o.json {
+		fmt.Fprintf(o.stderr, "starting engine %s\n", key)
 	}
 	out, err := levels.CheckEngine(soft, hard, lab.Launches, key, set)
 	switch {
 	case errors.Is(err, context.Canceled):
-		a.exit = verdict.ExitInterrupted
-		fmt.Fprintf(a.stderr, "interrupted; engine %s was stopped\n", key)
+		o.exit = verdict.ExitInterrupted
+		fmt.Fprintf(o.stderr, "interrupted; engine %s was stopped\n", key)
 		return nil
 	case err != nil:
 		return err
 	}
-	if !q.keepLog {
+	if !o.keepLog {
 		out.Log = ""
 	}
 	if !out.OK {
-		a.exit = verdict.ExitBroken
+		o.exit = verdict.ExitBroken
 	}
-	a.show(out, func() { engines.PrintCheck(a.screen(), out) })
+	o.show(out, func() { view.EngineCheck(o.screen(), out) })
 	return nil
 }
 
@@ -192,23 +188,69 @@ and an example; --json has the whole profile.`,
 			if len(args) == 0 {
 				all := []any{}
 				for _, k := range kinds.All() {
-					all = append(all, engines.JSON(k))
+					all = append(all, view.KindJSON(k))
 				}
-				a.show(all, func() { engines.List(a.screen()) })
+				a.show(all, func() { view.Kinds(a.screen()) })
 				return nil
 			}
 			k, ok := kinds.Lookup(args[0])
 			if !ok {
-				var names []string
-				for _, k := range kinds.All() {
-					names = append(names, k.Name)
-				}
-				return fmt.Errorf("unknown engine kind %q.%s", args[0], lang.Suggest(args[0], names))
+				return fmt.Errorf("unknown engine kind %q.%s", args[0], lang.Suggest(args[0], scaffold.Kinds()))
 			}
-			a.show(engines.JSON(k), func() { engines.Describe(a.screen(), k) })
+			a.show(view.KindJSON(k), func() { view.Kind(a.screen(), k) })
 			return nil
 		},
 	}
-	a.jsonFlag(c)
+	a.jsonFlag(c.Flags())
 	return c
+}
+
+// engineNamed finds an engine by "kind.name" or just its name.
+func engineNamed(p *plans.Plan, name string) (string, error) {
+	var keys, fit []string
+	for _, e := range p.Engines {
+		key := e.Kind + "." + e.Name
+		keys = append(keys, key)
+		if name == key || name == e.Name {
+			fit = append(fit, key)
+		}
+	}
+	switch {
+	case len(keys) == 0:
+		return "", errors.New("the plan declares no engine: add an engine block")
+	case name == "" && p.Baseline != nil:
+		return p.Baseline.Engine, nil
+	case name == "" && len(keys) == 1:
+		return keys[0], nil
+	case name == "":
+		return "", fmt.Errorf("the plan has several engines and no baseline: name one of %s", strings.Join(keys, ", "))
+	case len(fit) == 0:
+		return "", fmt.Errorf("the plan has no engine %q: it has %s", name, strings.Join(keys, ", "))
+	case len(fit) > 1:
+		return "", fmt.Errorf("%q could be any of %s: give its kind too", name, strings.Join(fit, ", "))
+	}
+	return fit[0], nil
+}
+
+// knobsOf reads --set flags.
+func knobsOf(p *plans.Plan, sets []string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, text := range sets {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return nil, fmt.Errorf("--set %s: write it as KNOB=VALUE", text)
+		}
+		i := slices.IndexFunc(p.Knobs, func(k *plans.Knob) bool { return k.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("--set %s: the plan has no knob %q; it has %s", text, name,
+				lang.OrNothing(plans.Names(p.Knobs, func(k *plans.Knob) string { return k.Name })))
+		}
+		if p.Knobs[i].Value(value) == nil {
+			names := p.Knobs[i].ValueNames()
+			return nil,
+				fmt.Errorf("--set %s: knob %s has no value %q; it has %s", text, name, value, lang.OrNothing(names))
+		}
+		values[name] = value
+	}
+	return values, nil
 }

@@ -10,8 +10,14 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
+// explainOptions are the command line of mxflow explain.
+type explainOptions struct {
+	*app
+	attempt int
+}
+
 func newExplainCommand(a *app) *cobra.Command {
-	attempt := 0
+	o := &explainOptions{app: a}
 	c := &cobra.Command{
 		Use:   "explain GATE|FEATURE|NODE [PLAN]",
 		Short: "Explain one decision: the data, the test, what would change it",
@@ -25,42 +31,36 @@ baseline. --attempt selects an earlier decision.`,
 		Example: `  mxflow explain cutlass plan.hcl
   mxflow explain feature.cutlass_grouped_gemm --attempt 1`,
 		Args: cobra.RangeArgs(1, 2),
-		RunE: func(c *cobra.Command, args []string) error {
-			a.fold()
-			if c.Flags().Changed("attempt") && attempt < 1 {
-				return fmt.Errorf("--attempt %d: attempts count from 1", attempt)
-			}
-			st, err := a.reader(args[1:])
-			if err != nil {
-				return err
-			}
-			defer st.Close()
-			node, alternative, err := view.Argued(st, args[0])
-			if err != nil && args[0] == view.Total {
-				s := report.SummaryOf(st, nil, time.Now())
-				if a.json {
-					a.printJSON(s.Ends)
-				} else {
-					view.ExplainTotal(a.screen(), s)
-				}
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			e, err := view.Explain(st, node, alternative, attempt)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				a.printJSON(e)
-			} else {
-				e.Print(a.screen())
-			}
-			return nil
-		},
+		RunE: o.run,
 	}
-	a.jsonFlag(c)
-	c.Flags().IntVar(&attempt, "attempt", 0, "explain this attempt instead of the newest")
+	c.Flags().IntVar(&o.attempt, "attempt", 0, "explain this attempt instead of the newest")
+	a.jsonFlag(c.Flags())
 	return c
+}
+
+func (o *explainOptions) run(c *cobra.Command, args []string) error {
+	o.fold()
+	if c.Flags().Changed("attempt") && o.attempt < 1 {
+		return fmt.Errorf("--attempt %d: attempts count from 1", o.attempt)
+	}
+	st, err := o.reader(args[1:])
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	node, alternative, err := view.Argued(st, args[0])
+	if err != nil && args[0] == view.Total {
+		s := report.SummaryOf(st, nil, time.Now())
+		o.show(s.Ends, func() { view.ExplainTotal(o.screen(), s) })
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	e, err := view.Explain(st, node, alternative, o.attempt)
+	if err != nil {
+		return err
+	}
+	o.show(e, func() { e.Print(o.screen()) })
+	return nil
 }

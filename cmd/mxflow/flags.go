@@ -1,7 +1,9 @@
 package main
 
 import (
-	"github.com/spf13/cobra"
+	"errors"
+
+	"github.com/spf13/pflag"
 
 	"github.com/mxflow/mxflow/plans/load"
 )
@@ -10,41 +12,46 @@ import (
 
 // varFlag adds --var and --var-file, in the order of the command line: the last value of a
 // variable wins.
-func varFlag(c *cobra.Command, into *[]load.Given) {
-	c.Flags().Var(variableFlag{into, false}, "var", "value of a variable, as `NAME=VALUE` (repeatable)")
-	c.Flags().Var(variableFlag{into, true}, "var-file", "`FILE` of lines NAME = VALUE (repeatable)")
+func varFlag(f *pflag.FlagSet, into *[]load.Given) {
+	f.Var(variableFlag{into, false}, "var", "value of a variable, as `NAME=VALUE` (repeatable)")
+	f.Var(variableFlag{into, true}, "var-file", "`FILE` of lines NAME = VALUE (repeatable)")
 }
 
-func suiteFlag(c *cobra.Command, into *string) {
-	c.Flags().StringVar(into, "suite", "", "send the workloads of `SUITE` instead of the benchmarks' own")
+func suiteFlag(f *pflag.FlagSet, into *string) {
+	f.StringVar(into, "suite", "", "send the workloads of `SUITE` instead of the benchmarks' own")
 }
 
 // nodeFlags choose what an apply measures.
-func nodeFlags(c *cobra.Command, rerun, target *[]string) {
-	c.Flags().StringArrayVar(rerun, "rerun", nil, "measure a feature, phase, `NODE` or all again (repeatable)")
-	c.Flags().StringArrayVar(target, "target", nil,
+func nodeFlags(f *pflag.FlagSet, rerun, target *[]string) {
+	f.StringArrayVar(rerun, "rerun", nil, "measure a feature, phase, `NODE` or all again (repeatable)")
+	f.StringArrayVar(target, "target", nil,
 		"run only a feature, phase or `NODE` and what it needs (repeatable)")
 }
 
-func reuseFlag(c *cobra.Command, reuse *bool) {
-	c.Flags().BoolVar(reuse, "reuse", false, "count launches of engines that cannot be identified")
+func reuseFlag(f *pflag.FlagSet, reuse *bool) {
+	f.BoolVar(reuse, "reuse", false, "count launches of engines that cannot be identified")
 }
 
-func keyFlag(c *cobra.Command, key *string) {
-	c.Flags().StringVar(key, "key", "", "public key of who signed, or its `FILE` (default: your own)")
+func keyFlag(f *pflag.FlagSet, key *string) {
+	f.StringVar(key, "key", "", "public key of who signed, or its `FILE` (default: your own)")
 }
 
-func byFlag(c *cobra.Command, by *string) {
-	c.Flags().StringVar(by, "by", "", "your `NAME` (default: git's user.name)")
+func byFlag(f *pflag.FlagSet, by *string) {
+	f.StringVar(by, "by", "", "your `NAME` (default: git's user.name)")
 }
 
-func markdownFlag(c *cobra.Command, format *string) {
-	c.Flags().StringVar(format, "format", "", "`FORM` of the output: md for Markdown (default: text)")
+func markdownFlag(f *pflag.FlagSet, format *string) {
+	f.Func("format", "`FORM` of the output: md for Markdown (default: text)", func(text string) error {
+		if *format = text; text != "md" {
+			return errors.New("there is md")
+		}
+		return nil
+	})
 }
 
-// jsonFlag adds --json to a command that prints data.
-func (p *prints) jsonFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&p.json, "json", false, "print as JSON")
+// jsonFlag adds --json to the flags of a command that prints data.
+func (p *prints) jsonFlag(f *pflag.FlagSet) {
+	f.BoolVar(&p.json, "json", false, "print as JSON")
 }
 
 // What ab and bench send is explained once; bench takes several numbers of each.

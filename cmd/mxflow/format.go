@@ -25,8 +25,14 @@ import (
 // exitWork is the exit status of fmt --check if a file is not formatted.
 const exitWork = 3
 
+// formatOptions are the command line of mxflow fmt.
+type formatOptions struct {
+	*app
+	check bool
+}
+
 func newFormatCommand(a *app) *cobra.Command {
-	check := false
+	o := &formatOptions{app: a}
 	c := &cobra.Command{
 		Use:   "fmt [PATH…]",
 		Short: "Format plan files",
@@ -34,71 +40,73 @@ func newFormatCommand(a *app) *cobra.Command {
 layout, and prints the names of those that change. PATH is a file, a folder, or -
 for standard input; the default is this folder. Of a plan in YAML only indentation
 and the order of its keys change: comments and quotes stay. Files with syntax
-errors, and YAML files of a folder that are no plans, stay as they are.
+errors, those with an expression of several lines in a heredoc, and YAML files of a
+folder that are no plans, stay as they are.
 
 Exit status: 0 done, 1 a file could not be formatted, 3 --check found one that
 is not formatted.`,
 		Example: `  mxflow fmt
   mxflow fmt --check plans
   mxflow fmt - < plan.hcl`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				args = []string{"."}
-			}
-			if slices.Contains(args, "-") {
-				if len(args) > 1 {
-					return errors.New("- is standard input: name it alone, or name files")
-				}
-				return formatInput(a, check)
-			}
-			var paths []string
-			for _, arg := range args {
-				found, err := formattable(arg)
-				if err != nil {
-					return err
-				}
-				paths = append(paths, found...)
-			}
-			broken := false
-			for _, path := range paths { // whatever is wrong with one, the others are formatted
-				if err := formatFile(a, path, check); err != nil {
-					broken = true
-					if !errors.Is(err, errShown) {
-						a.complain(err)
-					}
-				}
-			}
-			if broken {
-				a.exit = verdict.ExitUsage
-				return errShown
-			}
-			return nil
-		},
+		RunE: o.run,
 	}
-	c.Flags().BoolVar(&check, "check", false, "write nothing; exit with status 3 if a file is not formatted")
+	c.Flags().BoolVar(&o.check, "check", false, "write nothing; exit with status 3 if a file is not formatted")
 	return c
 }
 
-// formatFile formats a file and prints its name, if that changes it.
-func formatFile(a *app, path string, check bool) error {
+func (o *formatOptions) run(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		args = []string{"."}
+	}
+	if slices.Contains(args, "-") {
+		if len(args) > 1 {
+			return errors.New("- is standard input: name it alone, or name files")
+		}
+		return o.input()
+	}
+	var paths []string
+	for _, arg := range args {
+		found, err := formattable(arg)
+		if err != nil {
+			return err
+		}
+		paths = append(paths, found...)
+	}
+	broken := false
+	for _, path := range paths { // whatever is wrong with one, the others are formatted
+		if err := o.file(path); err != nil {
+			broken = true
+			if !errors.Is(err, errShown) {
+				o.complain(err)
+			}
+		}
+	}
+	if broken {
+		return o.fail(verdict.ExitUsage, errShown)
+	}
+	return nil
+}
+
+// file formats a file and prints its name, if that changes it.
+func (o *formatOptions) file(path string) error {
 	old, err := files.ReadBounded(path)
 	if err != nil {
 		return err
 	}
-	formatted, err := formatText(a, path, old)
+	formatted, err := o.text(path, old)
 	if err != nil || bytes.Equal(old, formatted) {
 		return err
 	}
-	fmt.Fprintln(a.stdout, path)
-	if check {
-		a.exit = exitWork
+	fmt.Fprintln(o.stdout, path)
+	if o.check {
+		o.exit = exitWork
 		return nil
 	}
 	return files.Replace(path, formatted)
 }
 
-// formatInput formats what is piped in.
-func formatInput(a *app, check bool) error {
+// input formats what is piped in.
+func (o *formatOptions) input() error {
 	src, err := io.ReadAll(io.LimitReader(os.Stdin, 2<<20)) // anything longer than a plan may be is rejected
 	if err != nil {
 		return err
@@ -107,23 +115,23 @@ func formatInput(a *app, check bool) error {
 	if lang.OtherSyntax(name+".hcl", src) != nil {
 		name += ".yaml"
 	}
-	out, err := formatText(a, name, src)
+	out, err := o.text(name, src)
 	switch {
 	case err != nil:
 		return err
-	case !check:
-		_, err = a.document().Write(out)
+	case !o.check:
+		_, err = o.document().Write(out)
 	case !bytes.Equal(src, out):
-		a.exit = exitWork
+		o.exit = exitWork
 	}
 	return err
 }
 
-// formatText is formatPlan that prints why a text is left unchanged.
-func formatText(a *app, name string, src []byte) ([]byte, error) {
+// text is formatPlan that prints why a text is left unchanged.
+func (o *formatOptions) text(name string, src []byte) ([]byte, error) {
 	out, problems, err := formatPlan(name, src)
 	if problems != nil {
-		_ = problems.WriteDiagnostics(a.stderr, a.width(), colours(a.stderr))
+		_ = problems.WriteDiagnostics(o.stderr, o.width(), colours(o.stderr))
 		return nil, errShown
 	}
 	return out, err
@@ -145,37 +153,32 @@ func formatPlan(filename string, src []byte) ([]byte, *lang.Findings, error) {
 		}
 		return out, nil, err
 	}
-	return formatHCL(src), nil, nil
+	out, err := formatHCL(filename, src)
+	return out, nil, err
 }
 
-// formatHCL formats as the HCL package does, which keeps what heredocs hold, but counts the
-// brackets of expressions in it as if they were outside: so it is given none of it.
-func formatHCL(src []byte) []byte {
-	mark := "mxflow_heredoc"
-	for bytes.Contains(src, []byte(mark)) {
-		mark += "_"
-	}
-	tokens, _ := hclsyntax.LexConfig(src, "", hcl.InitialPos) // which was parsed before
-	var without []byte
-	var back []string
-	at, from, depth := 0, 0, 0
+// formatHCL formats as the HCL package does. It refuses an expression of several lines in a heredoc,
+// whose brackets that package counts as if they were outside.
+func formatHCL(name string, src []byte) ([]byte, error) {
+	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos) // which was parsed before
+	heredocs, begun := 0, []int(nil)
 	for _, t := range tokens {
 		switch t.Type {
 		case hclsyntax.TokenOHeredoc:
-			if depth++; depth == 1 {
-				from = t.Range.End.Byte
-			}
+			heredocs++
 		case hclsyntax.TokenCHeredoc:
-			if depth--; depth == 0 {
-				own := fmt.Sprintf("%s%d\n", mark, len(back))
-				back = append(back, own, string(src[from:t.Range.Start.Byte]))
-				without = slices.Concat(without, src[at:from], []byte(own))
-				at = t.Range.Start.Byte
+			heredocs--
+		case hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
+			begun = append(begun, t.Range.Start.Line)
+		case hclsyntax.TokenTemplateSeqEnd:
+			line := begun[len(begun)-1]
+			if begun = begun[:len(begun)-1]; heredocs > 0 && line != t.Range.Start.Line {
+				return nil, fmt.Errorf("%s:%d stays as it is: an expression in a heredoc has several lines, which fmt "+
+					"cannot indent: write it on one line, or as a local value that the heredoc names", name, line)
 			}
 		}
 	}
-	out := hclwrite.Format(append(without, src[at:]...))
-	return []byte(strings.NewReplacer(back...).Replace(string(out)))
+	return hclwrite.Format(src), nil
 }
 
 // formattable lists the files to format for a path.

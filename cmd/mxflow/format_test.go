@@ -116,21 +116,15 @@ func TestFormattingKeepsWhatAPlanSays(t *testing.T) {
 	}
 }
 
-// TestFormatHeredoc: what a heredoc holds stays as it is, and moves nothing else.
+// TestFormatHeredoc: what a heredoc holds stays as it is, and a file is refused where that would
+// move what follows.
 func TestFormatHeredoc(t *testing.T) {
 	const text = `plan "p" {}
 locals {
   t = <<-EOT
-      mxflow_heredoc0
+      x { (
 
-      ${join(
-        ", ",
-        ["a", <<X
-    inner ${upper(
-"x")}
-X
-        ]
-      )}
+      ${join(", ", ["a"])} [
     EOT
   after   =   {
     a = 1
@@ -140,8 +134,19 @@ EOT
 }
 `
 	want := strings.Replace(text, "after   =   {", "after = {", 1)
-	if got, problems, _ := formatPlan("plan.hcl", []byte(text)); problems != nil || string(got) != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+	got, problems, err := formatPlan("plan.hcl", []byte(text))
+	if problems != nil || err != nil || string(got) != want {
+		t.Errorf("got\n%s\nwant\n%s%v", got, want, err)
+	}
+	path := filepath.Join(t.TempDir(), "plan.hcl")
+	for _, several := range []string{"join(\n\", \", [\"a\"])", "join(\", \", [<<X\na\nX\n])"} {
+		refused := strings.Replace(text, `join(", ", ["a"])`, several, 1)
+		must.Write(t, path, refused)
+		if code, out, errs := mxflow("fmt", path); code != 1 || out != "" ||
+			!strings.Contains(errs, path+":6 stays as it is: ") {
+			t.Errorf("exit %d: %s%s", code, out, errs)
+		}
+		must.Equal(t, "what is refused", must.Read(t, path), refused)
 	}
 }
 

@@ -8,13 +8,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/template"
 
-	"github.com/charmbracelet/lipgloss"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
@@ -39,49 +38,27 @@ Exit status of apply: 0 every gate passed, 1 refused before anything started, 2 
 gate failed or is invalid, 3 inconclusive, 4 the engine failed or could not be
 started, or mxflow failed, 130 interrupted.`
 
-// groups are the commands as people look for them; those in none are shown under "more".
-var groups = []struct{ id, title, commands string }{
-	{"start", "Start:", "init validate plan apply ab noise bisect bench"},
-	{"read", "Read the results:", "status explain show compare report serve"},
-	{"keep", "Keep plan and record:", "fmt waive audit seal"},
-	{"more", "More:", ""},
+func init() {
+	cobra.EnableCommandSorting = false // they are in the order in which they are learned
+	cobra.AddTemplateFuncs(template.FuncMap{"about": about, "flags": flagUsages, "groups": commandGroups})
 }
 
-func init() { cobra.EnableCommandSorting = false } // they are in the order in which they are learned
+// helpWidth is how wide a command's help is.
+func helpWidth(c *cobra.Command) int {
+	return min(helpColumns, table.WidthOf(c.OutOrStdout(), c.ErrOrStderr()))
+}
 
-// addHelp puts the commands into groups and makes help, and errors about the command line,
-// fit a terminal and say what to do.
+// addHelp makes help, and errors about the command line, fit a terminal and say what to do.
 func addHelp(root *cobra.Command, a *app) {
-	for _, g := range groups {
-		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
-		for _, c := range root.Commands() {
-			if strings.Contains(" "+g.commands+" ", " "+c.Name()+" ") || g.id == "more" && c.GroupID == "" {
-				c.GroupID = g.id
-			}
-		}
-	}
 	root.Args, root.RunE = nil, func(c *cobra.Command, _ []string) error { return c.Help() }
 	root.SetHelpCommandGroupID("more")
 	root.SetCompletionCommandGroupID("more")
 	explainArgs(root)
 	addCompletions(a, root)
-	root.SetUsageFunc(func(c *cobra.Command) error {
-		_, err := fmt.Fprint(c.OutOrStderr(), usage(c, min(a.width(), helpColumns)))
-		return err
-	})
-	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
-		fmt.Fprintf(c.OutOrStdout(), "%s\n%s", flow(cmp.Or(c.Long, c.Short), min(a.width(), helpColumns)),
-			c.UsageString())
-	})
+	root.SetUsageTemplate(usageTemplate)
+	root.SetHelpTemplate("{{about .}}\n{{.UsageString}}")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nTry: %s --help", explainFlag(c, err), c.CommandPath())
-	})
-	// Terraform's word for --rerun.
-	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "replace" {
-			name = "rerun"
-		}
-		return pflag.NormalizedName(name)
 	})
 }
 
@@ -90,126 +67,85 @@ func onlyGroups(c *cobra.Command) bool {
 	return c.HasSubCommands() && (c.Long == "" || !c.HasParent() || !c.Runnable())
 }
 
-// flow wraps the paragraphs of a text; indented lines stay as they are.
-func flow(text string, width int) string {
-	var b strings.Builder
-	for part := range strings.SplitSeq(text, "\n\n") {
+// about is what a command says of itself, in paragraphs; indented lines stay as they are.
+func about(c *cobra.Command) string {
+	var parts []string
+	for part := range strings.SplitSeq(cmp.Or(c.Long, c.Short), "\n\n") {
 		if !strings.Contains("\n"+part, "\n ") {
-			part = table.Wrap(part, width)
+			part = table.Wrap(part, helpWidth(c))
 		}
-		b.WriteString(part + "\n\n")
+		parts = append(parts, part)
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return strings.Join(parts, "\n\n") + "\n"
 }
 
-// usage is how a command is called: examples, subcommands and flags, each in their groups.
-func usage(c *cobra.Command, width int) string {
-	var b strings.Builder
-	line := c.UseLine()
-	if onlyGroups(c) {
-		line = c.CommandPath() + " COMMAND"
+// usageTemplate is how a command is called: examples, subcommands and flags, each in their groups.
+const usageTemplate = `Usage: {{.UseLine}}{{with .Example}}
+
+Examples:
+{{.}}{{end}}{{$all := .Commands}}{{range groups .}}{{$group := .}}
+
+{{.Title}}{{range $all}}{{if and .IsAvailableCommand (eq .GroupID $group.ID)}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
+{{flags .}}{{if .HasAvailableSubCommands}}
+{{.CommandPath}} COMMAND --help says more about one.
+{{end}}`
+
+// commandGroups are the groups of a command's subcommands; of one without any, what holds all.
+func commandGroups(c *cobra.Command) []*cobra.Group {
+	if all := c.Groups(); len(all) > 0 || !c.HasAvailableSubCommands() {
+		return all
 	}
-	b.WriteString("Usage: " + line + "\n")
-	if c.Example != "" {
-		b.WriteString("\nExamples:\n" + c.Example + "\n")
-	}
-	for _, g := range append(c.Groups(), &cobra.Group{Title: "Commands:"}) {
-		title := "\n" + g.Title + "\n"
-		for _, sub := range c.Commands() {
-			if sub.GroupID == g.ID && sub.IsAvailableCommand() {
-				fmt.Fprintf(&b, "%s  %-*s  %s\n", title, c.NamePadding()-1, sub.Name(), sub.Short)
-				title = ""
-			}
-		}
-	}
-	b.WriteString(flagUsage(c, width))
-	if c.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\n%s COMMAND --help says more about one.\n", c.CommandPath())
-	}
-	return b.String()
+	return []*cobra.Group{{Title: "Commands:"}}
 }
 
-// flagGroup is the annotation of a flag with the title that it is listed under.
+// flagGroup is the annotation of a flag with the title that it is listed under, in the help of a
+// command with twenty flags.
 const flagGroup = "mxflow_group"
 
-// groupFlags lists flags of a command under a title, in the order in which they were declared.
-func groupFlags(c *cobra.Command, title string, names ...string) {
-	for _, name := range names {
-		if err := c.Flags().SetAnnotation(name, flagGroup, []string{title}); err != nil {
-			panic(err) // of a command that no test has listed
-		}
-	}
+// addGroup gives a command flags that help lists under a title, in the order in which add declares them.
+func addGroup(c *cobra.Command, title string, add func(*pflag.FlagSet)) {
+	group := pflag.NewFlagSet(title, pflag.ContinueOnError)
+	group.SortFlags = false
+	add(group)
+	group.VisitAll(func(f *pflag.Flag) { f.Annotations = map[string][]string{flagGroup: {title}} })
+	c.Flags().AddFlagSet(group)
 }
 
-// notWith is the annotation of a flag with those that cannot be given with it.
-const notWith = "mxflow_not_with"
-
-func alternatives(c *cobra.Command, name string, others ...string) {
-	_ = c.Flags().SetAnnotation(name, notWith, others)
-}
-
-// flagUsage lists a command's flags under their groups, those without one last.
-func flagUsage(c *cobra.Command, width int) string {
+// flagUsages lists a command's flags under their groups, those without one last.
+func flagUsages(c *cobra.Command) string {
+	width := helpWidth(c)
 	c.InitDefaultHelpFlag()
 	c.LocalFlags() // which makes Flags have those of the parents
 	c.Flags().SortFlags = false
 	var titles []string
-	rows, names := map[string][][2]string{}, 0
+	sets := map[string]*pflag.FlagSet{}
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Hidden || f.Name == "state" && !ofRecord(c) {
+		title := strings.Join(f.Annotations[flagGroup], "")
+		if f.Name == "state" && !ofRecord(c) {
 			return
 		}
-		title := strings.Join(f.Annotations[flagGroup], "")
-		if title != "" && !slices.Contains(titles, title) {
-			titles = append(titles, title)
+		if sets[title] == nil {
+			titles, sets[title] = append(titles, title), pflag.NewFlagSet(title, pflag.ContinueOnError)
+			sets[title].SortFlags = false
 		}
-		takes, text := placeholder(f)
-		name := strings.TrimRight("      --"+f.Name+" "+takes, " ")
-		if f.Shorthand != "" {
-			name = "  -" + f.Shorthand + ", " + name[len("      "):]
-		}
-		if d := strings.Trim(f.DefValue, "[]"); d != "" && d != "0" && d != "0s" && d != "false" {
-			text += " (default " + d + ")"
-		}
-		rows[title] = append(rows[title], [2]string{name, text})
-		names = max(names, lipgloss.Width(name))
+		sets[title].AddFlag(f)
 	})
-	var b strings.Builder
-	for _, t := range append(titles, "") {
-		if len(rows[t]) > 0 {
-			b.WriteString("\n" + cmp.Or(t, map[bool]string{true: "Flags", false: "Other flags"}[len(titles) == 0]) +
-				":\n")
-		}
-		for _, row := range rows[t] {
-			gap := strings.Repeat(" ", names-lipgloss.Width(row[0])+3)
-			text := table.Wrap(row[1], max(table.LeastColumn, width-names-3))
-			b.WriteString(row[0] + gap + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", names+3)) + "\n")
-		}
+	text, rest := "", "Flags"
+	for _, title := range slices.DeleteFunc(titles, func(title string) bool { return title == "" }) {
+		text, rest = text+"\n"+title+":\n"+sets[title].FlagUsagesWrapped(width), "Other flags"
 	}
-	return b.String()
+	return text + "\n" + rest + ":\n" + sets[""].FlagUsagesWrapped(width)
 }
 
 // ofRecord reports whether a command reads or writes the record of a plan, and so knows --state.
 func ofRecord(c *cobra.Command) bool { return !c.HasParent() || strings.Contains(c.Use, "PLAN") }
 
-// flagTypes are what flags take, in help and in messages, by the types that pflag calls by names
-// of its own.
-var flagTypes = map[string]struct{ placeholder, takes string }{
-	"int": {"N", "a whole number"}, "float64": {"N", "a number"},
-	"intSlice":     {"N,…", "whole numbers with commas between them"},
-	"float64Slice": {"N,…", "numbers with commas between them"},
-	"duration":     {"TIME", "a time such as 30s or 5m"}, "bool": {"", "true or false"},
-	"stringToString": {"", "of the form NAME=VALUE"},
-}
-
-// placeholder is what a flag takes, in capitals, and its text: a word of the text between
-// backquotes, or else what its type takes.
-func placeholder(f *pflag.Flag) (takes, text string) {
-	takes, text = pflag.UnquoteUsage(f)
-	if !strings.Contains(f.Usage, "`") {
-		takes = flagTypes[f.Value.Type()].placeholder
-	}
-	return takes, text
+// flagTypes are what flags take, by the types of their values.
+var flagTypes = map[string]string{
+	"int": "a whole number", "float64": "a number", "duration": "a time such as 30s or 5m", "bool": "true or false",
+	"intSlice": "whole numbers with commas between them", "float64Slice": "numbers with commas between them",
+	"stringToString": "of the form NAME=VALUE",
 }
 
 // explainFlag says what a flag takes instead of how its value was parsed, and which flag an
@@ -222,19 +158,17 @@ func explainFlag(c *cobra.Command, err error) error {
 		}
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-		near := lang.Nearest(name, names)
-		return fmt.Errorf("unknown flag: %s%s", name,
-			verdict.Behind(". Did you mean ", near)+map[bool]string{true: "?"}[near != ""])
+		return fmt.Errorf("unknown flag: %s.%s", name, lang.DidYouMean(name, names))
 	}
 	if bare, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		takes, _ := placeholder(bare.GetFlag())
+		takes, _ := pflag.UnquoteUsage(bare.GetFlag())
 		return fmt.Errorf("--%s has no value: --%[1]s %s", bare.GetFlag().Name, takes)
 	}
 	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {
 		return err
 	}
-	takes := flagTypes[invalid.GetFlag().Value.Type()].takes
+	takes := flagTypes[invalid.GetFlag().Value.Type()]
 	if takes == "" { // the command's own words
 		return fmt.Errorf("--%s %q: %w", invalid.GetFlag().Name, invalid.GetValue(), errors.Unwrap(err))
 	}
@@ -260,19 +194,8 @@ func explainArgs(c *cobra.Command) {
 				return fmt.Errorf("unknown command %q for %q.%s\nTry: %s --help", args[0], of, near, of)
 			}
 		}
-		var both error
-		c.Flags().Visit(func(f *pflag.Flag) {
-			for _, other := range f.Annotations[notWith] {
-				if c.Flags().Changed(other) {
-					both = fmt.Errorf("--%s and --%s exclude each other: use one of them", f.Name, other)
-				}
-			}
-		})
-		if both != nil || check == nil {
-			return both
-		}
 		switch more := append(slices.Clone(args), "", ""); {
-		case check(c, args) == nil:
+		case check == nil, check(c, args) == nil:
 			return nil
 		case check(c, more[:len(args)+1]) == nil, check(c, more) == nil:
 			return fmt.Errorf("an argument is missing\nUsage: %s", c.UseLine())
@@ -284,7 +207,7 @@ func explainArgs(c *cobra.Command) {
 // doubleDashes accepts Terraform's single-dash spellings (-var, -json, -replace) of our own
 // flags.
 func doubleDashes(root *cobra.Command, args []string) []string {
-	known := map[string]bool{"state": true, "no-color": true, "help": true, "replace": true}
+	known := map[string]bool{"state": true, "no-color": true, "help": true}
 	var learn func(*cobra.Command)
 	learn = func(c *cobra.Command) {
 		c.Flags().VisitAll(func(f *pflag.Flag) { known[f.Name] = true })

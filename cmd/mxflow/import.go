@@ -12,13 +12,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/plans/yamlbody"
 )
 
+// importOptions are the command line of mxflow import.
+type importOptions struct {
+	*app
+	jq, format string
+}
+
 func newImportCommand(a *app) *cobra.Command {
-	var jq, format string
+	o := &importOptions{app: a}
 	c := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Show another benchmark tool's result, and how rules read it",
@@ -35,43 +42,45 @@ any other file, --jq or --format has a jq program that makes rows of it.`,
   mxflow import all.json --jq '.[] | {metric: "tg", value: .tps, unit: "tok/s"}'
   mxflow import runs.json --format runs.jq --json`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			a.fold()
-			data, err := files.ReadResult(args[0], imported.MaxSize)
-			if err != nil {
-				return err
-			}
-			if format != "" {
-				text, err := files.ReadResult(format, 1<<20)
-				if jq = string(text); err != nil {
-					return err
-				}
-			}
-			var own *imported.Format
-			if jq != "" || format != "" {
-				if own, err = imported.ParseFormat(cmp.Or(format, "--jq"), jq); err != nil {
-					return err
-				}
-			}
-			f, err := imported.Read(args[0], data, own, true)
-			if err != nil {
-				return err
-			}
-			a.show(f, func() { printImported(a, args[0], jq, f) })
-			return nil
-		},
+		RunE: o.run,
 	}
-	c.Flags().StringVar(&jq, "jq", "", "a jq `PROGRAM` that makes rows of the file")
-	c.Flags().StringVar(&format, "format", "", "a `FILE` with such a program")
+	c.Flags().StringVar(&o.jq, "jq", "", "a jq `PROGRAM` that makes rows of the file")
+	c.Flags().StringVar(&o.format, "format", "", "a `FILE` with such a program")
 	c.MarkFlagsMutuallyExclusive("jq", "format")
-	a.jsonFlag(c)
+	a.jsonFlag(c.Flags())
 	return c
 }
 
-func printImported(a *app, path, jq string, f *imported.File) {
+func (o *importOptions) run(_ *cobra.Command, args []string) error {
+	o.fold()
+	data, err := files.ReadResult(args[0], imported.MaxSize)
+	if err != nil {
+		return err
+	}
+	if o.format != "" {
+		text, err := files.ReadResult(o.format, 1<<20)
+		if o.jq = string(text); err != nil {
+			return err
+		}
+	}
+	var own *imported.Format
+	if o.jq != "" || o.format != "" {
+		if own, err = imported.ParseFormat(cmp.Or(o.format, "--jq"), o.jq); err != nil {
+			return err
+		}
+	}
+	f, err := imported.Read(args[0], data, own, true)
+	if err != nil {
+		return err
+	}
+	o.show(f, func() { printImported(o.screen(), args[0], o.jq, f) })
+	return nil
+}
+
+func printImported(on table.Screen, path, jq string, f *imported.File) {
 	title := []string{path + ": a result of " + f.Tool, f.Version, f.Model, f.Date}
 	title = slices.DeleteFunc(title, func(s string) bool { return s == "" })
-	fmt.Fprintf(a.stdout, "%s\n\n", foreign.Line(strings.Join(title, ", ")))
+	fmt.Fprintf(on, "%s\n\n", foreign.Line(strings.Join(title, ", ")))
 	name := blockName.ReplaceAllString(strings.ToLower(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))),
 		"_")
 	if name[0] < 'a' { // no word begins so
@@ -92,19 +101,19 @@ func printImported(a *app, path, jq string, f *imported.File) {
 			}
 		}
 	}
-	a.printTable([]string{"address in rules", "value", "unit", "better", "what differs"}, rows)
+	on.Table([]string{"address in rules", "value", "unit", "better", "what differs"}, rows)
 	for _, n := range f.Notes {
-		fmt.Fprintln(a.stdout, "\nnote: "+foreign.Line(n))
+		fmt.Fprintln(on, "\nnote: "+foreign.Line(n))
 	}
 	if len(f.NotRead) > 0 {
-		fmt.Fprintln(a.stdout, "\nnumbers of the file that were not read: "+strings.Join(f.NotRead, ", "))
+		fmt.Fprintln(on, "\nnumbers of the file that were not read: "+strings.Join(f.NotRead, ", "))
 	}
 	program := ""
 	if jq != "" {
 		program = fmt.Sprintf("  jq   = %q\n", strings.NewReplacer("${", "$${", "%{", "%%{").Replace(jq))
 	}
 	block := fmt.Sprintf("imported %q {\n  file = %q\n%s}\n", name, path, program)
-	fmt.Fprintf(a.stdout, "\nIn a plan, in HCL or YAML:\n\n%s\n%s\n", block, yamlbody.Inline(block))
+	fmt.Fprintf(on, "\nIn a plan, in HCL or YAML:\n\n%s\n%s\n", block, yamlbody.Inline(block))
 }
 
 // blockName matches what the name of a block has not.

@@ -415,7 +415,8 @@ func TestManualOfYAML(t *testing.T) {
 // layout is a file as fmt writes it, which changes nothing a second time.
 func layout(t *testing.T, name string, text []byte) []byte {
 	t.Helper()
-	once, problems, _ := formatPlan(name, text)
+	once, problems, err := formatPlan(name, text)
+	must.Do(t, err)
 	if problems != nil {
 		t.Errorf("%s\n%s", explained(problems), text)
 		return text

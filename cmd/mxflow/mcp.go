@@ -10,11 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/agents"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/files"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/plans/load"
-	planseal "github.com/mxflow/mxflow/plans/seal"
+	"github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/steps/apply"
 )
@@ -26,9 +25,9 @@ func newMCPCommand(a *app) *cobra.Command {
 		Use:   "mcp [PLAN]",
 		Short: "Serve one plan to a coding agent over the Model Context Protocol",
 		Long: `Speaks the Model Context Protocol on standard input and output. An agent can read
-what the commands print with --json, propose features and knob values within the
-limits of the plan's seal (mxflow seal), and measure them. It cannot waive,
-measure again or change rules; without a seal it can only read.`,
+what the commands print with --json. What it writes into the plan's files within
+the limits of the seal (mxflow seal), it can measure. It cannot waive or measure
+again; without a seal it can only read.`,
 		Example: `  mxflow mcp plan.hcl
   mxflow mcp --key signing.pub plan.hcl`,
 		Args: cobra.MaximumNArgs(1),
@@ -39,11 +38,11 @@ measure again or change rules; without a seal it can only read.`,
 			}
 			soft, hard, release := signals(c.Context(), a.stderr, shuttingDown)
 			defer release()
-			return agents.Serve(soft, agentHost(a, hard, path, key, vars), os.Stdin, bare(a.stdout))
+			return agents.Serve(soft, agentHost(a, hard, path, key, vars), os.Stdin, table.Bare(a.stdout))
 		},
 	}
-	varFlag(c, &vars)
-	keyFlag(c, &key)
+	varFlag(c.Flags(), &vars)
+	keyFlag(c.Flags(), &key)
 	return c
 }
 
@@ -57,20 +56,14 @@ func agentHost(a *app, hard context.Context, path, key string, vars []load.Given
 	}
 	return agents.Host{
 		Path: path, State: state, Version: version,
-		Load: func() *load.Result { return a.loadSilently(path, load.Options{Inputs: vars}) },
-		Check: func(file string, text []byte) *load.Result {
-			return a.loadSilently(path, load.Options{Inputs: vars, Instead: map[string][]byte{file: text}})
-		},
-		Write:   files.Replace,
+		Load:    func() *load.Result { return a.loadSilently(path, load.Options{Inputs: vars}) },
 		Secrets: func() *redact.Redactor { return a.secrets },
-		Seal:    func() (*planseal.Seal, error) { return sealing.Read(path, key) },
-		Chance:  func(s *planseal.Seal) float64 { return s.Chance(sealing.AllTries(s)) },
-		Apply: func(ctx context.Context, is *planseal.Seal, loaded *load.Result, g *runtime.Graph, target []string,
+		Seal:    func() (*seal.Seal, error) { return readSeal(path, key) },
+		Apply: func(ctx context.Context, is *seal.Seal, loaded *load.Result, g *runtime.Graph, target []string,
 			watch apply.Observer,
 		) error {
-			q := applying{path: path, state: state, target: target, watch: watch}
-			holdTo(is, sealing.FileOf(path), &q)
-			_, err := q.run(ctx, hard, a, loaded, g)
+			q := applying{path: path, dir: state, target: target, watch: watch, seal: is}
+			_, err := q.start(ctx, hard, a, loaded, g)
 			return err
 		},
 		Run: func(ctx context.Context, args []string) ([]byte, error) {

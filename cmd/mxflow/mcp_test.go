@@ -17,7 +17,6 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/internal/testing/scenario"
-	"github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime"
 )
 
@@ -31,23 +30,16 @@ type agent struct {
 // newAgent serves a plan to an agent, sealed with what the flags allow.
 func newAgent(t testing.TB, plan string, sealFlags ...string) *agent {
 	t.Helper()
-	return newAgentOf(t, "plan.hcl", map[string]string{"plan.hcl": plan}, sealFlags...)
-}
-
-// newAgentOf is newAgent with the plan of that name among some files.
-func newAgentOf(t testing.TB, plan string, files map[string]string, sealFlags ...string) *agent {
-	t.Helper()
 	a := &agent{t: t, dir: t.TempDir()}
-	for name, text := range files {
-		must.Write(t, filepath.Join(a.dir, name), text)
-	}
+	must.Write(t, filepath.Join(a.dir, "plan.hcl"), plan)
 	if len(sealFlags) > 0 {
-		if out, err := a.command(append(append([]string{"seal"}, sealFlags...), plan)...).CombinedOutput(); err != nil {
+		out, err := a.command(append(append([]string{"seal"}, sealFlags...), "plan.hcl")...).CombinedOutput()
+		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, nil).Connect(t.Context(),
-		&mcp.CommandTransport{Command: a.command("mcp", plan)}, nil)
+		&mcp.CommandTransport{Command: a.command("mcp", "plan.hcl")}, nil)
 	must.Do(t, err)
 	t.Cleanup(func() { _ = session.Close() })
 	a.ClientSession = session
@@ -103,23 +95,16 @@ type stacked struct {
 	Verdicts []string `json:"verdicts"`
 }
 
-// ported is an agent that has proposed an honest feature and applied it, and what came
-// of that.
+// ported is an agent that has written an honest feature into the plan and applied it, and what
+// came of that.
 func ported(t *testing.T) (*agent, stacked) {
 	t.Helper()
 	a := newAgent(t, agentPlan(t), "--by", "kim", "--knob", "moe", "--features", "1", "--launches",
 		"40", "--hours", "1")
-	value := answered[agents.ProposedAnswer](a, "propose_value",
-		object{"knob": "moe", "value": "routed", "env": object{
-			"MXFLOW_EMBEDDED_MOE":  "routed",
-			"MXFLOW_EMBEDDED_PACE": "2ms",
-		}, "must_see": []string{"*using kernel moe_routed_mxfp4*"}})
-	feature := answered[agents.ProposedAnswer](a, "propose_feature", object{
-		"phase": "port", "name": "routed",
-		"set": object{"moe": "routed"}, "metric": "chat.tg", "expect": "+5%", "because": "most experts are not needed",
-	})
-	if !value.Written || !feature.Written {
-		t.Fatalf("%+v, %+v", value, feature)
+	plan := filepath.Join(a.dir, "plan.hcl")
+	must.Write(t, plan, withPort(t, must.Read(t, plan), `MXFLOW_EMBEDDED_MOE = "routed", MXFLOW_EMBEDDED_PACE = "2ms"`))
+	if limits := answered[agents.LimitsAnswer](a, "limits", object{}); len(limits.Moved) > 0 {
+		t.Fatalf("%+v", limits.Moved)
 	}
 	if plan := answered[planned](a, "plan", object{"jq": "{launches, least_launches}"}); plan.Launches == 0 ||
 		plan.Least == 0 {
@@ -141,6 +126,40 @@ func ported(t *testing.T) (*agent, stacked) {
 	}
 	return a, answered[stacked](a, "status",
 		object{"jq": "{stack: [.stack.features[].feature], verdicts: [.decisions[].verdict]}"})
+}
+
+// withPort is agent.hcl as an agent edits it: a value of the knob, and a feature that is judged
+// like the one that is there.
+func withPort(t testing.TB, plan, env string) string {
+	t.Helper()
+	for _, c := range [][2]string{
+		{"\n  value \"also_all\"", fmt.Sprintf(`
+  value "routed" {
+    env = { %s }
+    must_see {
+      log = ["*using kernel moe_routed_mxfp4*"]
+    }
+  }
+`, env)},
+		{"\n  feature \"control\"", `
+  feature "routed" {
+    set = { moe = "routed" }
+
+    hypothesis {
+      metric  = "chat.tg"
+      expect  = "+5%"
+      because = "most experts are not needed"
+    }
+    criterion "decode" {
+      rule = "chat.tg.gain >= 0.2"
+    }
+  }
+`},
+	} {
+		must.Contain(t, "agent.hcl has changed", plan, c[0])
+		plan = strings.Replace(plan, c[0], c[1]+c[0], 1)
+	}
+	return plan
 }
 
 func pays(p runtime.Payment) bool { return p.Pays > 0 }
@@ -204,79 +223,7 @@ func (a *agent) runs(tool string, args any) agents.JobAnswer {
 	return j
 }
 
-// TestAgentProposesInFiles: a proposal is written into the file that has its block, and
-// nothing else is changed.
-func TestAgentProposesInFiles(t *testing.T) {
-	const own = "# Said of control alone."
-	whole := strings.Replace(agentPlan(t), "  feature \"control\"", "  "+own+"\n  feature \"control\"", 1)
-	at := strings.Index(whole, "phase \"")
-	head, phases := whole[:at], whole[at:]
-	for _, c := range []struct {
-		name, plan     string
-		files          map[string]string
-		value, feature string // the files that they are written into
-	}{
-		{"a folder", ".", map[string]string{"a.hcl": head, "b.hcl": phases}, "a.hcl", "b.hcl"},
-		{"an include", "plan.hcl", map[string]string{
-			"plan.hcl":   "include = [\"phases.hcl\"]\n" + head,
-			"phases.hcl": phases,
-		}, "plan.hcl", "phases.hcl"},
-	} {
-		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
-			a := newAgentOf(t, c.plan, c.files, "--by", "kim", "--knob", "moe", "--features", "1")
-			value := answered[agents.ProposedAnswer](a, "propose_value",
-				object{
-					"knob": "moe", "value": "routed", "env": object{"MXFLOW_EMBEDDED_MOE": "routed"},
-					"must_see": []string{"*using kernel moe_routed_mxfp4*"},
-				})
-			feature := answered[agents.ProposedAnswer](a, "propose_feature",
-				object{"phase": "port", "name": "routed", "set": object{"moe": "routed"}})
-			if !value.Written || value.File != c.value || !feature.Written || feature.File != c.feature {
-				t.Fatalf("%+v, %+v", value, feature)
-			}
-			if valid := answered[object](a, "validate", object{}); valid["valid"] != true || valid["features"] != 2.0 {
-				t.Errorf("%+v", valid)
-			}
-			for name, was := range c.files {
-				is := must.Read(t, filepath.Join(a.dir, name))
-				if written := name == c.value || name == c.feature; written == (was == is) {
-					t.Errorf("%s was written: %t:\n%s", name, written, is)
-				}
-				if n := strings.Count(is, own); n != strings.Count(was, own) {
-					t.Errorf("%s says %d times what is said of another feature:\n%s", name, n, is)
-				}
-				if comment := "# What a coding agent ports into"; strings.Contains(was, comment) &&
-					!strings.Contains(is, comment) {
-					t.Errorf("%s has lost its comments:\n%s", name, is)
-				}
-			}
-			if got, err := call[agents.ProposedAnswer](a, "propose_value",
-				object{"knob": "none", "value": "x", "must_see": []string{"*"}}); err == nil ||
-				!strings.Contains(err.Error(), `knob "none" is not written in the HCL files of`) {
-				t.Errorf("%+v, %v", got, err)
-			}
-			refused := answered[agents.ProposedAnswer](a, "propose_feature",
-				object{"phase": "port", "name": "more", "set": object{"moe": "routed"}})
-			if refused.Written || len(refused.Refused) == 0 {
-				t.Errorf("beyond the seal: %+v", refused)
-			}
-		})
-	}
-	// A file that the plan shares with others stays theirs.
-	shared := filepath.Join(t.TempDir(), "phases.hcl")
-	must.Write(t, shared, whole[at:])
-	a := newAgent(t, fmt.Sprintf("include = [%q]\n%s", shared, whole[:at]), "--by", "kim", "--knob", "moe",
-		"--features", "1")
-	if got, err := call[agents.ProposedAnswer](a, "propose_feature",
-		object{"phase": "port", "name": "more", "set": object{"moe": "also_all"}}); err == nil ||
-		!strings.Contains(err.Error(), `phase "port" is not written in the HCL files of`) {
-		t.Errorf("%+v, %v", got, err)
-	}
-	must.Equal(t, "it was written", must.Read(t, shared), whole[at:])
-}
-
-// TestAgentIsRefused: what an agent must not do is no tool, or is refused with what moved,
-// and the plan stays as it was.
+// TestAgentIsRefused: what an agent must not do is no tool, or is refused with what moved.
 func TestAgentIsRefused(t *testing.T) {
 	a := newAgent(t, agentPlan(t), "--by", "kim", "--knob", "moe", "--features", "1")
 	tools, err := a.ListTools(t.Context(), nil)
@@ -288,73 +235,54 @@ func TestAgentIsRefused(t *testing.T) {
 			}
 		}
 	}
-	plan := filepath.Join(a.dir, "plan.hcl")
-	kept := must.Read(t, plan)
 	for name, c := range map[string]struct {
 		tool   string
 		args   object
-		path   string // of what moved; empty where the tool fails
 		begins string // the beginning of its error
 	}{
-		"the default of a knob": {
-			"propose_value",
-			object{
-				"knob": "moe", "value": "all",
-				"env":      object{"MXFLOW_EMBEDDED_MOE": "all", "MXFLOW_EMBEDDED_PACE": "6ms", "SLOW": "1"},
-				"must_see": []string{"*using kernel moe_all_experts_mxfp4*"},
-			},
-			"knob.moe.value.all.env.SLOW", "",
-		},
-		"a knob that is not open": {
-			"propose_value",
-			object{"knob": "other", "value": "x", "must_see": []string{"*"}},
-			"", `knob "other" is not written`,
-		},
-		"an expression as a name": {
-			"propose_feature",
-			object{"phase": "port", "name": `x" { }`, "set": object{"moe": "also_all"}},
-			"", "name ",
-		},
-		"a sealed feature's name": {"propose_feature", object{
-			"phase": "port", "name": "control",
-			"set": object{"moe": "also_all"},
-		}, "", "phase port already has a feature"},
-		"rerun":               {"apply", object{"rerun": []string{"all"}}, "", "validating"},
-		"another plan":        {"validate", object{"plan": "/etc/passwd"}, "", "validating"},
-		"a tool that is none": {"waive", object{"gate": "port"}, "", "unknown tool"},
+		"rerun":               {"apply", object{"rerun": []string{"all"}}, "validating"},
+		"another plan":        {"validate", object{"plan": "/etc/passwd"}, "validating"},
+		"a tool that is none": {"waive", object{"gate": "port"}, "unknown tool"},
 	} {
-		got, err := call[agents.ProposedAnswer](a, c.tool, c.args)
-		switch {
-		case c.path == "" && (err == nil || !strings.Contains(err.Error(), c.begins)):
+		if got, err := call[object](a, c.tool, c.args); err == nil || !strings.Contains(err.Error(), c.begins) {
 			t.Errorf("%s: %+v, %v, want an error with %q", name, got, err, c.begins)
-		case c.path != "" && (err != nil || got.Written || len(got.Refused) == 0):
-			t.Errorf("%s: %+v, %v, want it refused", name, got, err)
-		case c.path != "":
-			if !slices.ContainsFunc(got.Refused, func(m seal.Change) bool { return m.Path == c.path }) {
-				t.Errorf("%s: refused for %+v, want %s", name, got.Refused, c.path)
+		}
+	}
+	plan := filepath.Join(a.dir, "plan.hcl")
+	kept := must.Read(t, plan)
+	for was, c := range map[string]struct {
+		is, path string
+	}{
+		// A rule that is changed stops the apply.
+		">= 0.2": {is: ">= -0.9", path: "phase.port.feature.control.criterion.decode.rule"},
+		// So does the default of a knob, which the baseline uses.
+		`_PACE = "6ms" }`: {is: `_PACE = "6ms", SLOW = "1" }`, path: "knob.moe.value.all.env.SLOW"},
+	} {
+		must.Write(t, plan, strings.Replace(kept, was, c.is, 1))
+		for tool, args := range map[string]object{"apply": {}, "qualify": {"feature": "control"}} {
+			if got := answered[agents.RefusedAnswer](a, tool, args); len(got.Refused) != 1 ||
+				got.Refused[0].Path != c.path || got.Refused[0].Line == 0 {
+				t.Errorf("%s: %+v", tool, got)
 			}
 		}
-	}
-	must.Equal(t, "the plan was changed", must.Read(t, plan), kept)
-	// What is interpolated in a plan is text in a proposal: nothing is read by it.
-	if got := answered[agents.ProposedAnswer](a, "propose_value", object{
-		"knob": "moe", "value": "reads",
-		"env": object{"A": `${file("/etc/hostname")}`}, "must_see": []string{"*x*"},
-	}); !got.Written {
-		t.Errorf("%+v", got)
-	}
-	must.Contain(t, "an expression was written", must.Read(t, plan), `$${file(`)
-	// A rule that is changed beside the agent's tools stops the apply.
-	must.Write(t, plan, strings.Replace(kept, ">= 0.2", ">= -0.9", 1))
-	for tool, args := range map[string]object{"apply": {}, "qualify": {"feature": "control"}} {
-		if got := answered[agents.ProposedAnswer](a, tool, args); len(got.Refused) != 1 ||
-			got.Refused[0].Path != "phase.port.feature.control.criterion.decode.rule" || got.Refused[0].Line == 0 {
-			t.Errorf("%s: %+v", tool, got)
+		if got := answered[agents.LimitsAnswer](a, "limits", object{}); len(got.Moved) != 1 {
+			t.Errorf("limits: %+v", got)
 		}
 	}
-	if got := answered[agents.LimitsAnswer](a, "limits", object{}); len(got.Moved) != 1 {
-		t.Errorf("limits: %+v", got)
+	// So does a feature more than the seal allows.
+	more := strings.Replace(withPort(t, kept, `MXFLOW_EMBEDDED_MOE = "routed"`), "phase \"port\" {", `phase "port" {
+  feature "more" {
+    set = { moe = "routed" }
+    criterion "decode" {
+      rule = "chat.tg.gain >= 0.2"
+    }
+  }
+`, 1)
+	must.Write(t, plan, more)
+	if got := answered[agents.RefusedAnswer](a, "apply", object{}); len(got.Refused) == 0 {
+		t.Error("two features were proposed where the seal allows one")
 	}
+	must.Equal(t, "the plan was changed", must.Read(t, plan), more)
 	// Without a seal there is nothing but reading.
 	must.Do(t, os.Remove(filepath.Join(a.dir, "plan.seal")))
 	if got, err := call[agents.JobAnswer](a, "apply", object{}); err == nil ||

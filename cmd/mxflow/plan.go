@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
@@ -15,11 +17,16 @@ import (
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
+// planOptions are the command line of mxflow plan.
+type planOptions struct {
+	*app
+	given           load.Options
+	rerun, target   []string
+	reuse, detailed bool
+}
+
 func newPlanCommand(a *app) *cobra.Command {
-	var vars []load.Given
-	var rerun, target []string
-	var suite string
-	var reuse, detailed bool
+	o := &planOptions{app: a}
 	c := &cobra.Command{
 		Use:   "plan [PLAN]",
 		Short: "Show what an apply would do, in order, and why",
@@ -32,75 +39,88 @@ A rule that was relaxed after its launches were seen is measured again.`,
   mxflow plan --rerun all plan.hcl
   mxflow plan --detailed-exitcode plan.hcl`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			a.fold()
-			path, err := a.planOf(args)
-			if err != nil {
-				return err
-			}
-			loaded, g, err := a.load(path, load.Options{Inputs: vars, Suite: suite})
-			if err != nil {
-				return err
-			}
-			p := loaded.Plan
-			forced, targets, err := apply.Named(g, rerun, target)
-			if err != nil {
-				return err
-			}
-			st, err := a.recordIfAny(path)
-			if err != nil {
-				return err
-			}
-			journal := runtime.Journal(runtime.EmptyJournal{})
-			if st != nil {
-				defer st.Close()
-				journal = st.Journal()
-				if err := apply.SamePlan(st, p); err != nil {
-					return err
-				}
-			}
-			lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Store: st, Reuse: reuse})
-			if err != nil {
-				return err
-			}
-			runner := &runtime.Runner{
-				Plan: p, Graph: g, Journal: journal, Step: lab.Step, Rerun: forced,
-				Target: targets, Force: c.Context(),
-			}
-			shown, err := runner.Reconcile()
-			if err != nil {
-				return err
-			}
-			v := &view.Preview{
-				Plan: p, States: shown, Estimate: apply.EstimateOf(p, apply.LaunchHistoryOf(st), shown),
-				Changes: changesOf(st, p, vars),
-			}
-			if p.Baseline != nil {
-				v.Baseline, _ = lab.Variants.BaselineSpec() // only shown
-			}
-			if a.json {
-				a.printJSON(v.JSON())
-			} else {
-				v.Print(a.screen())
-			}
-			if detailed && slices.ContainsFunc(shown, func(st *runtime.State) bool {
-				return st.Locked.IsZero() && !st.Recorded
-			}) {
-				a.exit = exitChanges
-			}
-			for _, n := range append(apply.MachineChanges(st, p), lab.Variants.Unidentified()...) {
-				a.note(n)
-			}
-			return nil
-		},
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), args) },
 	}
-	varFlag(c, &vars)
-	suiteFlag(c, &suite)
-	nodeFlags(c, &rerun, &target)
-	reuseFlag(c, &reuse)
-	c.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 unless an apply would reuse every outcome")
-	a.jsonFlag(c)
+	f := c.Flags()
+	varFlag(f, &o.given.Inputs)
+	suiteFlag(f, &o.given.Suite)
+	nodeFlags(f, &o.rerun, &o.target)
+	reuseFlag(f, &o.reuse)
+	f.BoolVar(&o.detailed, "detailed-exitcode", false, "exit with 2 unless an apply would reuse every outcome")
+	a.jsonFlag(f)
 	return c
+}
+
+func (o *planOptions) run(ctx context.Context, args []string) error {
+	o.fold()
+	path, err := o.planOf(args)
+	if err != nil {
+		return err
+	}
+	loaded, g, err := o.load(path, o.given)
+	if err != nil {
+		return err
+	}
+	st, err := o.recordIfAny(path)
+	if err != nil {
+		return err
+	}
+	if st != nil {
+		defer st.Close()
+		if err := apply.SamePlan(st, loaded.Plan); err != nil {
+			return err
+		}
+	}
+	v, unidentified, err := o.preview(ctx, st, loaded.Plan, g)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		o.printJSON(v.JSON())
+	} else {
+		v.Print(o.screen())
+	}
+	if o.detailed && slices.ContainsFunc(v.States, func(st *runtime.State) bool {
+		return st.Locked.IsZero() && !st.Recorded
+	}) {
+		o.exit = exitChanges
+	}
+	for _, n := range append(apply.MachineChanges(st, loaded.Plan), unidentified...) {
+		o.note(n)
+	}
+	return nil
+}
+
+// preview is what an apply would do by the record, which may be nil.
+func (o *planOptions) preview(ctx context.Context, st *store.Store, p *plans.Plan, g *runtime.Graph) (*view.Preview,
+	[]verdict.Reason, error,
+) {
+	forced, targets, err := apply.Named(g, o.rerun, o.target)
+	if err != nil {
+		return nil, nil, err
+	}
+	lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Store: st, Reuse: o.reuse})
+	if err != nil {
+		return nil, nil, err
+	}
+	runner := &runtime.Runner{
+		Plan: p, Graph: g, Journal: runtime.EmptyJournal{}, Step: lab.Step, Rerun: forced, Target: targets, Force: ctx,
+	}
+	if st != nil {
+		runner.Journal = st.Journal()
+	}
+	states, err := runner.Reconcile()
+	if err != nil {
+		return nil, nil, err
+	}
+	v := &view.Preview{
+		Plan: p, States: states, Estimate: apply.EstimateOf(p, apply.LaunchHistoryOf(st), states),
+		Changes: changesOf(st, p, o.given.Inputs),
+	}
+	if p.Baseline != nil {
+		v.Baseline, _ = lab.Variants.BaselineSpec() // only shown
+	}
+	return v, lab.Variants.Unidentified(), nil
 }
 
 // exitChanges is how plan --detailed-exitcode says that an apply has something to do.

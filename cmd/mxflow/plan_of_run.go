@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
@@ -88,53 +87,27 @@ func (p planNow) says(on table.Screen) string {
 
 // planOfRun is the plan of the newest run: its files as they are now if they still give
 // what was applied, as people write notes into them, else the text that the run kept.
-func (a *app) planOfRun(st *store.Store, args []string) (*plans.Plan, error) {
-	now := a.comparePlan(st, args)
-	if now.plan != nil {
-		if err := apply.SamePlan(st, now.plan); err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case now.kept == nil:
-		return nil, fmt.Errorf("nothing was applied here: %w", store.ErrApplyFirst)
-	case now.State == asApplied:
-		return now.plan, nil
-	}
-	p, why := now.kept.Plan(now.run)
-	if !why.IsZero() {
-		return nil, errors.New(why.String())
-	}
-	a.hide(p.Secrets())
-	if now.State == changed {
-		a.note(verdict.Say("replay.plan_moved",
-			"{subject} is not what run {run} applied: the plan is shown as that run kept it",
-			verdict.Text("run", now.run)).On(now.File))
-	}
-	return p, nil
-}
-
-// summary is what came of the plan of a state directory.
-func (a *app) summary(st *store.Store, args []string) *report.Summary {
-	return report.SummaryOf(st, a.shown(st, args), time.Now())
-}
-
-// shown is the plan whose columns tables show: that of planOfRun, nil if there is none that can be
-// read, as without a value that may be secret.
-func (a *app) shown(st *store.Store, args []string) *plans.Plan {
+func (a *app) planOfRun(st *store.Store, args []string) (*plans.Plan, planNow, error) {
 	now := a.comparePlan(st, args)
 	switch {
 	case now.State == asApplied && apply.SamePlan(st, now.plan) == nil:
-		return now.plan
+		return now.plan, now, nil
 	case now.kept == nil:
-		return nil
+		return nil, now, fmt.Errorf("nothing was applied here: %w", store.ErrApplyFirst)
 	}
 	p, why := now.kept.Plan(now.run)
 	if !why.IsZero() {
-		return nil
+		return nil, now, errors.New(why.String())
 	}
 	a.hide(p.Secrets())
-	return p
+	return p, now, nil
+}
+
+// summary is what came of the plan of a state directory. Its tables have the columns of the plan, if
+// that can be read.
+func (a *app) summary(st *store.Store, args []string) *report.Summary {
+	p, _, _ := a.planOfRun(st, args)
+	return report.SummaryOf(st, p, time.Now())
 }
 
 // recordIfAny opens the state directory of a plan; nil if nothing was applied.

@@ -9,16 +9,24 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/profile"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/engine/trace/symbol"
 	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/steps/levels"
 )
 
+// profileOptions are the command line of mxflow profile, and of its diff.
+type profileOptions struct {
+	*app
+	trace.Options
+	kernels int
+}
+
 func newProfileCommand(a *app) *cobra.Command {
-	var o trace.Options
-	kernels := 12
+	o := &profileOptions{app: a}
 	c := &cobra.Command{
 		Use:   "profile FILE…|PLAN [FEATURE]",
 		Short: "Show where the time of a profiled engine goes",
@@ -38,27 +46,25 @@ differences from the parent, and how far it is from what the machine allows.`,
   mxflow profile diff before.json.gz after.json.gz`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			a.fold()
+			o.fold()
 			if namesPlan(args[0]) {
-				return profileOfPlan(a, args, kernels)
+				return o.ofPlan(args)
 			}
-			analysis, err := readProfile(c.Context(), args, o)
+			analysis, err := o.read(c.Context(), args)
 			if err != nil {
 				return err
 			}
-			a.show(analysis, func() { profile.Print(a.screen(), analysis, kernels, nil) })
+			o.show(analysis, func() { view.Profile(o.screen(), analysis, o.kernels, nil) })
 			return nil
 		},
 	}
-	profileFlags(c, &o, &kernels)
-	a.jsonFlag(c)
+	o.flags(c.Flags())
 	c.AddCommand(newProfileDiffCommand(a))
 	return c
 }
 
 func newProfileDiffCommand(a *app) *cobra.Command {
-	var o trace.Options
-	kernels := 12
+	o := &profileOptions{app: a}
 	c := &cobra.Command{
 		Use:   "diff A B",
 		Short: "Show how two profiles differ, and what explains the change",
@@ -68,38 +74,18 @@ profiler. The last column is each part's share of the change of a step.`,
 		Example: `  mxflow profile diff baseline.json.gz candidate.json.gz
   mxflow profile diff baseline/ candidate/ --json`,
 		Args: cobra.ExactArgs(2),
-		RunE: func(c *cobra.Command, args []string) error {
-			a.fold()
-			before, err := readProfile(c.Context(), args[:1], o)
-			if err != nil {
-				return err
-			}
-			after, err := readProfile(c.Context(), args[1:], o)
-			if err != nil {
-				return err
-			}
-			d := trace.DiffOf(before, after)
-			if len(d.Parts) == 0 {
-				return fmt.Errorf("nothing to compare: %s has %s, %s has %s. Record the same phase and number of "+
-					"requests, or describe a profile without marks with --phase and --batch",
-					args[0], profile.Parts(before), args[1], profile.Parts(after))
-			}
-			a.show(d, func() { profile.PrintDiff(a.screen(), d, args[0], args[1], kernels) })
-			return nil
-		},
+		RunE: func(c *cobra.Command, args []string) error { return o.diff(c.Context(), args[0], args[1]) },
 	}
-	profileFlags(c, &o, &kernels)
-	a.jsonFlag(c)
+	o.flags(c.Flags())
 	return c
 }
 
-func profileFlags(c *cobra.Command, o *trace.Options, kernels *int) {
-	f := c.Flags()
+func (o *profileOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.Phase, "phase", "", "`PHASE` of a profile without marks: prefill or decode")
 	f.IntVar(&o.Requests, "batch", 0, "requests served at once in a profile without marks")
 	f.IntVar(&o.Steps, "steps", 0, "model steps in a profile without marks")
 	f.IntVar(&o.Tokens, "tokens", 0, "tokens computed in a profile without marks")
-	f.IntVar(kernels, "kernels", *kernels, "kernels to list for each part; 0 for all")
+	f.IntVar(&o.kernels, "kernels", 12, "kernels to list for each part; 0 for all")
 	f.Func("category", "put kernels into a category, as `GLOB=CATEGORY` (repeatable)", func(text string) error {
 		glob, category, ok := strings.Cut(text, "=")
 		if !ok || glob == "" || category == "" {
@@ -108,9 +94,31 @@ func profileFlags(c *cobra.Command, o *trace.Options, kernels *int) {
 		o.Rules = append(o.Rules, symbol.Rule{Glob: glob, Category: category})
 		return nil
 	})
+	o.jsonFlag(f)
 }
 
-func readProfile(ctx context.Context, paths []string, o trace.Options) (*trace.Analysis, error) {
+func (o *profileOptions) diff(ctx context.Context, a, b string) error {
+	o.fold()
+	before, err := o.read(ctx, []string{a})
+	if err != nil {
+		return err
+	}
+	after, err := o.read(ctx, []string{b})
+	if err != nil {
+		return err
+	}
+	d := trace.DiffOf(before, after)
+	if len(d.Parts) == 0 {
+		return fmt.Errorf("nothing to compare: %s has %s, %s has %s. Record the same phase and number of "+
+			"requests, or describe a profile without marks with --phase and --batch",
+			a, view.ProfileParts(before), b, view.ProfileParts(after))
+	}
+	o.show(d, func() { view.ProfileDiff(o.screen(), d, a, b, o.kernels) })
+	return nil
+}
+
+// read is the analysis of files, or of a folder.
+func (o *profileOptions) read(ctx context.Context, paths []string) (*trace.Analysis, error) {
 	switch {
 	case o.Phase != "" && !slices.Contains(trace.Phases, o.Phase):
 		return nil, fmt.Errorf("--phase %s: use %s", o.Phase, strings.Join(trace.Phases, ", "))
@@ -119,7 +127,7 @@ func readProfile(ctx context.Context, paths []string, o trace.Options) (*trace.A
 	case o.Phase == trace.Decode && o.Tokens == 0:
 		o.Tokens = o.Steps * max(o.Requests, 1)
 	}
-	analysis, err := trace.Open(ctx, paths, o)
+	analysis, err := trace.Open(ctx, paths, o.Options)
 	switch {
 	case errors.Is(err, trace.ErrHidden):
 		return nil, fmt.Errorf("%w: record with nsys profile --cuda-graph-trace=node", err)
@@ -140,18 +148,18 @@ func namesPlan(arg string) bool {
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return hasPlanName(e.Name()) })
 }
 
-// profileOfPlan shows what is on record of a plan.
-func profileOfPlan(a *app, args []string, kernels int) error {
+// ofPlan shows what is on record of a plan.
+func (o *profileOptions) ofPlan(args []string) error {
 	if len(args) > 2 {
 		return fmt.Errorf("%s is a plan: name one feature after it, not %s", args[0], strings.Join(args[1:], ", "))
 	}
 	feature := strings.Join(args[1:], "")
-	st, err := a.reader(args[:1])
+	st, err := o.reader(args[:1])
 	if err != nil {
 		return err
 	}
 	defer st.Close()
-	own, parent, err := profile.Find(st, feature)
+	own, parent, err := levels.FindProfile(st, feature)
 	if err != nil {
 		return err
 	}
@@ -163,16 +171,16 @@ func profileOfPlan(a *app, args []string, kernels int) error {
 			Diff     *trace.Diff     `json:"diff"`
 		}{own.Is, parent.Is, trace.DiffOf(parent.Is, own.Is)}
 	}
-	a.show(data, func() {
+	o.show(data, func() {
 		basis := &own.On
 		if basis.Model == nil {
 			basis = nil
 		}
-		fmt.Fprintf(a.stdout, "%s\n", own)
-		profile.Print(a.screen(), own.Is, kernels, basis)
+		fmt.Fprintf(o.stdout, "%s\n", own)
+		view.Profile(o.screen(), own.Is, o.kernels, basis)
 		if parent != nil {
-			fmt.Fprintln(a.stdout)
-			profile.PrintDiff(a.screen(), trace.DiffOf(parent.Is, own.Is), parent.String(), own.String(), kernels)
+			fmt.Fprintln(o.stdout)
+			view.ProfileDiff(o.screen(), trace.DiffOf(parent.Is, own.Is), parent.String(), own.String(), o.kernels)
 		}
 	})
 	return nil

@@ -13,9 +13,15 @@ import (
 	"github.com/mxflow/mxflow/steps"
 )
 
+// replayOptions are the command line of mxflow audit replay.
+type replayOptions struct {
+	*app
+	node string
+	vars []load.Given
+}
+
 func newReplayCommand(a *app) *cobra.Command {
-	var node string
-	var vars []load.Given
+	o := &replayOptions{app: a}
 	c := &cobra.Command{
 		Use:   "replay [PLAN|FILE]",
 		Short: "Decide everything again from raw data, and compare",
@@ -33,35 +39,32 @@ MXFLOW_VAR_name), or rules are compiled from the text in their decisions.`,
 		Example: `  mxflow audit replay plan.hcl
   mxflow audit replay plan.hcl --node cutlass`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			st, err := evidence(a, args)
-			if err != nil {
-				var damage *ledger.DamageError
-				if errors.As(err, &damage) || errors.Is(err, errLedgerGone) {
-					return a.fail(verdict.ExitBroken, err)
-				}
-				return err
-			}
-			defer st.Close()
-			if node != "" {
-				if node, err = view.Node(st, node); err != nil {
-					return err
-				}
-			}
-			r := replay.New(st, steps.Registry(), vars)
-			r.Evaluator = steps.NewEvaluator(st) // levels are decided again too
-			out := view.Replayed(r, node)
-			if a.json {
-				a.printJSON(out)
-			} else {
-				out.Print(a.screen())
-			}
-			exit, err := out.Verdict()
-			return a.fail(exit, err)
-		},
+		RunE: o.run,
 	}
-	a.jsonFlag(c)
-	c.Flags().StringVar(&node, "node", "", "only decisions about this `NODE`")
-	varFlag(c, &vars)
+	c.Flags().StringVar(&o.node, "node", "", "only decisions about this `NODE`")
+	varFlag(c.Flags(), &o.vars)
+	a.jsonFlag(c.Flags())
 	return c
+}
+
+func (o *replayOptions) run(_ *cobra.Command, args []string) error {
+	st, err := o.evidence(args)
+	if err != nil {
+		if _, damaged := errors.AsType[*ledger.DamageError](err); damaged || errors.Is(err, errLedgerGone) {
+			return o.fail(verdict.ExitBroken, err)
+		}
+		return err
+	}
+	defer st.Close()
+	if o.node != "" {
+		if o.node, err = view.Node(st, o.node); err != nil {
+			return err
+		}
+	}
+	r := replay.New(st, steps.Registry(), o.vars)
+	r.Evaluator = steps.NewEvaluator(st) // levels are decided again too
+	out := r.All(o.node)
+	o.show(out, func() { view.Replay(o.screen(), out) })
+	exit, err := out.Verdict()
+	return o.fail(exit, err)
 }

@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -294,7 +293,7 @@ func TestAuditReplay(t *testing.T) {
 				t.Log(all)
 			}
 			as, doc, _ := mxflow(append([]string{"audit", "replay", "--json", "--state", s.dir}, tt.args...)...)
-			var parsed view.Replay
+			var parsed replay.Agreement
 			if json.Unmarshal([]byte(doc), &parsed) != nil || as != exit || parsed.Agrees != (exit == 0) {
 				t.Errorf("as JSON: %d %s", as, doc)
 			}

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/live"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/export"
@@ -20,11 +19,18 @@ import (
 	"github.com/mxflow/mxflow/runtime/report/ci"
 	"github.com/mxflow/mxflow/runtime/report/tree"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/apply"
 )
 
+// reportOptions are the command line of mxflow report.
+type reportOptions struct {
+	*app
+	dir, format string
+	force       bool
+}
+
 func newReportCommand(a *app) *cobra.Command {
-	var dir, format string
-	var force bool
+	o := &reportOptions{app: a}
 	c := &cobra.Command{
 		Use:   "report [PLAN]",
 		Short: "Write the results as a page, Markdown, files to commit or for CI",
@@ -46,46 +52,50 @@ write is refused; --force replaces only its own.`,
   mxflow report --format github plan.hcl >> "$GITHUB_STEP_SUMMARY"
   mxflow report --dir docs plan.hcl`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			write, known := reportFormats[format]
-			var forms []string
-			for flag, given := range map[string]bool{"--dir": dir != "", "--json": a.json, "--format": format != "md"} {
-				if given {
-					forms = append(forms, flag)
-				}
-			}
-			slices.Sort(forms)
-			switch {
-			case !known:
-				return fmt.Errorf("--format %s: use %s; --json for JSON", format,
-					verdict.Joined(slices.Sorted(maps.Keys(reportFormats)), "or"))
-			case force && dir == "":
-				return errors.New("--force replaces changed files of --dir: name one")
-			case len(forms) > 1:
-				return fmt.Errorf("%s are different forms of the report: use one", verdict.And(forms))
-			}
-			st, err := a.reader(args)
-			if err != nil {
-				return err
-			}
-			defer st.Close()
-			switch {
-			case dir != "":
-				return writeTree(a, args, st, dir, force)
-			case a.json:
-				a.printJSON(view.StatusJSON(a.summary(st, args)))
-				return nil
-			case len(st.Runs()) == 0:
-				return report.ErrNothing
-			}
-			return write(a, a.summary(st, args))
-		},
+		RunE: o.run,
 	}
-	c.Flags().StringVar(&format, "format", "md", "`FORM` of the report")
-	c.Flags().StringVar(&dir, "dir", "", "`FOLDER` for files that a team commits")
-	c.Flags().BoolVar(&force, "force", false, "replace changed files of --dir")
-	a.jsonFlag(c)
+	c.Flags().StringVar(&o.format, "format", "md", "`FORM` of the report")
+	c.Flags().StringVar(&o.dir, "dir", "", "`FOLDER` for files that a team commits")
+	c.Flags().BoolVar(&o.force, "force", false, "replace changed files of --dir")
+	a.jsonFlag(c.Flags())
 	return c
+}
+
+func (o *reportOptions) run(_ *cobra.Command, args []string) error {
+	write, known := reportFormats[o.format]
+	var forms []string
+	for _, form := range []struct {
+		flag  string
+		given bool
+	}{{"--dir", o.dir != ""}, {"--format", o.format != "md"}, {"--json", o.json}} {
+		if form.given {
+			forms = append(forms, form.flag)
+		}
+	}
+	switch {
+	case !known:
+		return fmt.Errorf("--format %s: use %s; --json for JSON", o.format,
+			verdict.Joined(slices.Sorted(maps.Keys(reportFormats)), "or"))
+	case o.force && o.dir == "":
+		return errors.New("--force replaces changed files of --dir: name one")
+	case len(forms) > 1:
+		return fmt.Errorf("%s are different forms of the report: use one", verdict.And(forms))
+	}
+	st, err := o.reader(args)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	switch {
+	case o.dir != "":
+		return o.writeTree(args, st)
+	case o.json:
+		o.printJSON(o.summary(st, args).JSON())
+		return nil
+	case len(st.Runs()) == 0:
+		return report.ErrNothing
+	}
+	return write(o.app, o.summary(st, args))
 }
 
 // reportFormats write the forms of the results; that for a browser notes what it lacks.
@@ -111,10 +121,20 @@ func launchesAs(format string) func(*app, *report.Summary) error {
 }
 
 // writeTree writes the files of --dir.
-func writeTree(a *app, args []string, st *store.Store, dir string, force bool) error {
-	p, err := a.planOfRun(st, args)
+func (o *reportOptions) writeTree(args []string, st *store.Store) error {
+	p, now, err := o.planOfRun(st, args)
+	if now.plan != nil {
+		if err := apply.SamePlan(st, now.plan); err != nil {
+			return err
+		}
+	}
 	if err != nil {
 		return err
+	}
+	if now.State == changed {
+		o.note(verdict.Say("replay.plan_moved",
+			"{subject} is not what run {run} applied: the plan is shown as that run kept it",
+			verdict.Text("run", now.run)).On(now.File))
 	}
 	files, err := tree.Files(report.SummaryOf(st, p, time.Now()), func(repo, was, is string) (files []string) {
 		if r, err := source.OpenRepo(context.Background(), repo); err == nil {
@@ -126,14 +146,14 @@ func writeTree(a *app, args []string, st *store.Store, dir string, force bool) e
 		return err
 	}
 	for i := range files {
-		files[i].Text = a.secrets.Text(files[i].Text)
+		files[i].Text = o.secrets.Text(files[i].Text)
 	}
-	changed, err := tree.Write(dir, files, force)
-	for _, name := range changed {
-		fmt.Fprintf(a.stdout, "wrote %s\n", filepath.Join(dir, name))
+	wrote, err := tree.Write(o.dir, files, o.force)
+	for _, name := range wrote {
+		fmt.Fprintf(o.stdout, "wrote %s\n", filepath.Join(o.dir, name))
 	}
-	if err == nil && len(changed) == 0 {
-		fmt.Fprintf(a.stdout, "%s is up to date: %s.\n", dir, verdict.Count(len(files), "file"))
+	if err == nil && len(wrote) == 0 {
+		fmt.Fprintf(o.stdout, "%s is up to date: %s.\n", o.dir, verdict.Count(len(files), "file"))
 	}
 	return err
 }

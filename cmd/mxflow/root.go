@@ -11,9 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/audit"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/ending"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/sealing"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -22,7 +20,7 @@ import (
 // run is main without the process: arguments in, exit status out.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	a := &app{prints: prints{stdout: inertWriter(stdout), stderr: inertWriter(stderr)}}
-	if terminal(stdout) {
+	if table.Terminal(stdout) {
 		return survived(a.stderr, func() int { return execute(ctx, a, args) })
 	}
 	out := &ending.Output{To: stdout}
@@ -70,11 +68,11 @@ func (a *app) complain(err error) {
 	switch {
 	case errors.Is(err, store.ErrApplyFirst):
 		text += ": " + a.suggest("apply")
-	case errors.Is(err, sealing.ErrSealFirst):
+	case errors.Is(err, errSealFirst):
 		text += ": " + a.suggest("seal")
 	}
 	on := a.stderr
-	if terminal(on) || environs("COLUMNS") > 0 {
+	if table.Folds(on) {
 		on = &table.Folding{To: on, Width: a.width()}
 	}
 	fmt.Fprintln(on, text)
@@ -82,44 +80,44 @@ func (a *app) complain(err error) {
 
 func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "mxflow",
-		Short:         "Port performance features into inference engines, one at a time",
-		Long:          longHelp,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Version:       version, // which makes --version
-		PersistentPreRun: func(c *cobra.Command, _ []string) {
-			a.running, a.suggests = c, a.suggest
-		},
+		Use:                   "mxflow COMMAND",
+		Short:                 "Port performance features into inference engines, one at a time",
+		Long:                  longHelp,
+		SilenceUsage:          true,
+		SilenceErrors:         true,
+		DisableFlagsInUseLine: true,
+		Version:               version, // which makes --version
+		PersistentPreRun:      func(c *cobra.Command, _ []string) { a.running = c },
 	}
 	root.SetVersionTemplate(versionLine() + "\n")
 	root.PersistentFlags().StringVar(&a.state, "state", "", "`DIR` of the record (default: beside the plan)")
 	root.PersistentFlags().BoolVar(&noColour, "no-color", false, "print without colours, as with NO_COLOR set")
-	root.AddCommand(
-		newInitCommand(a),
-		newValidateCommand(a),
-		newPlanCommand(a),
-		newApplyCommand(a),
-		newABCommand(a), newNoiseCommand(a), newBisectCommand(a),
-		newBenchCommand(a),
-		newStatusCommand(a),
-		newExplainCommand(a),
-		newShowCommand(a),
-		newCompareCommand(a),
-		newReportCommand(a),
-		newServeCommand(a),
-		newFormatCommand(a),
-		newWaiveCommand(a),
-		audit.Command(auditHost(a), newReplayCommand(a)),
-		newSealCommand(a),
-		newProfileCommand(a),
-		newEngineCommand(a),
-		newImportCommand(a),
-		newMCPCommand(a),
-		newSchemaCommand(a),
-		newVersionCommand(a),
-		newWorkerCommand(),
-	)
+	for _, g := range []struct { // as people look for them
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"start", "Start:", []*cobra.Command{
+			newInitCommand(a), newValidateCommand(a), newPlanCommand(a), newApplyCommand(a), newABCommand(a),
+			newNoiseCommand(a), newBisectCommand(a), newBenchCommand(a),
+		}},
+		{"read", "Read the results:", []*cobra.Command{
+			newStatusCommand(a), newExplainCommand(a), newShowCommand(a), newCompareCommand(a), newReportCommand(a),
+			newServeCommand(a),
+		}},
+		{"keep", "Keep plan and record:", []*cobra.Command{
+			newFormatCommand(a), newWaiveCommand(a), newAuditCommand(a), newSealCommand(a),
+		}},
+		{"more", "More:", []*cobra.Command{
+			newProfileCommand(a), newEngineCommand(a), newImportCommand(a), newMCPCommand(a), newSchemaCommand(a),
+			newVersionCommand(a), newWorkerCommand(),
+		}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.id
+			root.AddCommand(c)
+		}
+	}
 	addHelp(root, a)
 	return root
 }

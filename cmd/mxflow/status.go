@@ -23,37 +23,39 @@ since.`,
 		Example: `  mxflow status
   mxflow status --json plan.hcl`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			a.fold()
-			st, work, err := openStanding(a, args)
-			if err != nil {
-				return err
-			}
-			defer st.Close()
-			runs := st.Runs()
-			if a.json {
-				out := view.StatusJSON(a.summary(st, args))
-				out["newest_run"], out["plan"] = work, a.comparePlan(st, args)
-				a.printJSON(out)
-				return nil
-			}
-			if len(runs) == 0 {
-				fmt.Fprintln(a.stdout, "Nothing was applied here.")
-				return nil
-			}
-			last := runs[len(runs)-1]
-			fmt.Fprintf(a.stdout, "plan %s: %s\n", last.Plan, view.Work(work, last))
-			if says := a.comparePlan(st, args).says(a.screen()); says != "" {
-				fmt.Fprintln(a.stdout, says)
-			}
-			fmt.Fprintln(a.stdout)
-			view.Status(a.screen(), report.SummaryOf(st, nil, time.Now()), all)
-			return nil
-		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.status(args, all) },
 	}
 	c.Flags().BoolVar(&all, "all", false, "also what proved that each port ran")
-	a.jsonFlag(c)
+	a.jsonFlag(c.Flags())
 	return c
+}
+
+func (a *app) status(args []string, all bool) error {
+	a.fold()
+	st, work, err := openStanding(a, args)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	if a.json {
+		out := a.summary(st, args).JSON()
+		out["newest_run"], out["plan"] = work, a.comparePlan(st, args)
+		a.printJSON(out)
+		return nil
+	}
+	runs := st.Runs()
+	if len(runs) == 0 {
+		fmt.Fprintln(a.stdout, "Nothing was applied here.")
+		return nil
+	}
+	last := runs[len(runs)-1]
+	fmt.Fprintf(a.stdout, "plan %s: %s\n", last.Plan, view.Work(work, last))
+	if says := a.comparePlan(st, args).says(a.screen()); says != "" {
+		fmt.Fprintln(a.stdout, says)
+	}
+	fmt.Fprintln(a.stdout)
+	view.Status(a.screen(), report.SummaryOf(st, nil, time.Now()), all)
+	return nil
 }
 
 // openStanding opens a state directory and says how its newest run stands. That

@@ -9,9 +9,14 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 )
 
+// validateOptions are the command line of mxflow validate.
+type validateOptions struct {
+	*app
+	given load.Options
+}
+
 func newValidateCommand(a *app) *cobra.Command {
-	var vars []load.Given
-	var suite string
+	o := &validateOptions{app: a}
 	c := &cobra.Command{
 		Use:   "validate [PLAN]",
 		Short: "Find every mistake in a plan before anything starts",
@@ -21,43 +26,44 @@ written.`,
 		Example: `  mxflow validate plan.hcl
   mxflow validate --var model=small plan.hcl`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			path, err := a.planOf(args)
-			if err != nil {
-				return err
-			}
-			loaded, g, err := a.load(path, load.Options{Inputs: vars, Suite: suite})
-			if err != nil {
-				return err
-			}
-			features, rules := 0, 0
-			for _, ph := range loaded.Plan.Phases {
-				features += len(ph.Features)
-				for _, f := range ph.Features {
-					rules += len(f.Criteria)
-				}
-				if ph.Gate != nil {
-					rules += len(ph.Gate.Rules)
-				}
-			}
-			a.show(map[string]any{
-				"valid": true, "diagnostics": loaded.DiagnosticsJSON(), "plan": loaded.Plan.Name,
-				"digest": loaded.Plan.Digest(),
-				"phases": len(loaded.Plan.Phases), "features": features, "rules": rules, "nodes": len(g.Nodes),
-			}, func() {
-				warned := ""
-				if n := len(loaded.Diagnostics); n > 0 {
-					warned = ", with " + verdict.Count(n, "warning")
-				}
-				fmt.Fprintf(a.stdout, "%s is valid%s: %s, %s, %s.\n", path, warned,
-					verdict.Count(len(loaded.Plan.Phases), "phase"),
-					verdict.Count(features, "feature"), verdict.Count(rules, "rule"))
-			})
-			return nil
-		},
+		RunE: o.run,
 	}
-	varFlag(c, &vars)
-	suiteFlag(c, &suite)
-	a.jsonFlag(c)
+	varFlag(c.Flags(), &o.given.Inputs)
+	suiteFlag(c.Flags(), &o.given.Suite)
+	a.jsonFlag(c.Flags())
 	return c
+}
+
+func (o *validateOptions) run(_ *cobra.Command, args []string) error {
+	path, err := o.planOf(args)
+	if err != nil {
+		return err
+	}
+	loaded, g, err := o.load(path, o.given)
+	if err != nil {
+		return err
+	}
+	p, features, rules := loaded.Plan, 0, 0
+	for _, ph := range p.Phases {
+		features += len(ph.Features)
+		for _, f := range ph.Features {
+			rules += len(f.Criteria)
+		}
+		if ph.Gate != nil {
+			rules += len(ph.Gate.Rules)
+		}
+	}
+	o.show(map[string]any{
+		"valid": true, "diagnostics": loaded.DiagnosticsJSON(), "plan": p.Name, "digest": p.Digest(),
+		"phases": len(p.Phases), "features": features, "rules": rules, "nodes": len(g.Nodes),
+	}, func() {
+		warned := ""
+		if n := len(loaded.Diagnostics); n > 0 {
+			warned = ", with " + verdict.Count(n, "warning")
+		}
+		fmt.Fprintf(o.stdout, "%s is valid%s: %s, %s, %s.\n", path, warned,
+			verdict.Count(len(p.Phases), "phase"),
+			verdict.Count(features, "feature"), verdict.Count(rules, "rule"))
+	})
+	return nil
 }

@@ -107,7 +107,7 @@ func newVersionCommand(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	a.jsonFlag(c)
+	a.jsonFlag(c.Flags())
 	return c
 }
 

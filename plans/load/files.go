@@ -69,10 +69,6 @@ func (l *loader) readFile(path string, from *hcl.Range) {
 			return
 		}
 	}
-	if text, ok := l.opts.Instead[path]; ok {
-		l.addSource(path, text, from)
-		return
-	}
 	text, diag := lang.ReadSource(path, "plan")
 	if diag != nil {
 		if from != nil {

@@ -38,8 +38,6 @@ type Options struct {
 	// As, if set, are the inputs of an earlier load that this one must reproduce: they
 	// replace all others, except for private ones.
 	As *plans.Inputs
-	// Instead are texts in place of those of files, by path.
-	Instead map[string][]byte
 	// Unproven only warns of knob values without evidence: a caller that starts an engine
 	// to find evidence has none yet.
 	Unproven bool

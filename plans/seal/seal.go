@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -159,9 +160,14 @@ func (s *Seal) Text() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Chance bounds the chance that any proposal that gains nothing passes, if that of each
-// one is at most each.
-func (s *Seal) Chance(each float64) float64 { return math.Min(1, float64(s.Limits.Features)*each) }
+// AllTries is the chance that a feature without a gain passes in any of its tries.
+func (s *Seal) AllTries() float64 {
+	bound, _ := stats.Bound(s.FalsePass)
+	return bound
+}
+
+// Chance bounds the chance that any proposal that gains nothing passes in any of its tries.
+func (s *Seal) Chance() float64 { return math.Min(1, float64(s.Limits.Features)*s.AllTries()) }
 
 // Changes are the plan's differences from what was sealed, beyond the limits.
 func (s *Seal) Changes(p *plans.Plan) ([]Change, error) {

@@ -44,11 +44,9 @@ type Options struct {
 	Target []string
 	// Reuse lets launches of an earlier apply count whose engine cannot be identified.
 	Reuse bool
-	// Sealed, if set, returns an error if a seal does not allow what would run. The state
-	// directory is locked then.
-	Sealed func(*load.Result, *store.Store) error
-	// Seal is the digest of the seal that Sealed checks, for the record.
-	Seal string
+	// Seal, which may be nil, allows a plan and a budget; SealFile is where it is.
+	Seal     *seal.Seal
+	SealFile string
 	// Wait waits while another apply holds the state directory.
 	Wait bool
 	// Aside marks a run that is none of the plan's own applies.
@@ -118,10 +116,13 @@ func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
 	if err := SamePlan(st, o.Loaded.Plan); err != nil {
 		return nil, err
 	}
-	if o.Sealed != nil {
-		if err := o.Sealed(o.Loaded, st); err != nil {
+	if o.Seal != nil {
+		limited, counting, done, err := o.underSeal(ctx, report.Spent(st), watch)
+		if err != nil {
 			return nil, err
 		}
+		defer done()
+		ctx, watch = limited, counting
 	}
 	for _, n := range MachineChanges(st, o.Loaded.Plan) {
 		watch.Note(n)
@@ -267,7 +268,10 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 		PlanSources: sums, Tool: r.Tool,
 		Environment: machine.Environment(), BootID: machine.BootID(), Targets: decide.Targets(r.plan),
 		Hypotheses: decide.Hypotheses(r.plan), Inputs: inputs,
-		Goals: decide.Goals(r.plan), Seal: r.Seal, Aside: r.Aside,
+		Goals: decide.Goals(r.plan), Aside: r.Aside,
+	}
+	if r.Seal != nil {
+		start.Seal = r.Seal.Digest
 	}
 	if start.Rules, err = seal.Rules(r.plan); err != nil { // a file that judges cannot be read: nothing is paid
 		start.Rules = ""

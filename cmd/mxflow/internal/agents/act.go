@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/steps/apply"
 )
@@ -23,6 +24,11 @@ type job struct {
 	mu   sync.Mutex
 	says JobAnswer
 	err  error
+}
+
+// RefusedAnswer is what the plan has beyond its seal, for which nothing was started.
+type RefusedAnswer struct {
+	Refused []seal.Change `json:"refused"`
 }
 
 // JobAnswer is the progress of a job.
@@ -155,7 +161,7 @@ func (s *server) apply(_ context.Context, ask applyAsk) (any, error) {
 		return nil, err
 	}
 	if len(moved) > 0 {
-		return ProposedAnswer{File: s.Path, Refused: moved}, nil
+		return RefusedAnswer{moved}, nil
 	}
 	ctx, stop := context.WithCancel(s.ctx)
 	j := &job{stop: stop, done: make(chan struct{})}

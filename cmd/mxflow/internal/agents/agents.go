@@ -1,8 +1,7 @@
 // Package agents answers a coding agent about one plan over the Model Context Protocol:
-// it reads, proposes within the limits of a seal, and measures in the background. It
-// knows the plan's text, its state and its seal. It knows no command, no flag, no key and
-// no terminal, and has no way to waive, rerun or change a rule: no agent can
-// talk it into what it cannot reach.
+// it reads, and measures in the background what the seal allows. It knows the plan, its
+// state and its seal. It knows no command, no flag, no key and no terminal, and has no way
+// to waive, rerun or write a plan: no agent can talk it into what it cannot reach.
 package agents
 
 import (
@@ -20,7 +19,7 @@ import (
 	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/plans/load"
-	planseal "github.com/mxflow/mxflow/plans/seal"
+	"github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/apply"
@@ -31,19 +30,14 @@ import (
 type Host struct {
 	// Path is the plan, State its state directory.
 	Path, State, Version string
-	// Load reads the plan's present files, Check reads a text in place of one of its
-	// files, and Write makes that the file's text.
-	Load  func() *load.Result
-	Check func(file string, text []byte) *load.Result
-	Write func(file string, text []byte) error
+	// Load reads the plan's present files.
+	Load func() *load.Result
 	// Secrets are those of the plan read last.
 	Secrets func() *redact.Redactor
 	// Seal is what a person signed; without one the server only reads.
-	Seal func() (*planseal.Seal, error)
-	// Chance bounds the chance that any proposal without a gain passes.
-	Chance func(*planseal.Seal) float64
+	Seal func() (*seal.Seal, error)
 	// Apply applies a plan under its seal until ctx ends.
-	Apply func(ctx context.Context, is *planseal.Seal, loaded *load.Result, g *runtime.Graph, target []string,
+	Apply func(ctx context.Context, is *seal.Seal, loaded *load.Result, g *runtime.Graph, target []string,
 		watch apply.Observer) error
 	// Run is what a command of mxflow prints as JSON; Vars are the flags that give the
 	// plan's variables to it.
@@ -80,9 +74,6 @@ type server struct {
 func (s *server) tools() *mcp.Server {
 	to := mcp.NewServer(&mcp.Implementation{Name: "mxflow", Version: s.Version}, nil)
 	s.addReads(to)
-	addTool(s, to, "propose_feature",
-		"Write a feature into the plan that is judged like a sealed feature of its phase.", false, s.proposeFeature)
-	addTool(s, to, "propose_value", "Write a value of a knob into the plan, or replace one.", false, s.proposeValue)
 	addTool(s, to, "qualify", "Launch a feature once and run its levels, without measuring. Returns at once.",
 		false, s.qualify)
 	addTool(s, to, "apply", "Measure and decide. Returns at once.", false, s.apply)

@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mxflow/mxflow/engine/observe"
-	planseal "github.com/mxflow/mxflow/plans/seal"
+	"github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
@@ -143,10 +143,10 @@ type nothing struct{}
 
 // LimitsAnswer is what a proposer may do, and how much of it is used.
 type LimitsAnswer struct {
-	Limits   planseal.Limits   `json:"limits"`
-	Spent    report.Spending   `json:"spent"`
-	Proposed []string          `json:"proposed"`
-	Moved    []planseal.Change `json:"moved,omitempty"`
+	Limits   seal.Limits     `json:"limits"`
+	Spent    report.Spending `json:"spent"`
+	Proposed []string        `json:"proposed"`
+	Moved    []seal.Change   `json:"moved,omitempty"`
 	// Chance bounds the chance that any proposal without a gain passes.
 	Chance float64 `json:"chance_of_a_false_pass"`
 }
@@ -162,7 +162,7 @@ func (s *server) limits(context.Context, nothing) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := LimitsAnswer{Limits: is.Limits, Proposed: []string{}, Chance: s.Chance(is)}
+	out := LimitsAnswer{Limits: is.Limits, Proposed: []string{}, Chance: is.Chance()}
 	for _, f := range is.Proposed(loaded.Plan) {
 		out.Proposed = append(out.Proposed, f.Name)
 	}

@@ -1,82 +1,55 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
-
-	"github.com/spf13/cobra"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/signing"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-func newVerifyCommand(h Host) *cobra.Command {
-	var key, root string
-	var size int
-	c := &cobra.Command{
-		Use:   "verify [PLAN|FILE]",
-		Short: "Recompute the whole ledger and check every byte of it",
-		Long: `Recomputes the Merkle tree over the ledger, and checks every record, that a known
-key signed all of it, and that every artifact exists and is unchanged. FILE is the
-output of audit export. Exit status 2: something is wrong, or not signed.
-
-With --root the ledger must once have had this tree hash, which you kept elsewhere:
-that detects what even the holder of the key rewrote. With --size it must have
-that many records: that detects an older copy.`,
-		Example: `  mxflow audit verify plan.hcl
-  mxflow audit verify --key kim.pub plan.hcl`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return h.whole(h.Evidence, args, key, func(st *store.Store, checked ledger.Report, signer string) error {
-				if root != "" {
-					if err := ledger.HadRoot(st.LedgerPath(), root); err != nil {
-						return h.Fail(fmt.Errorf("%s: %w", st.LedgerName(), err))
-					}
-				}
-				if checked.Records < size {
-					return h.Fail(fmt.Errorf("%s: %s, want %d (--size): records were cut off, or this is an older copy",
-						st.LedgerName(), verdict.Count(checked.Records, "record"), size))
-				}
-				artifacts, missing := verifyArtifacts(st)
-				if *h.JSON {
-					h.PrintJSON(map[string]any{
-						"ledger": checked, "signed_by": keyName(signer), "artifacts": artifacts,
-						"bad_artifacts": missing, "ok": len(missing) == 0,
-					})
-				} else {
-					for _, m := range missing {
-						fmt.Fprintln(h.Out(), m)
-					}
-					fmt.Fprintf(h.Out(), "%s: %s, tree hash %s, %s, signed by %s\n", st.LedgerName(),
-						verdict.Count(checked.Records, "record"), checked.Root, verdict.Count(artifacts, "artifact"),
-						keyName(signer))
-				}
-				if len(missing) > 0 {
-					return h.Fail(fmt.Errorf("%s missing or changed: restore them from a copy",
-						verdict.Count(len(missing), "artifact")))
-				}
-				if *h.JSON {
-					return nil
-				}
-				intact := "Everything is intact."
-				for _, n := range checked.Notices {
-					fmt.Fprintln(h.Out(), "note:", n)
-					intact = "What is recorded is intact."
-				}
-				fmt.Fprintln(h.Out(), intact)
-				return nil
-			})
-		},
+// Verified is a complete and signed ledger, and the key that signed it.
+func Verified(st *store.Store, key string) (rep ledger.Report, signer string, err error) {
+	if rep, err = ledger.Verify(st.LedgerPath()); err != nil {
+		return rep, "", err
 	}
-	h.KeyFlag(c, &key)
-	c.Flags().StringVar(&root, "root", "", "tree `HASH` that the ledger must have had")
-	c.Flags().IntVar(&size, "size", 0, "minimum number of `RECORDS` in the ledger")
-	h.JSONFlag(c)
-	return c
+	rep.Path = st.LedgerName()
+	if signer, err = signedBy(rep, key); err != nil && st.ArchivedKey() != "" {
+		err = fmt.Errorf("%w. According to the file, which proves nothing, the key is %s", err, st.ArchivedKey())
+	}
+	return rep, signer, err
 }
 
-// verifyArtifacts reads every artifact that a record names.
-func verifyArtifacts(st *store.Store) (n int, bad []string) {
+// signedBy is the key that signed everything in a ledger; anything less is an error.
+func signedBy(rep ledger.Report, given string) (string, error) {
+	checkpoint := "checkpoint of " + filepath.Clean(rep.Path)
+	if rep.Note == nil {
+		return "", fmt.Errorf("there is no %s: records may be missing at the end. Restore both from a copy", checkpoint)
+	}
+	key, err := PublicKey(given, checkpoint)
+	if err != nil {
+		return "", err
+	}
+	key = strings.TrimSpace(key)
+	if _, err := signing.Verify(rep.Note, key); err != nil {
+		return "", fmt.Errorf("%s: %w. Pass the signer's key (--key)", checkpoint, err)
+	}
+	if n := int(rep.Size - rep.Checkpoint); n > 0 {
+		return "", fmt.Errorf("%s: signs lines 1 to %d; %s at the end not signed, from line %d on. If an apply is "+
+			"running, try again. What a killed apply left there, the next one sets aside and repeats; anything else it "+
+			"refuses", checkpoint, rep.Checkpoint, verdict.Count(n, "record"), rep.Checkpoint+1)
+	}
+	return key, nil
+}
+
+// Artifacts reads every artifact that a record names.
+func Artifacts(st *store.Store) (n int, bad []string) {
 	for _, named := range st.Named() {
 		n++
 		if _, err := st.Get(named.Sum); err != nil {
@@ -84,4 +57,21 @@ func verifyArtifacts(st *store.Store) (n int, bad []string) {
 		}
 	}
 	return n, bad
+}
+
+// ExportTo writes a new file; what could not be written as a whole is removed.
+func ExportTo(path string, st *store.Store, public string) (size int64, err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return 0, fmt.Errorf("--out: %s already exists: name another file, or remove it", path)
+	}
+	if err != nil {
+		return 0, err
+	}
+	err = st.Export(f, public)
+	info, statErr := f.Stat()
+	if err := errors.Join(err, statErr, f.Sync(), f.Close()); err != nil {
+		return 0, errors.Join(err, os.Remove(path))
+	}
+	return info.Size(), nil
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/report/page"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/apply"
 )
 
 // look is how often an open page is updated, and the minimum time between rebuilds of a
@@ -151,7 +152,7 @@ func (s *Onlooker) revisionNow() string {
 		return "gone"
 	}
 	revision := fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano())
-	if at, underWay := progress.AtWork(s.dir); underWay {
+	if at, underWay := apply.AtWork(s.dir); underWay {
 		for _, l := range at.Looks {
 			revision += fmt.Sprintf("-%d", l.Time.UnixNano())
 		}
@@ -276,7 +277,7 @@ func (s *Onlooker) events(w http.ResponseWriter, r *http.Request) {
 // now is the state of the run. A page older than the ledger is due for a rebuild.
 func (s *Onlooker) now() shown {
 	state := shown{Revision: s.revisionNow()}
-	at, underWay := progress.AtWork(s.dir)
+	at, underWay := apply.AtWork(s.dir)
 	if !underWay {
 		return state
 	}
@@ -310,6 +311,6 @@ func model(st *store.Store, note func(verdict.Reason)) (*page.Model, error) {
 	if p == nil {
 		note(why)
 	}
-	at, _ := progress.AtWork(st.Dir())
+	at, _ := apply.AtWork(st.Dir())
 	return page.Of(report.SummaryOf(st, p, time.Now()), at.Looks, at.Locked), nil
 }

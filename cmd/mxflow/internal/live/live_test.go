@@ -122,7 +122,7 @@ func TestServeFollows(t *testing.T) {
 		t.Fatal(err)
 	}
 	on := progress.Screen{Out: func() io.Writer { return t.Output() }, Width: func() int { return 80 }}
-	r := &progress.Recorder{
+	r := &apply.Recorder{
 		Dir: st.Dir(), Secrets: func() *redact.Redactor { return redact.New([]string{"hunter2"}) },
 		Observer: progress.New(on),
 	}
@@ -266,4 +266,4 @@ func revisionOf(said string) string {
 	return revision
 }
 
-var _ apply.Observer = &progress.Recorder{}
+var _ apply.Observer = &apply.Recorder{}

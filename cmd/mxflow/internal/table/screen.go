@@ -1,22 +1,101 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"os"
+	"strconv"
 	"strings"
 
 	"github.com/charmbracelet/lipgloss"
+	"golang.org/x/term"
 
+	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/internal/shell"
 )
+
+// WidthOf is the width of the first of some writers that is a terminal. COLUMNS counts only where it
+// reports none, because a shell does not update it when a window changes; without it, one that
+// reports none has 80 columns, and where there is none text has 100.
+func WidthOf(writers ...io.Writer) int {
+	columns, usual := 0, 100
+	for _, w := range writers {
+		if Terminal(w) {
+			columns, _, _ = term.GetSize(int(Bare(w).(*os.File).Fd()))
+			usual = 80
+			break
+		}
+	}
+	return max(LeastColumn, cmp.Or(max(0, columns), environColumns(), usual))
+}
+
+func environColumns() int {
+	n, _ := strconv.Atoi(os.Getenv("COLUMNS"))
+	return max(0, n)
+}
+
+// Folds reports whether long lines to a writer are broken: for a person, at a terminal or a pipe
+// of which COLUMNS says how wide it is.
+func Folds(w io.Writer) bool { return Terminal(w) || environColumns() > 0 }
+
+// Terminal reports whether a writer is one.
+func Terminal(w io.Writer) bool {
+	f, ok := Bare(w).(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Hiding is a writer that takes secrets out of what is written at once. It is the last
+// net: what is structured is cleaned before it becomes text.
+type Hiding struct {
+	To      io.Writer
+	Secrets *redact.Redactor
+}
+
+func (h Hiding) Write(p []byte) (int, error) {
+	if _, err := h.To.Write(h.Secrets.Bytes(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Bare is what a writer writes to in the end.
+func Bare(w io.Writer) io.Writer {
+	for {
+		switch inner := w.(type) {
+		case Hiding:
+			w = inner.To
+		case foreign.Writer:
+			w = inner.To
+		case *Folding:
+			w = inner.To
+		default:
+			return w
+		}
+	}
+}
+
+// Exact is a writer of the same that changes nothing but secrets: for documents whose every
+// byte counts.
+func Exact(w io.Writer) io.Writer {
+	switch w := w.(type) {
+	case Hiding:
+		return Hiding{Exact(w.To), w.Secrets}
+	case foreign.Writer:
+		return w.To
+	case *Folding:
+		return Exact(w.To)
+	}
+	return w
+}
 
 // Screen is where tables and sentences are printed.
 type Screen struct {
 	io.Writer
-	// Width is its line width; 0 if there is no terminal to wrap for. Lines is how many
-	// it shows at once.
-	Width, Lines int
-	Colour       bool
+	// Width is its line width; 0 if there is no terminal to wrap for.
+	Width  int
+	Colour bool
 	// Suggest is a command line to run next, of its words, with what the running command was given;
 	// nil where nothing was.
 	Suggest func(words ...string) string
@@ -43,12 +122,6 @@ func (s Screen) Commands(list [][2]string) {
 		}
 		fmt.Fprintln(s, line)
 	}
-}
-
-// On is the same for another writer.
-func (s Screen) On(w io.Writer) Screen {
-	s.Writer = w
-	return s
 }
 
 // Table prints columns.

@@ -12,7 +12,7 @@ import (
 	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
-func drawn(head []string, rows [][]string, width int) string {
+func tableOf(head []string, rows [][]string, width int) string {
 	var b strings.Builder
 	Draw(&b, head, rows, false, width)
 	return b.String()
@@ -41,19 +41,19 @@ func TestTableLayouts(t *testing.T) {
 	}{
 		"a pipe": {planHead, preview, 0, `
 node                        action   launches  why
-─────────────────────────────────────────────────────────────────────────────────────────
+───────────────────────────────────────────────────────────────────────────────────────
 baseline                    measure       3–8  first
 feature.kv_cache.benchmark  measure        16  first; it sends 4 requests at 512 tokens
                                                and twice that
 `},
 		"a second table": {planHead, preview, 60, `
 node                        action   launches
-───────────────────────────────────────────────
+─────────────────────────────────────────────
 baseline                    measure       3–8
 feature.kv_cache.benchmark  measure        16
 
 node                        why
-───────────────────────────────────────────────────────────
+─────────────────────────────────────────────────────────
 baseline                    first
 feature.kv_cache.benchmark  first; it sends 4 requests at
                             512 tokens
@@ -87,14 +87,14 @@ node     phase.cache.step.exec.announce
 			[][]string{{"模型-大", "×2.1 ± 0.1", "≥ 2"}, {"é", "x", "not"}},
 			0, `
 model    gain        why
-──────────────────────────
+────────────────────────
 模型-大  ×2.1 ± 0.1  ≥ 2
 é        x           not
 `,
 		},
-		"no rows": {[]string{"a", "b"}, nil, 80, "\na  b\n──────\n"},
+		"no rows": {[]string{"a", "b"}, nil, 80, "\na  b\n────\n"},
 	} {
-		if got := drawn(c.head, c.rows, c.width); got != c.want[1:] {
+		if got := tableOf(c.head, c.rows, c.width); got != c.want[1:] {
 			t.Errorf("%s: got\n%swant%s", name, got, c.want)
 		}
 	}
@@ -123,7 +123,7 @@ func TestTablesFit(t *testing.T) {
 			words, longest = words+1, max(longest, lipgloss.Width(w))
 		}
 		for width := 40; width <= 200; width++ {
-			text := drawn(table.head, table.rows, width)
+			text := tableOf(table.head, table.rows, width)
 			got := strings.Fields(text)
 			for _, w := range fieldsOf(table.rows) {
 				at := slices.Index(got, w)

@@ -74,7 +74,7 @@ func TestFasterAtAll(t *testing.T) {
 		claim, err := ab.ParseClaim(c.metric, "")
 		must.Do(t, err)
 		r := &ab.Result{Verdict: verdict.Pass, Low: &c.low, High: &c.high}
-		if conclude(r, &ab.Question{Claim: claim, Again: func(...string) string { return "" }},
+		if r.Conclude(&ab.Question{Claim: claim, Again: func(...string) string { return "" }},
 			&ledger.End{}); !strings.HasSuffix(r.Said, c.want) {
 			t.Errorf("%s [%v, %v]: %q, want %q", c.metric, c.low, c.high, r.Said, c.want)
 		}
@@ -88,7 +88,7 @@ func TestFailsBesideOpenAccuracy(t *testing.T) {
 	open := ledger.Level{Name: "eval", Verdict: verdict.Inconclusive, Reasons: verdict.Because(code.AccuracyOpen)}
 	r := &ab.Result{Verdict: verdict.Fail, Accuracy: &open, Levels: []ledger.Level{open}}
 	r.A.Launches, r.B.Launches = make([]ab.Launch, 4), make([]ab.Launch, 4)
-	conclude(r, &ab.Question{Claim: claim, PP: 512, TG: 32}, &ledger.End{})
+	r.Conclude(&ab.Question{Claim: claim, PP: 512, TG: 32}, &ledger.End{})
 	must.Equal(t, "said", r.Said, "B is less than 10% faster than A (tg32).")
 }
 
@@ -163,8 +163,11 @@ func TestOpenAdvice(t *testing.T) {
 				"differed before this session ({df:3} degrees of freedom{sessions?, measured in {sessions:and}}): "+
 				"stored noise may widen a verdict, never narrow it"),
 	} {
-		r := &ab.Result{Test: &verdict.Test{Remarks: []verdict.Reason{beside}}}
-		openAdvice(r, &ab.Question{})
+		claim, err := ab.ParseClaim("tg", "")
+		must.Do(t, err)
+		r := &ab.Result{Verdict: verdict.Inconclusive, Test: &verdict.Test{Remarks: []verdict.Reason{beside}}}
+		r.A.Launches, r.B.Launches = make([]ab.Launch, 4), make([]ab.Launch, 4)
+		r.Conclude(&ab.Question{Claim: claim, PP: 512, TG: 32, MustSeeB: []string{"*x*"}}, &ledger.End{})
 		if got := strings.Join(r.Advice, "\n"); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%s: %q, want %q", beside.Kind, got, want)
 		}
@@ -182,7 +185,7 @@ func TestAdviceIsALine(t *testing.T) {
 		{Name: "dtype", Observed: true, Intended: "yes: --changes"},
 		{What: "command"},
 	}}
-	conclude(r, q, &ledger.End{})
+	r.Conclude(q, &ledger.End{})
 	want := "If moe_kernel, attention, packages may differ, declare it: " + line +
 		"--changes moe_kernel,attention --accept packages"
 	if !slices.Contains(r.Advice, want) {
@@ -309,7 +312,7 @@ func TestOutput(t *testing.T) {
 				Differs: []ab.Diff{{What: "KERNEL", A: "marlin", B: "gemm", Intended: "yes: compared"}},
 			}
 			c.fill(q, r)
-			conclude(r, q, &c.end)
+			r.Conclude(q, &c.end)
 			var out bytes.Buffer
 			show := &AB{on: table.Screen{Writer: &out, Width: 80}, Question: q, Place: at}
 			show.print(r, 754*time.Second)

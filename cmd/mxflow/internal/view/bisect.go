@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/profile"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/trace"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -21,6 +20,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/apply"
+	"github.com/mxflow/mxflow/steps/levels"
 	"github.com/mxflow/mxflow/steps/questions/arms"
 	"github.com/mxflow/mxflow/steps/questions/bisect"
 )
@@ -191,8 +191,8 @@ func (b *Bisect) print(ctx context.Context, on table.Screen, st *store.Store, a 
 		fmt.Fprintln(on)
 		on.Table(t.Head, t.Rows)
 	}
-	para(b.said(on, a))
-	for _, remark := range b.remarks(a) {
+	para(a.Said(j, on.Command("noise")))
+	for _, remark := range a.Remarks(j) {
 		para(remark)
 	}
 	if a.Step != nil {
@@ -203,8 +203,8 @@ func (b *Bisect) print(ctx context.Context, on table.Screen, st *store.Store, a 
 			}
 		}
 		b.changes(ctx, on, parent, child)
-		if own, before, err := profile.Find(st, child.Name); err == nil && before != nil {
-			profile.PrintDiff(on, trace.DiffOf(before.Is, own.Is), parent.ID, child.ID, 5)
+		if own, before, err := levels.FindProfile(st, child.Name); err == nil && before != nil {
+			ProfileDiff(on, trace.DiffOf(before.Is, own.Is), parent.ID, child.ID, 5)
 		}
 	}
 	if !md {
@@ -219,61 +219,6 @@ func (b *Bisect) print(ctx context.Context, on table.Screen, st *store.Store, a 
 	}
 	fmt.Fprintf(on, "## Measured\n\n")
 	show(t)
-}
-
-// said is the answer in one sentence.
-func (b *Bisect) said(on table.Screen, a *bisect.Answer) string {
-	j := b.Job
-	parent, child, bad := j.Candidates[a.Parent], j.Candidates[a.Child], j.Candidates[j.Bad()]
-	what := strings.TrimSpace(child.ID + " " + child.Title)
-	by := ""
-	if a.Step != nil {
-		by = a.Step.Brief
-	}
-	switch found := a.Findings[j.Bad()]; {
-	case a.Outcome == bisect.Found:
-		return fmt.Sprintf("FOUND: %s: %s, against the one before it, %s", what, by, parent.ID)
-	case a.Outcome == bisect.Between:
-		return fmt.Sprintf("BETWEEN %s and %s: %s; the %d between them could not be measured or told apart", parent.ID,
-			what, by, a.Child-a.Parent-1)
-	case a.Outcome == bisect.Same:
-		return fmt.Sprintf("SAME: %s keeps the rule: %s. What came and went between them shows at neither end.",
-			bad.ID, found.Brief)
-	case found.State == bisect.Skipped:
-		return fmt.Sprintf("ERROR: %s cannot be measured: %s", bad.ID, found.Brief)
-	case a.Step == nil:
-		return fmt.Sprintf("OPEN: good and bad are not told apart: %s. What launches of this plan resolve: %s",
-			found.Brief, on.Command("noise"))
-	}
-	return fmt.Sprintf("OPEN: the search ended at %s and %s, which do not differ: %s. It took a wrong turn, or what "+
-		"bad lost came in several small steps.", parent.ID, child.ID, by)
-}
-
-// remarks are parts of the change that came before or after what was found, by bounds that do
-// not overlap.
-func (b *Bisect) remarks(a *bisect.Answer) (remarks []string) {
-	if a.Step == nil || a.Step.State != bisect.LikeBad {
-		return nil
-	}
-	parent, child, bad := a.Findings[a.Parent], a.Findings[a.Child], a.Findings[b.Job.Bad()]
-	ids := b.Job.Candidates
-	worse := func(x, y bisect.Finding) bool { // x than y, both against good
-		return x.Low != nil && y.High != nil && x.High != nil && *x.High < *y.Low
-	}
-	zero := 0.0
-	if a.Parent > 0 && worse(parent, bisect.Finding{Low: &zero, High: &zero}) {
-		remarks = append(remarks, fmt.Sprintf("Part of it came earlier: %s is %s. To find that: --bad %s",
-			ids[a.Parent].ID, parent.Brief, ids[a.Parent].ID))
-	}
-	if a.Child < b.Job.Bad() && worse(bad, child) {
-		remarks = append(remarks, fmt.Sprintf("More came later: %s is %s, bad %s. To find that: --good %s",
-			ids[a.Child].ID, child.Brief, bad.Brief, ids[a.Child].ID))
-	}
-	if a.Child < b.Job.Bad() && worse(child, bad) {
-		remarks = append(remarks,
-			fmt.Sprintf("Part of it came back later: %s is %s, bad only %s.", ids[a.Child].ID, child.Brief, bad.Brief))
-	}
-	return remarks
 }
 
 // changes sums up the commits from parent to child.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/source"
@@ -158,7 +157,7 @@ func perVariant(on table.Screen, s *report.Summary, v *ledger.RunView) {
 	}
 	if blocks := s.Alone(arms); len(blocks) > 0 {
 		fmt.Fprintln(on)
-		outcome.Blocks(on, blocks)
+		printBlocks(on, blocks)
 	}
 }
 

@@ -39,14 +39,39 @@ func Node(st *store.Store, name string) (string, error) {
 		return found[0], nil
 	case 0:
 		if ext := filepath.Ext(name); ext == ".hcl" || lang.IsYAML(name) {
-			return "", fmt.Errorf("%s is a plan: give a node first, then the plan%s", name, Near(name, nodes))
+			return "", fmt.Errorf("%s is a plan: give a node first, then the plan%s", name, near(name, nodes))
 		}
 		if len(nodes) == 0 {
 			return "", fmt.Errorf("nothing was decided here, so there is nothing to explain: %w", store.ErrApplyFirst)
 		}
-		return "", fmt.Errorf("no node named %q was decided or locked here%s", name, Near(name, nodes))
+		return "", fmt.Errorf("no node named %q was decided or locked here%s", name, near(name, nodes))
 	}
 	return "", fmt.Errorf("%q is both %s: name one of them", name, strings.Join(found, " and "))
+}
+
+// Addresses are those of all nodes that were decided, or locked by
+// the newest run, sorted.
+func Addresses(st *store.Store) (nodes []string) {
+	for _, r := range report.RowsOf(st, time.Now()) {
+		if r.Decided != nil || !r.Locked.IsZero() {
+			nodes = append(nodes, r.Node)
+		}
+	}
+	slices.Sort(nodes)
+	return slices.Compact(nodes)
+}
+
+// near is the suggestion for an unknown name, which may be meant as a full address or as
+// its short form: the phase of a gate, the feature's name.
+func near(name string, nodes []string) string {
+	byName := map[string]string{}
+	for _, n := range nodes {
+		byName[n], byName[strings.TrimPrefix(strings.TrimPrefix(n, "phase."), "feature.")] = n, n
+	}
+	if n, ok := byName[lang.Nearest(name, slices.Sorted(maps.Keys(byName)))]; ok {
+		name = n
+	}
+	return "." + lang.Suggest(name, nodes)
 }
 
 // Argued is the node to explain. An alternative, "spec[short]", was decided with the
@@ -62,36 +87,6 @@ func Argued(st *store.Store, name string) (node, alternative string, err error) 
 	}
 	node, err = Node(st, name)
 	return node, "", err
-}
-
-// Addresses are those of all nodes that were decided, or locked by
-// the newest run, sorted.
-func Addresses(st *store.Store) (nodes []string) {
-	for _, r := range report.RowsOf(st, time.Now()) {
-		if r.Decided != nil || !r.Locked.IsZero() {
-			nodes = append(nodes, r.Node)
-		}
-	}
-	slices.Sort(nodes)
-	return slices.Compact(nodes)
-}
-
-// Near is the suggestion for an unknown name, which may be meant as a full address or as
-// its short form.
-func Near(name string, nodes []string) string {
-	byName := map[string]string{}
-	for _, n := range nodes {
-		byName[n], byName[Short(n)] = n, n
-	}
-	if n, ok := byName[lang.Nearest(name, slices.Sorted(maps.Keys(byName)))]; ok {
-		name = n
-	}
-	return "." + lang.Suggest(name, nodes)
-}
-
-// Short is a node's short name: the phase of a gate, the feature's name.
-func Short(node string) string {
-	return strings.TrimPrefix(strings.TrimPrefix(node, "phase."), "feature.")
 }
 
 // nodeName is a node as people call it: "kv_cache", "phase cache", "git_tag vllm".

@@ -115,8 +115,7 @@ func (v *Preview) rows() (rows []planRow) {
 	return rows
 }
 
-// Print prints the preview. If it has more rows than half a screen has lines, those that
-// are kept are only counted.
+// Print prints the preview.
 func (v *Preview) Print(on table.Screen) {
 	if len(v.Changes) > 0 {
 		fmt.Fprintln(on, "changed since the last apply:")
@@ -139,7 +138,7 @@ func (v *Preview) Print(on table.Screen) {
 	kept, waits, phase, rows := 0, "", "", v.rows()
 	for _, r := range rows {
 		own := r.own()
-		if len(rows) > on.Lines/2 && r.action() == "reuse" && own.Overruled.IsZero() && own.Decision.Verdict.Unlocks() {
+		if len(rows) > pageRows && r.action() == "reuse" && own.Overruled.IsZero() && own.Decision.Verdict.Unlocks() {
 			kept++
 			continue
 		}

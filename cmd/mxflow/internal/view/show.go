@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
@@ -103,7 +102,7 @@ func decisions(on table.Screen, s *report.Summary, v *ledger.RunView, all bool) 
 	for _, d := range v.Decisions {
 		if len(d.Rows) > 0 {
 			fmt.Fprintf(on, "\n%s:\n", d.Node)
-			outcome.Blocks(on, s.CompareBlocks(d.Decision, all))
+			printBlocks(on, s.CompareBlocks(d.Decision, all))
 		}
 	}
 }

@@ -1,11 +1,9 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/outcome"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -13,49 +11,10 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
-// StatusJSON is the JSON of status and report, with the tables of results that a plan describes.
-func StatusJSON(s *report.Summary) map[string]any {
-	type comparison struct {
-		Node   string        `json:"node"`
-		Tables []report.Grid `json:"tables"`
-	}
-	comparisons, decisions, gone := []comparison{}, []ledger.Decided{}, []ledger.Decided{}
-	overruled, claims, locked, undecided := []report.Overruled{}, []report.Claim{}, []report.Row{}, []report.Row{}
-	for _, r := range s.Rows {
-		switch d := r.Decided; {
-		case r.Gone:
-			gone = append(gone, *d)
-		case !r.Locked.IsZero():
-			locked = append(locked, r)
-		case d == nil:
-			undecided = append(undecided, r)
-		default:
-			if decisions = append(decisions, *d); len(d.Rows) > 0 {
-				comparisons = append(comparisons, comparison{d.Node, s.Compared(d.Decision)})
-			}
-			if r.Overruled.State != "" {
-				overruled = append(overruled, r.Overruled)
-			}
-			if h := d.Hypothesis; h != nil && d.Kind == ledger.KindFeature {
-				c := report.Claim{Feature: d.Feature, Hypothesis: *h, Verdict: d.Verdict}
-				c.Outcome, c.Test = cmp.Or(h.Outcome, "open"), nil
-				claims = append(claims, c)
-			}
-		}
-	}
-	return map[string]any{
-		"results": s.Results(), "comparisons": comparisons,
-
-		"runs": s.Store.Runs(), "decisions": decisions, "locked": locked, "overruled": overruled,
-		"waivers": s.Store.Waivers(), "stack": s.Stack, "stack_against_baseline": s.Ends, "targets": s.Targets,
-		"hypotheses": claims, "undecided": undecided, "not_in_plan": gone,
-	}
-}
-
 // Status prints where a plan is: a row for each step, feature and gate, what people
 // overruled, the accepted stack and the targets; with all, the evidence of each port.
 func Status(on table.Screen, s *report.Summary, all bool) {
-	on.Table([]string{"node", "verdict", "why"}, statusRows(s, on.Lines))
+	on.Table([]string{"node", "verdict", "why"}, statusRows(s))
 	for i, r := range s.Rows {
 		if i == 0 && all {
 			fmt.Fprintln(on)
@@ -80,7 +39,7 @@ func Status(on table.Screen, s *report.Summary, all bool) {
 	stackLines(on, s)
 	if targets := s.TargetBlocks(); len(targets) > 0 {
 		fmt.Fprintln(on)
-		outcome.Blocks(on, targets)
+		printBlocks(on, targets)
 	}
 }
 
@@ -91,16 +50,18 @@ func waivedLine(r report.Row) string {
 		verdict.Semicolons(r.Overruled.Reasons))
 }
 
-// statusRows are the baseline, steps, features and gates. If a plan has more nodes than a
-// screen has lines, passed steps are only counted.
-func statusRows(s *report.Summary, most int) (rows [][]string) {
+// pageRows is how many rows of a table are seen at once: of more, what passed is only counted.
+const pageRows = 24
+
+// statusRows are the baseline, steps, features and gates.
+func statusRows(s *report.Summary) (rows [][]string) {
 	passed := 0
 	for _, r := range s.Rows {
 		d := r.Decided
 		if measures(r.Node) {
 			continue
 		}
-		if len(s.Rows) > most && r.InForce() && d.Kind == ledger.KindStep && d.Verdict == verdict.Pass {
+		if len(s.Rows) > pageRows && r.InForce() && d.Kind == ledger.KindStep && d.Verdict == verdict.Pass {
 			passed++
 			continue
 		}
@@ -192,4 +153,25 @@ func Work(w report.Work, last ledger.RunInfo) string {
 		text += "\nanother process is using this state directory" + who
 	}
 	return text
+}
+
+// printBlocks prints tables with what belongs to them, each below its title if it has one.
+func printBlocks(on table.Screen, blocks []report.Block) {
+	for i, b := range blocks {
+		if i > 0 {
+			fmt.Fprintln(on)
+		}
+		if b.Title != "" {
+			fmt.Fprintf(on, "%s:\n", b.Title)
+		}
+		if len(b.Rows) > 0 {
+			on.Table(b.Head, b.Rows)
+		}
+		for _, n := range b.Notes {
+			if len(b.Notes) > 1 {
+				n = "- " + n
+			}
+			on.Sentence(n)
+		}
+	}
 }

@@ -119,7 +119,7 @@ func TestBenchInterrupted(t *testing.T) {
 
 func markdown(r *Result) string {
 	var b bytes.Buffer
-	r.markdown(&b)
+	r.Markdown(&b)
 	return b.String()
 }
 
@@ -219,7 +219,7 @@ func TestBenchSeed(t *testing.T) {
 			URL: "http://x", PP: []int{1}, TG: []int{1}, Depth: []int{0}, Concurrency: []int{1}, Runs: 1, Seed: 5,
 			API: "chat", Coherence: "off",
 		}
-		must.Do(t, b.check(func(string) bool { return given }))
+		must.Do(t, b.Check(func(string) bool { return given }))
 		return b.Seed
 	}
 	must.Equal(t, "a seed that was given is not used", seed(true), 5)

@@ -1,4 +1,4 @@
-package outcome
+package view
 
 import (
 	"bytes"
@@ -18,13 +18,6 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/apply"
 )
-
-func facts(texts ...string) (reasons []verdict.Reason) {
-	for _, text := range texts {
-		reasons = append(reasons, verdict.Say("broken", "{error}", verdict.Text("error", text)))
-	}
-	return reasons
-}
 
 // TestShortName: what apply prints to explain a node leads to it, also where a phase and its
 // feature have one name.
@@ -88,21 +81,18 @@ func finished(t *testing.T, features int, worst verdict.Verdict) *apply.Result {
 	return res
 }
 
-// TestOneScreen: a run of any size fits the terminal, with all its groups, what it came to
-// and what to do next, and no line that would wrap.
-func TestOneScreen(t *testing.T) {
+// TestOutcome: what did not pass is there in full, at any number of features, with all its groups,
+// what it came to and what to do next, and no line that would wrap.
+func TestOutcome(t *testing.T) {
 	for _, features := range []int{1, 6, 50, 500} {
 		res := finished(t, features, verdict.Invalid)
-		for _, size := range [][2]int{{24, 80}, {40, 120}, {60, 200}} {
+		for _, width := range []int{80, 120, 200} {
 			var b bytes.Buffer
-			Print(table.Screen{Writer: &b, Lines: size[0], Width: size[1]}, res, "3 min")
+			Outcome(table.Screen{Writer: &b, Width: width}, res, "3 min")
 			text := b.String()
-			if n := strings.Count(text, "\n"); n > size[0] {
-				t.Errorf("%d features take %d of %d lines:\n%s", features, n, size[0], text)
-			}
 			for line := range strings.Lines(text) {
-				if n := lipgloss.Width(strings.TrimSuffix(line, "\n")); n > size[1] {
-					t.Errorf("%d features: %d of %d columns: %s", features, n, size[1], line)
+				if n := lipgloss.Width(strings.TrimSuffix(line, "\n")); n > width {
+					t.Errorf("%d features: %d of %d columns: %s", features, n, width, line)
 				}
 			}
 			want := []string{"accepted ", "decode: chat.tg.gain +0"}
@@ -110,10 +100,17 @@ func TestOneScreen(t *testing.T) {
 				want = append(want, "fail ", "inconclusive ", "invalid ", "locked ", "phase.phase_0 failed",
 					"Exit status 2.", "mxflow explain port_of_kernel_2")
 			}
+			for i := range features {
+				want = append(want, fmt.Sprintf("port_of_kernel_%d ", i))
+			}
+			words := strings.Join(strings.Fields(text), " ")
 			for _, w := range want {
-				if !strings.Contains(strings.Join(strings.Fields(text), " "), strings.TrimSpace(w)) {
-					t.Errorf("%d features at %v lack %q:\n%s", features, size, w, text)
+				if !strings.Contains(words, strings.TrimSpace(w)) {
+					t.Errorf("%d features in %d columns lack %q:\n%s", features, width, w, text)
 				}
+			}
+			if n := strings.Count(text, "…"); n > 0 {
+				t.Errorf("%d features in %d columns: %d texts are cut", features, width, n)
 			}
 		}
 	}
@@ -153,6 +150,6 @@ func TestGates(t *testing.T) {
 		"No gate in this plan: the baseline passed":          {verdict.Pass, []*runtime.State{baseline}},
 		"Error": {verdict.Error, []*runtime.State{baseline}},
 	} {
-		must.Equal(t, "closing", gates(c.worst, c.rows), want)
+		must.Equal(t, "closing", gateWords(c.worst, c.rows), want)
 	}
 }

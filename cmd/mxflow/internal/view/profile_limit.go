@@ -1,4 +1,4 @@
-package profile
+package view
 
 import (
 	"errors"
@@ -31,7 +31,7 @@ func printLimit(on table.Screen, p *trace.Part, basis trace.Basis) {
 	for _, row := range r.Rows {
 		line := []string{trace.Words(row.Category), report.Tenths(row.Took), "", "", "", ""}
 		if row.Limit > 0 {
-			line[2], line[3], line[5] = report.Tenths(row.Limit), percent(row.OfLimit()), string(row.Waits)
+			line[2], line[3], line[5] = report.Tenths(row.Limit), shareText(row.OfLimit()), string(row.Waits)
 		}
 		if row.Gain != nil && !row.Gain.Open {
 			line[4] = verdict.Number(row.Gain.Most, "ratio")
@@ -43,7 +43,7 @@ func printLimit(on table.Screen, p *trace.Part, basis trace.Basis) {
 			[]string{"no GPU busy", spanned(r.Step.Low-r.Busy, r.Step.High-r.Busy, report.Tenths), "", "", "", ""})
 		step := []string{"step", spanned(r.Step.Low, r.Step.High, report.Tenths), "", "", "", ""}
 		if least := r.Limit(); least > 0 {
-			step[2], step[3] = report.Tenths(least), spanned(least/r.Step.High, least/r.Step.Low, percent)
+			step[2], step[3] = report.Tenths(least), spanned(least/r.Step.High, least/r.Step.Low, shareText)
 		}
 		rows = append(rows, step)
 	}
@@ -79,14 +79,14 @@ func spanned(low, high float64, text func(float64) string) string {
 	return text(low)
 }
 
-// percent is a share, such as 79%.
-func percent(share float64) string { return verdict.Digits(share, "share", -1) }
+// shareText is a share, such as 79%.
+func shareText(share float64) string { return verdict.Digits(share, "share", -1) }
 
 // boundBy is what bounds a part of a profile, as a sentence.
 func boundBy(r *trace.Roofline) string {
 	b := r.Bound
 	phase := strings.ToUpper(r.Phase[:1]) + r.Phase[1:]
-	share := func(by trace.BoundBy) string { return spanned(b.Shares[by].Low, b.Shares[by].High, percent) }
+	share := func(by trace.BoundBy) string { return spanned(b.Shares[by].Low, b.Shares[by].High, shareText) }
 	switch b.By {
 	case trace.BoundHost:
 		return fmt.Sprintf("%s is bound by the host: no GPU is busy for %s of a step.", phase, share(b.By))
@@ -95,10 +95,10 @@ func boundBy(r *trace.Roofline) string {
 	case trace.BoundMemory:
 		return fmt.Sprintf(
 			"%s is bound by memory bandwidth: kernels limited by it take %s of a step and reach %s of it.",
-			phase, share(b.By), percent(b.OfLimit))
+			phase, share(b.By), shareText(b.OfLimit))
 	case trace.BoundCompute:
 		return fmt.Sprintf("%s is bound by compute: kernels limited by it take %s of a step and reach %s of the peak.",
-			phase, share(b.By), percent(b.OfLimit))
+			phase, share(b.By), shareText(b.OfLimit))
 	}
 	why := "no lower limit is known for the time of its kernels"
 	switch b.Why {

@@ -1,4 +1,4 @@
-package override
+package report
 
 import (
 	"strings"
@@ -22,7 +22,7 @@ func TestExpiry(t *testing.T) {
 		"2026-12-24T18:00:00+01:00": "2026-12-24T17:00:00Z",
 		"2026-12-24T18:00:00Z":      "2026-12-24T18:00:00Z",
 	} {
-		got, err := Expiry(text, now)
+		got, err := expiry(text, now)
 		if err != nil || got.Format(time.RFC3339) != want {
 			t.Errorf("%q is %s (%v), want %s", text, got.Format(time.RFC3339), err, want)
 		}
@@ -37,7 +37,7 @@ func TestExpiry(t *testing.T) {
 		"367d": "more than a year", "9999h": "more than a year", "65535w": "more than a year",
 		"9999-12-31": "more than a year", "2027-11-23": "more than a year",
 	} {
-		if _, err := Expiry(text, now); err == nil || !strings.Contains(err.Error(), problem) {
+		if _, err := expiry(text, now); err == nil || !strings.Contains(err.Error(), problem) {
 			t.Errorf("%q: %v, want %q", text, err, problem)
 		}
 	}

@@ -1,6 +1,4 @@
-// Package profile prints an engine's profile: where the time goes, how two differ, and
-// how far it is from the machine's limits. It reads no file and judges nothing.
-package profile
+package view
 
 import (
 	"cmp"
@@ -14,9 +12,9 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
-// Print prints an analysis with so many kernels of each part, 0 for all, compared with
+// Profile prints an analysis with so many kernels of each part, 0 for all, compared with
 // the machine's limits if known.
-func Print(on table.Screen, analysis *trace.Analysis, kernels int, against *trace.Basis) {
+func Profile(on table.Screen, analysis *trace.Analysis, kernels int, against *trace.Basis) {
 	hidden := 0
 	for _, f := range analysis.Files {
 		of := ""
@@ -49,12 +47,12 @@ func Print(on table.Screen, analysis *trace.Analysis, kernels int, against *trac
 	}
 	if len(left) > 0 {
 		fmt.Fprintf(on, "\nNot shown, with less GPU time each (--json has all): %s.\n",
-			Parts(&trace.Analysis{Parts: left}))
+			ProfileParts(&trace.Analysis{Parts: left}))
 	}
 }
 
-// Parts names the parts of an analysis.
-func Parts(analysis *trace.Analysis) string {
+// ProfileParts names the parts of an analysis.
+func ProfileParts(analysis *trace.Analysis) string {
 	var names []string
 	for i := range analysis.Parts {
 		names = append(names, report.PartName(analysis.Parts[i].Phase, analysis.Parts[i].Requests))

@@ -1,4 +1,4 @@
-package profile
+package view
 
 import (
 	"encoding/json"

@@ -1,12 +1,10 @@
 package bench
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -18,13 +16,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/engine/run"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/record"
@@ -46,11 +42,8 @@ type Request struct {
 	SLO       map[string]string
 	MaxLag    time.Duration
 	KeyEnv    string
-	JSON      bool
-	Format    string
 
 	limits map[string]time.Duration // of SLO
-	exit   int
 }
 
 // Sampled are the workload's attributes that say how tokens are sampled, and are flags here.
@@ -62,25 +55,6 @@ func Sampled() []plans.Attr {
 
 // FlagOf is the flag of an attribute.
 func FlagOf(a plans.Attr) string { return strings.ReplaceAll(a.Name, "_", "-") }
-
-// Host is what mxflow provides for a measurement.
-type Host struct {
-	On   table.Screen
-	Errs io.Writer
-	// Terminal shows the progress; nil if there is none.
-	Terminal  io.Writer
-	Tool      string // this program, by name and version
-	PrintJSON func(any)
-}
-
-// Run measures the server and returns the exit status. set reports whether a flag was given.
-func (b *Request) Run(ctx context.Context, h Host, set func(flag string) bool) (exit int, err error) {
-	if err := b.check(set); err != nil {
-		return 0, err
-	}
-	err = b.measure(ctx, h)
-	return b.exit, err
-}
 
 func (b *Request) wrong(flag, format string, args ...any) error {
 	return fmt.Errorf("--%s: %s", flag, fmt.Sprintf(format, args...))
@@ -95,14 +69,36 @@ const (
 	mostMany   = 100_000
 )
 
-// check rejects mistakes before the server receives a request.
-func (b *Request) check(set func(flag string) bool) error {
+// Check rejects mistakes before the server receives a request. set reports whether a flag was given.
+func (b *Request) Check(set func(flag string) bool) error {
 	if err := run.CheckURL(b.URL); err != nil {
 		return err
 	}
 	if _, ok := kinds.Lookup(b.Kind); b.Kind != "" && !ok {
 		return b.wrong("kind", "unknown kind %q: see mxflow engine kinds", b.Kind)
 	}
+	for _, check := range []func() error{b.checkCounts, b.checkSampling, b.checkRates} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case b.API != "completions" && b.API != "chat":
+		return b.wrong("api", "%q is not one of completions or chat", b.API)
+	case b.Coherence != "absolute" && b.Coherence != "off":
+		return b.wrong("coherence", "%q is not one of absolute or off", b.Coherence)
+	case len(b.Rate) > 0 && set("concurrency"):
+		return b.wrong("rate", "requests are then sent on schedule, not when others end: leave out --concurrency")
+	case b.MaxLag < 0:
+		return b.wrong("max-lag", "%s is not a positive time, such as 10ms", b.MaxLag)
+	}
+	if !set("seed") { // another measurement's prompts may still be in the server's cache
+		b.Seed = rand.IntN(1<<31 - 1)
+	}
+	return b.checkObjectives()
+}
+
+func (b *Request) checkCounts() error {
 	for _, list := range []struct {
 		flag       string
 		values     []int
@@ -129,6 +125,10 @@ func (b *Request) check(set func(flag string) bool) error {
 			}
 		}
 	}
+	return nil
+}
+
+func (b *Request) checkSampling() error {
 	for _, a := range Sampled() {
 		x := 0.0
 		if set := b.Sampling[a.Name]; set != nil {
@@ -141,6 +141,10 @@ func (b *Request) check(set func(flag string) bool) error {
 			return b.wrong(FlagOf(a), "%v is not a whole number", x)
 		}
 	}
+	return nil
+}
+
+func (b *Request) checkRates() error {
 	for i, r := range b.Rate {
 		if !(r > 0 && r <= mostMany) {
 			return b.wrong("rate", "%v is not between 0 and %d requests per second", r, mostMany)
@@ -149,30 +153,10 @@ func (b *Request) check(set func(flag string) bool) error {
 			return b.wrong("rate", "%v is listed twice", r)
 		}
 	}
-	for _, choice := range []struct {
-		flag, value string
-		among       []string
-	}{
-		{"api", b.API, []string{"completions", "chat"}},
-		{"coherence", b.Coherence, []string{"absolute", "off"}},
-		{"format", b.Format, []string{"", "md"}},
-	} {
-		if !slices.Contains(choice.among, choice.value) {
-			return b.wrong(choice.flag, "%q is not one of %s", choice.value,
-				verdict.Joined(slices.DeleteFunc(choice.among, func(s string) bool { return s == "" }), "or"))
-		}
-	}
-	if !set("seed") { // another measurement's prompts may still be in the server's cache
-		b.Seed = rand.IntN(1<<31 - 1)
-	}
-	switch {
-	case b.JSON && b.Format != "":
-		return errors.New("--json and --format md are two formats: use one")
-	case len(b.Rate) > 0 && set("concurrency"):
-		return b.wrong("rate", "requests are then sent on schedule, not when others end: leave out --concurrency")
-	case b.MaxLag < 0:
-		return b.wrong("max-lag", "%s is not a positive time, such as 10ms", b.MaxLag)
-	}
+	return nil
+}
+
+func (b *Request) checkObjectives() error {
 	b.limits = map[string]time.Duration{}
 	for _, metric := range slices.Sorted(maps.Keys(b.SLO)) {
 		if !slices.Contains(plans.Objectives, metric) {
@@ -235,26 +219,58 @@ func (b *Request) key() (string, error) {
 	return key, nil
 }
 
-// measure measures and prints.
-func (b *Request) measure(soft context.Context, h Host) error {
+// Measure measures the server for a tool, by name and version. It returns what was measured, with the
+// exit status, also of a measurement that was interrupted.
+func (b *Request) Measure(ctx context.Context, tool string, progress func(run, done, total int)) (out *Result,
+	exit int, err error,
+) {
 	key, err := b.key()
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	at := &engine.Endpoint{URL: b.URL, APIKey: key}
 	spec := engine.Spec{Kind: cmp.Or(b.Kind, "openai"), Model: b.Model, Endpoint: at}
-	inst, err := run.Endpoints{}.Launch(soft, spec, engine.Launch{ID: "bench"})
+	inst, err := run.Endpoints{}.Launch(ctx, spec, engine.Launch{ID: "bench"})
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	defer inst.Stop(context.Background())
-	kind := run.Recognise(soft, inst.Access())
+	kind := run.Recognise(ctx, inst.Access())
 	if b.Kind != "" {
 		kind, _ = kinds.Lookup(b.Kind)
 	}
 	subject := record.Subject{Client: launch.ClientOf(inst, kind, b.Model), Kind: kind, Fresh: true}
+	out = b.result(tool, subject)
+	if out.Model, err = b.model(ctx, subject.Client); err != nil {
+		return nil, verdict.ExitBroken, err
+	}
+	for n := range b.Runs {
+		subject.Progress = func(done, total int) { progress(n, done, total) }
+		w := b.workload(n)
+		taken, err := record.Take(ctx, subject, []*plans.Workload{w})
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return nil, verdict.ExitBroken, fmt.Errorf("run %d of %d: %w", n+1, b.Runs, hinted(err, w, kind))
+		}
+		out.Add(w, taken)
+		if err != nil {
+			out.Cut(b.Runs * len(w.Cells()))
+			return out, verdict.ExitInterrupted, nil
+		}
+		subject.Fresh = false
+	}
+	switch {
+	case len(out.Invalid) > 0 && out.Disturbed:
+		exit = verdict.ExitInconclusive
+	case len(out.Invalid) > 0:
+		exit = verdict.ExitFail
+	}
+	return out, exit, nil
+}
+
+// result is what is known before anything is measured.
+func (b *Request) result(tool string, subject record.Subject) *Result {
 	out := &Result{
-		Tool: h.Tool, URL: subject.Client.BaseURL, Engine: kind.Name,
+		Tool: tool, URL: subject.Client.BaseURL, Engine: subject.Kind.Name,
 		Started: time.Now().UTC().Truncate(time.Second), Seed: b.Seed, SLO: b.SLO,
 		Sampling: map[string]float64{},
 	}
@@ -266,73 +282,28 @@ func (b *Request) measure(soft context.Context, h Host) error {
 			out.Sampling[name] = *x
 		}
 	}
-	models, err := subject.Client.Models(soft)
-	if out.Model = b.Model; out.Model != "" {
-		if err := launch.ModelListed(out.Model, models); err != nil {
-			b.exit = verdict.ExitBroken
-			return errors.New(verdict.OfError(err).String())
+	return out
+}
+
+// model is what the server is asked for: what was named, if it has that, or else the first.
+func (b *Request) model(ctx context.Context, client *openai.Client) (string, error) {
+	models, err := client.Models(ctx)
+	if b.Model != "" {
+		if err := launch.ModelListed(b.Model, models); err != nil {
+			return "", errors.New(verdict.OfError(err).String())
 		}
-	} else {
-		if err != nil {
-			b.exit = verdict.ExitBroken
-			var status *openai.StatusError
-			if !errors.As(err, &status) {
-				if at, ok := errors.AsType[*url.Error](err); ok {
-					err = at.Err // the address stands below
-				}
-				return fmt.Errorf("the server does not answer: %w; is it running, and is %s its address?", err, b.URL)
-			}
-			return fmt.Errorf("the server does not list its models: %w; name one with --model", err)
-		}
-		out.Model = models[0].ID
+		return b.Model, nil
 	}
-	progress := b.progress(h)
-	for run := range b.Runs {
-		subject.Progress = func(done, total int) { progress(run, done, total) }
-		w := b.workload(run)
-		taken, err := record.Take(soft, subject, []*plans.Workload{w})
-		if err != nil {
-			progress(run, -1, 0)
-			if errors.Is(err, context.Canceled) {
-				b.exit = verdict.ExitInterrupted
-				out.Add(w, taken)
-				out.Cut(b.Runs * len(w.Cells()))
-				fmt.Fprintln(h.Errs, out.Interrupted)
-				if len(out.Cells) == 0 {
-					return nil
-				}
-				break
-			}
-			b.exit = verdict.ExitBroken
-			return fmt.Errorf("run %d of %d: %w", run+1, b.Runs, hinted(err, w, subject.Kind))
-		}
-		out.Add(w, taken)
-		subject.Fresh = false
+	if err == nil {
+		return models[0].ID, nil
 	}
-	progress(b.Runs-1, -1, 0)
-	if len(out.Invalid) > 0 && b.exit == 0 {
-		b.exit = verdict.ExitFail
-		if out.Disturbed {
-			b.exit = verdict.ExitInconclusive
-		}
+	if _, ok := errors.AsType[*openai.StatusError](err); ok {
+		return "", fmt.Errorf("the server does not list its models: %w; name one with --model", err)
 	}
-	if b.JSON || b.Format != "" { // who sends it into a file must learn that it does not count
-		for _, why := range out.Invalid {
-			fmt.Fprintln(h.Errs, foreign.Line("invalid: "+why.String()))
-		}
+	if at, ok := errors.AsType[*url.Error](err); ok {
+		err = at.Err // the address stands below
 	}
-	var text bytes.Buffer
-	switch {
-	case b.JSON:
-		h.PrintJSON(out)
-		return nil
-	case b.Format == "md":
-		out.markdown(&text)
-	default:
-		out.print(h.On.On(&text))
-	}
-	_, err = h.On.Write(text.Bytes())
-	return err
+	return "", fmt.Errorf("the server does not answer: %w; is it running, and is %s its address?", err, b.URL)
 }
 
 // hinted is an error with the labels of cells, and advice if the choice of the engine's
@@ -346,22 +317,4 @@ func hinted(err error, w *plans.Workload, kind kinds.Kind) error {
 			"let answers end on their own with --stop-at-eos"
 	}
 	return errors.New(text)
-}
-
-// progress shows how far a run has got, on a terminal by one rewritten line, elsewhere
-// not at all.
-func (b *Request) progress(h Host) func(run, done, total int) {
-	if h.Terminal == nil {
-		return func(int, int, int) {}
-	}
-	var last time.Time
-	return func(run, done, total int) {
-		switch {
-		case done < 0:
-			io.WriteString(h.Terminal, "\r\x1b[K")
-		case time.Since(last) > 100*time.Millisecond || done == total:
-			last = time.Now()
-			fmt.Fprintf(h.Terminal, "\r\x1b[Krun %d of %d: %d of %d requests", run+1, b.Runs, done, total)
-		}
-	}
 }

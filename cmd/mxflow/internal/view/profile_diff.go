@@ -1,4 +1,4 @@
-package profile
+package view
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
-// PrintDiff prints how two profiles differ, with so many kernels of each part, 0 for all.
-func PrintDiff(on table.Screen, d *trace.Diff, before, after string, most int) {
+// ProfileDiff prints how two profiles differ, with so many kernels of each part, 0 for all.
+func ProfileDiff(on table.Screen, d *trace.Diff, before, after string, most int) {
 	fmt.Fprintf(on, "A: %s\nB: %s\n", before, after)
 	for i := range d.Parts {
 		printPartDiff(on, &d.Parts[i], most)

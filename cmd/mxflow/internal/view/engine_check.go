@@ -1,4 +1,4 @@
-package engines
+package view
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 	"github.com/mxflow/mxflow/steps/levels"
 )
 
-// PrintCheck prints the result for people.
-func PrintCheck(on table.Screen, c *levels.EngineCheck) {
+// EngineCheck prints the result for people.
+func EngineCheck(on table.Screen, c *levels.EngineCheck) {
 	if c.OK {
 		but := ""
 		if len(c.Invalid) > 0 {
@@ -26,7 +26,7 @@ func PrintCheck(on table.Screen, c *levels.EngineCheck) {
 			ready = &s
 		}
 		fmt.Fprintf(on, "%s works%s: ready %s, first token %s\n",
-			c.Engine, but, after(ready, "(it was running)"), after(c.FirstRequestS, "at once"))
+			c.Engine, but, readyAfter(ready, "(it was running)"), readyAfter(c.FirstRequestS, "at once"))
 	} else {
 		fmt.Fprintf(on, "%s broke: %s\n", c.Engine, c.Error.String())
 		if len(c.LogTail) > 0 {
@@ -100,8 +100,8 @@ func observedWords(o ledger.Observed) string {
 	return value + "  (" + o.From + ")"
 }
 
-// after is how long something took.
-func after(seconds *float64, otherwise string) string {
+// readyAfter is how long something took.
+func readyAfter(seconds *float64, otherwise string) string {
 	switch {
 	case seconds == nil:
 		return otherwise

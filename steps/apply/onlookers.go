@@ -1,4 +1,4 @@
-package progress
+package apply
 
 import (
 	"encoding/json"
@@ -10,7 +10,6 @@ import (
 	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps/apply"
 )
 
 // Kept is the reported state of a run in progress.
@@ -41,7 +40,7 @@ func AtWork(dir string) (at Kept, underWay bool) {
 // or a stage starts or ends, for each new line of a starting engine, and after a round of
 // a session; nothing while a launch is measured.
 type Recorder struct {
-	apply.Observer
+	Observer
 	// Dir is the state directory.
 	Dir string
 	// Secrets are removed from what is kept; loading a plan finds them.
@@ -57,7 +56,7 @@ type Recorder struct {
 	locked map[string]verdict.Reason
 }
 
-func (r *Recorder) Begin(s apply.Start) {
+func (r *Recorder) Begin(s Start) {
 	r.mu.Lock()
 	r.run = s.Run
 	r.mu.Unlock()
@@ -110,7 +109,7 @@ func (r *Recorder) keep(ev runtime.Event) {
 		Launch: ev.Launch, Launches: ev.Launches, LaunchesLeast: ev.LaunchesLeast, Again: ev.Again, Seconds: ev.Seconds,
 		ETALeast: ev.ETALeast, ETA: ev.ETA, Made: ev.Made, Left: ev.Left,
 	}}
-	said, err := json.Marshal(r.Secrets().Any(kept, apply.Identities...))
+	said, err := json.Marshal(r.Secrets().Any(kept, Identities...))
 	if err == nil {
 		err = store.KeepProgress(r.Dir, r.run, said)
 	}

@@ -1,4 +1,4 @@
-package profile
+package levels
 
 import (
 	"fmt"
@@ -11,24 +11,23 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps/levels"
 )
 
-// Recorded is a qualification launch's profile.
-type Recorded struct {
+// RecordedProfile is a qualification launch's profile.
+type RecordedProfile struct {
 	Launch *ledger.Launch
 	Is     *trace.Analysis
 	// On is what it is compared with; without a Model nothing is on record.
 	On trace.Basis
 }
 
-func (r *Recorded) String() string {
+func (r *RecordedProfile) String() string {
 	return fmt.Sprintf("%s (launch %s of %s)", r.Launch.Variant, r.Launch.ID, verdict.Second(r.Launch.Started))
 }
 
-// Find is the recorded profile of the baseline, or of a feature and, if there is one, of
+// FindProfile is the recorded profile of the baseline, or of a feature and, if there is one, of
 // its parent.
-func Find(st *store.Store, feature string) (own, parent *Recorded, err error) {
+func FindProfile(st *store.Store, feature string) (own, parent *RecordedProfile, err error) {
 	node := runtime.BaselineID
 	if feature != "" {
 		node = runtime.QualifyID(feature)
@@ -48,8 +47,8 @@ func Find(st *store.Store, feature string) (own, parent *Recorded, err error) {
 			lang.DidYouMean(feature, names))
 	}
 	for _, id := range d.Launches { // the newest is the last
-		if l, ok := st.LaunchByID(id); ok && l.Left[levels.Analysis] != "" {
-			if own, err = in(st, l); err != nil {
+		if l, ok := st.LaunchByID(id); ok && l.Left[Analysis] != "" {
+			if own, err = profileIn(st, l); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -61,13 +60,13 @@ func Find(st *store.Store, feature string) (own, parent *Recorded, err error) {
 	if feature == "" {
 		return own, nil, nil
 	}
-	parent, err = ofParent(st, feature, own.Launch)
+	parent, err = parentProfile(st, feature, own.Launch)
 	return own, parent, err
 }
 
-// ofParent is the newest profile of a feature's parent or, if the feature was not
+// parentProfile is the newest profile of a feature's parent or, if the feature was not
 // measured, of the baseline.
-func ofParent(st *store.Store, feature string, own *ledger.Launch) (*Recorded, error) {
+func parentProfile(st *store.Store, feature string, own *ledger.Launch) (*RecordedProfile, error) {
 	keys := map[string]bool{}
 	if d, _, known := st.Latest(runtime.BenchmarkID(feature)); known {
 		for _, id := range d.Launches {
@@ -92,18 +91,18 @@ func ofParent(st *store.Store, feature string, own *ledger.Launch) (*Recorded, e
 		}
 	}
 	for _, l := range slices.Backward(st.Launches(store.LaunchFilter{OK: true})) {
-		if of, known := keys[l.VariantKey]; known && of == stacked && l.Left[levels.Analysis] != "" {
-			return in(st, l)
+		if of, known := keys[l.VariantKey]; known && of == stacked && l.Left[Analysis] != "" {
+			return profileIn(st, l)
 		}
 	}
 	return nil, nil
 }
 
-func in(st *store.Store, l *ledger.Launch) (*Recorded, error) {
-	is, err := levels.AnalysisOf(st, l)
+func profileIn(st *store.Store, l *ledger.Launch) (*RecordedProfile, error) {
+	is, err := AnalysisOf(st, l)
 	if err != nil {
 		return nil, err
 	}
-	on, err := levels.BasisOfLaunch(st, l)
-	return &Recorded{l, is, on}, err
+	on, err := BasisOfLaunch(st, l)
+	return &RecordedProfile{l, is, on}, err
 }

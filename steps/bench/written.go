@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/foreign"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -108,8 +107,8 @@ func (r *Result) more() (head []string, rows [][]string) {
 	return head, rows
 }
 
-// tables are the non-empty ones.
-func (r *Result) tables() []report.Table {
+// Tables are the non-empty ones.
+func (r *Result) Tables() []report.Table {
 	all := []report.Table{{Head: head, Rows: r.rows()}}
 	if head, rows := r.more(); head != nil {
 		all = append(all, report.Table{Head: head, Rows: rows})
@@ -117,20 +116,8 @@ func (r *Result) tables() []report.Table {
 	return all
 }
 
-// print prints tables and notes for people.
-func (r *Result) print(on table.Screen) {
-	fmt.Fprintf(on, "%s at %s (%s)\n\n", foreign.Line(r.Model), r.URL, r.Engine)
-	for _, t := range r.tables() {
-		on.Table(t.Head, t.Rows)
-		fmt.Fprintln(on)
-	}
-	for _, line := range r.words() {
-		on.Sentence(line)
-	}
-}
-
-// words are notes for reading the numbers, starting with why they do not count.
-func (r *Result) words() (lines []string) {
+// Notices are notes for reading the numbers, starting with why they do not count.
+func (r *Result) Notices() (lines []string) {
 	for _, why := range r.Invalid {
 		lines = append(lines, foreign.Line("invalid: "+why.String()))
 	}
@@ -164,12 +151,13 @@ func (r *Result) words() (lines []string) {
 	return lines
 }
 
-func (r *Result) markdown(w io.Writer) {
+// Markdown writes both.
+func (r *Result) Markdown(w io.Writer) {
 	fmt.Fprintf(w, "%s at %s (%s)\n\n", report.Inert(foreign.Line(r.Model)), report.Inert(r.URL), r.Engine)
-	for _, t := range r.tables() {
+	for _, t := range r.Tables() {
 		io.WriteString(w, t.Markdown())
 	}
-	for _, line := range r.words() {
+	for _, line := range r.Notices() {
 		fmt.Fprintf(w, "%s\n\n", report.Inert(line))
 	}
 }

@@ -1,6 +1,4 @@
-// Package engines prints what is known about a kind of engine, and what was recognised in
-// a started engine. It knows no flags and starts nothing.
-package engines
+package view
 
 import (
 	"cmp"
@@ -19,8 +17,8 @@ import (
 	"github.com/mxflow/mxflow/steps"
 )
 
-// List prints the kinds, one per line.
-func List(on table.Screen) {
+// Kinds prints the kinds, one per line.
+func Kinds(on table.Screen) {
 	var rows [][]string
 	for _, k := range kinds.All() {
 		what, _, _ := strings.Cut(k.Doc, ". ")
@@ -28,14 +26,6 @@ func List(on table.Screen) {
 	}
 	on.Table([]string{"kind", "what it is"}, rows)
 	fmt.Fprintln(on, "\nmxflow engine kinds KIND shows more about one.")
-}
-
-// portOf is the port in a kind's image, empty if it has none.
-func portOf(k kinds.Kind) string {
-	if k.Port == 0 {
-		return ""
-	}
-	return strconv.Itoa(k.Port)
 }
 
 // launchersOf are the blocks that can launch an engine of a kind. A kind that is not a
@@ -51,21 +41,25 @@ func launchersOf(k kinds.Kind) []string {
 	return append([]string{"process"}, words...)
 }
 
-// JSON is a profile with the plan's names, without empty fields.
-func JSON(k kinds.Kind) any {
+// KindJSON is a profile with the plan's names, without empty fields.
+func KindJSON(k kinds.Kind) any {
 	out := snake(k).(map[string]any)
 	out["launchers"] = launchersOf(k)
 	return out
 }
 
-// Describe prints what a plan needs of a profile; JSON has the rest.
-func Describe(on table.Screen, k kinds.Kind) {
+// Kind prints what a plan needs of a profile; JSON has the rest.
+func Kind(on table.Screen, k kinds.Kind) {
+	port := ""
+	if k.Port > 0 {
+		port = strconv.Itoa(k.Port)
+	}
 	fmt.Fprintf(on, "%s\n\n%s\n", k.Name, table.Wrap(k.Doc, 78))
 	on.Section("how it starts", [][2]string{
 		{"launchers", strings.Join(launchersOf(k), ", ")},
 		{"command", strings.Join(k.Command, " ")},
 		{"image", strings.TrimSpace(k.Image + " " + strings.Join(k.ImageCommand, " "))},
-		{"port in the image", portOf(k)},
+		{"port in the image", port},
 		{"environment", verdict.Pairs(k.Env, "=", " ")},
 		{"ready within", k.DefaultReadyTimeout.String()},
 	})

@@ -1,10 +1,6 @@
-// Package outcome shows the result of an apply on one screen: what was accepted, rejected,
-// locked or not run, by which number, and what to do next. It decides nothing, and starts
-// nothing.
-package outcome
+package view
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -22,144 +18,117 @@ import (
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
-// Print prints a run: a row for each feature and gate, and for what else did not pass, what
-// the stack gains, how the run ended and what to do next. If that is longer than the screen,
-// each row has two lines or one, and each verdict as many rows as have room.
-func Print(to table.Screen, res *apply.Result, took string) {
-	var page bytes.Buffer
-	on := to.On(&page)
+// Outcome prints what came of an apply: a row for each feature, for each gate unless many passed,
+// and for what else did not pass; what the stack gains, how the run ended and what to do next.
+func Outcome(on table.Screen, res *apply.Result, took string) {
 	fmt.Fprintln(on)
 	if reused := res.Basis.String(); reused != "" {
 		fmt.Fprintf(on, "%s\n\n", reused)
 	}
-	rows, top, total := rowsOf(res), page.Len(), report.SummaryOf(res.Store, nil, time.Now()).Total()
-	for _, most := range []int{len(rows), 2, 1} {
-		page.Truncate(top)
-		if len(rows) > 0 {
-			on.Table([]string{"verdict", "decision", "why"},
-				cells(rows, most, to.Lines, cmp.Or(to.Width, 2*table.MaxColumn)))
-		}
-		logs(on, res.Summary)
-		fmt.Fprintln(on)
-		if total != "" {
-			on.Sentence(total)
-		}
-		on.Sentence(closing(res, took))
-		if advice := undecided(res); advice != "" {
-			on.Sentence(advice)
-		}
-		next(on, res)
-		if bytes.Count(page.Bytes(), []byte("\n")) < to.Lines {
-			break
+	if rows := outcomeRows(res.Summary.Rows); len(rows) > 0 {
+		on.Table([]string{"verdict", "decision", "why"}, rows)
+	}
+	logs(on, res.Summary)
+	fmt.Fprintln(on)
+	for _, text := range []string{
+		report.SummaryOf(res.Store, nil, time.Now()).Total(), closing(res, took), undecided(res),
+	} {
+		if text != "" {
+			on.Sentence(text)
 		}
 	}
-	_, _ = to.Write(page.Bytes())
+	next(on, res)
 }
-
-// row is a line of the table.
-type row struct{ word, name, why string }
 
 // mostGates is how many gates that passed have a row each.
 const mostGates = 3
 
-// rowsOf are grouped by verdict, what did not pass first. What one cause locked is one row, and
+// order is that of the rows of an outcome, by the first word of each.
+var order = []string{"error", "invalid", "fail", "inconclusive", "accepted", "pass", "locked", "not run"}
+
+// outcomeRows are grouped by verdict, what did not pass first. What one cause locked is one row, and
 // so are many gates that passed.
-func rowsOf(res *apply.Result) (rows []row) {
-	locked, passed, caveats := map[string]int{}, []string(nil), []string(nil)
-	for _, st := range res.Summary.Rows {
-		n, d := st.Node, st.Decision
-		switch {
-		case n.Kind == runtime.KindBenchmark, n.Kind == runtime.KindCriteria, n.Kind == runtime.KindQualify &&
-			n.ID != runtime.BaselineID:
+func outcomeRows(states []*runtime.State) (rows [][]string) {
+	var passed [][]string
+	locked, caveats := map[string]int{}, map[string]bool{}
+	for _, st := range states {
+		if !hasRow(st) {
+			continue
+		}
+		row := decidedRow(st, caveats)
+		switch d := st.Decision; {
 		case d == nil:
-			name := progress.Name(string(n.Kind), n.ID, n.Phase, n.Feature)
-			r := row{report.LockedWord(st.Locked), name, st.Locked.String()}
-			if locked[r.word+r.why]++; locked[r.word+r.why] > 1 {
-				r.name = verdict.Count(locked[r.word+r.why], "node")
-				rows = slices.DeleteFunc(rows, func(o row) bool { return o.word == r.word && o.why == r.why })
+			if locked[row[0]+row[2]]++; locked[row[0]+row[2]] > 1 {
+				row[1] = verdict.Count(locked[row[0]+row[2]], "node")
+				rows = slices.DeleteFunc(rows, func(o []string) bool { return o[0] == row[0] && o[2] == row[2] })
 			}
-			rows = append(rows, r)
-		case n.Kind == runtime.KindPhase && d.Verdict != verdict.Pass && st.Overruled.IsZero(): // its cause has a row
-		case n.Kind == runtime.KindFeature, runtime.Waivable(n.Kind), !d.Verdict.Unlocks(), len(d.Rows) > 0:
-			why := report.Brief(d)
-			if !st.Overruled.IsZero() {
-				why = st.Overruled.String() + verdict.Behind("; ", why)
-			}
-			if st.Recorded {
-				why = strings.TrimSpace(why + " (reused)")
-			}
-			for _, caveat := range verdict.Lines(d.Marks()) {
-				if !slices.Contains(caveats, caveat) {
-					caveats, why = append(caveats, caveat), why+"\n"+caveat
-				}
-			}
-			r := row{report.Word(d, st.Waiver != nil), progress.Name(d.Kind, d.Node, d.Phase, d.Feature), why}
-			if rows = append(rows, r); runtime.Waivable(n.Kind) && r.word == string(verdict.Pass) &&
-				st.Overruled.IsZero() {
-				passed = append(passed, r.name)
-			}
+			rows = append(rows, row)
+		case runtime.Waivable(st.Node.Kind) && d.Verdict == verdict.Pass && st.Overruled.IsZero():
+			passed = append(passed, row)
+		default:
+			rows = append(rows, row)
 		}
 	}
 	if len(passed) > mostGates {
-		rows = slices.DeleteFunc(rows, func(r row) bool {
-			return r.word == string(verdict.Pass) && slices.Contains(passed, r.name)
-		})
 		var phases []string
-		for _, name := range passed {
-			_, phase, _ := strings.Cut(name, " ")
+		for _, row := range passed {
+			_, phase, _ := strings.Cut(row[1], " ")
 			phases = append(phases, phase)
 		}
-		rows = append(rows, row{string(verdict.Pass), verdict.Count(len(passed), "gate"), strings.Join(phases, ", ")})
+		passed = [][]string{{
+			string(verdict.Pass), verdict.Count(len(passed), "gate"), strings.Join(phases, ", "),
+		}}
 	}
-	slices.SortStableFunc(rows, func(a, b row) int { return place(a.word) - place(b.word) })
+	rows = append(rows, passed...)
+	slices.SortStableFunc(rows, func(a, b []string) int {
+		first, _, _ := strings.Cut(a[0], ",")
+		second, _, _ := strings.Cut(b[0], ",")
+		return slices.Index(order, first) - slices.Index(order, second)
+	})
 	return rows
 }
 
-// mostName is how much of a name a row of one line shows.
-const mostName = 24
-
-// aroundRows is how many lines a screen needs beside its rows.
-const aroundRows = 10
-
-// cells are the rows of a table on a screen, each of at most so many lines; of one line, no more
-// of each verdict than have room.
-func cells(rows []row, each, lines, width int) (out [][]string) {
-	of, made := map[string]int{}, map[string]int{}
-	for _, r := range rows {
-		of[r.word]++
-	}
-	most, words, names := len(rows), 0, 0
-	if each == 1 && len(rows) > lines-aroundRows {
-		most = max(1, (lines-aroundRows)/max(1, len(of))-1)
-	}
-	for _, r := range rows {
-		if each <= 2 {
-			r.name = table.Fit(r.name, mostName)
-		}
-		switch made[r.word]++; {
-		case made[r.word] <= most:
-			out = append(out, []string{r.word, r.name, r.why})
-			words, names = max(words, len(r.word)), max(names, len(r.name))
-		case made[r.word] == most+1:
-			out = append(out, []string{r.word, fmt.Sprintf("and %d more", of[r.word]-most), ""})
+// hasRow reports whether an outcome shows a node: not one that measures what another decides, nor
+// a phase that failed by what has a row, nor a step that passed.
+func hasRow(st *runtime.State) bool {
+	n, d := st.Node, st.Decision
+	switch n.Kind {
+	case runtime.KindBenchmark, runtime.KindCriteria:
+		return false
+	case runtime.KindQualify:
+		if n.ID != runtime.BaselineID {
+			return false
 		}
 	}
-	for _, cell := range out {
-		room := max(table.LeastColumn, width-words-names-5)
-		if text := strings.Split(table.Wrap(cell[2], room), "\n"); len(text) > each {
-			cell[2] = strings.Join(text[:each-1], "\n") + "\n" + table.Fit(strings.Join(text[each-1:], " "), room)
-			cell[2] = strings.TrimPrefix(cell[2], "\n")
-		}
+	switch {
+	case d == nil, n.Kind == runtime.KindFeature, n.Kind == runtime.KindGate:
+		return true
+	case n.Kind == runtime.KindPhase:
+		return d.Verdict == verdict.Pass || !st.Overruled.IsZero()
 	}
-	return out
+	return !d.Verdict.Unlocks() || len(d.Rows) > 0
 }
 
-// order is that of the groups, by the first word of each.
-var order = []string{"error", "invalid", "fail", "inconclusive", "accepted", "pass", "locked", "not run"}
-
-func place(word string) int {
-	word, _, _ = strings.Cut(word, ",")
-	return slices.Index(order, word)
+// decidedRow is a node's verdict, its name and why, with those caveats that no row before it has.
+func decidedRow(st *runtime.State, caveats map[string]bool) []string {
+	n, d := st.Node, st.Decision
+	if d == nil {
+		name := progress.Name(string(n.Kind), n.ID, n.Phase, n.Feature)
+		return []string{report.LockedWord(st.Locked), name, st.Locked.String()}
+	}
+	why := report.Brief(d)
+	if !st.Overruled.IsZero() {
+		why = st.Overruled.String() + verdict.Behind("; ", why)
+	}
+	if st.Recorded {
+		why = strings.TrimSpace(why + " (reused)")
+	}
+	for _, caveat := range verdict.Lines(d.Marks()) {
+		if !caveats[caveat] {
+			caveats[caveat], why = true, why+"\n"+caveat
+		}
+	}
+	return []string{report.Word(d, st.Waiver != nil), progress.Name(d.Kind, d.Node, d.Phase, d.Feature), why}
 }
 
 // mostLog is how many lines of a log are shown.
@@ -192,11 +161,11 @@ func closing(res *apply.Result, took string) string {
 	case end.Exit == verdict.ExitBroken && end.Reason.Kind != code.Finished.Kind:
 		return fmt.Sprintf("Stopped after %s, exit status %d.", took, end.Exit) // the error itself says why
 	}
-	return fmt.Sprintf("%s (%s). Exit status %d.", gates(end.Verdict, res.Summary.Rows), took, end.Exit)
+	return fmt.Sprintf("%s (%s). Exit status %d.", gateWords(end.Verdict, res.Summary.Rows), took, end.Exit)
 }
 
-// gates is the outcome of the gates, most important first: "1 of 9 gates failed, 1 locked".
-func gates(worst verdict.Verdict, rows []*runtime.State) string {
+// gateWords is the outcome of the gates, most important first: "1 of 9 gates failed, 1 locked".
+func gateWords(worst verdict.Verdict, rows []*runtime.State) string {
 	all, of, noun := 0, map[string]int{}, "gate"
 	for _, r := range rows {
 		if !runtime.Waivable(r.Node.Kind) {
