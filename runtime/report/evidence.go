@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -69,7 +70,7 @@ func proofOf(st *store.Store, r verdict.Reason, launch string, parent *ledger.La
 	if parent != nil {
 		beside = append(beside, verdict.Text("other", parent.ID))
 	}
-	for name, v := range r.Values {
+	for name, v := range sorted.All(r.Values) {
 		beside = append(beside, verdict.Arg{Name: name, Value: v})
 	}
 	return verdict.Say("evidence.proof", text, beside...).On(r.Subject)

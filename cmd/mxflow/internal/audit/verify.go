@@ -42,7 +42,8 @@ func signedBy(rep ledger.Report, given string) (string, error) {
 	}
 	if n := int(rep.Size - rep.Checkpoint); n > 0 {
 		return "", fmt.Errorf("%s: signs lines 1 to %d; %s at the end not signed, from line %d on. If an apply is "+
-			"running, try again. What a killed apply left there, the next one sets aside and repeats; anything else it "+
+			"running, try again. What a killed apply left there, the next one sets aside and repeats; anything else "+
+			"it "+
 			"refuses", checkpoint, rep.Checkpoint, verdict.Count(n, "record"), rep.Checkpoint+1)
 	}
 	return key, nil
