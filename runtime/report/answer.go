@@ -241,6 +241,9 @@ func asked(d *ledger.Decision) string {
 			want = allowed + " was asked"
 		}
 	}
+	if share, faster := strings.CutPrefix(is, "+"); faster && verb != "" && t.Relative() && t.More {
+		text = verb + " " + share + " faster"
+	}
 	if s := d.Statistics; s != nil && d.Verdict == verdict.Fail && t.Form != verdict.Exact && t.Form != verdict.Range {
 		bounds += verdict.Behind(", ", falseClaims(s.FalseFail))
 	}

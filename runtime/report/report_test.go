@@ -534,9 +534,9 @@ func TestAsked(t *testing.T) {
 			verdict.Fail, "chat.tg", "gain", -0.39, -0.5, -0.26, -0.1),
 		"decodes 2.0% slower (no loss was allowed; at least 1.0%, 1 in 20 such claims is false)": decided(
 			verdict.Fail, "chat.tg", "gain", -0.02, -0.03, -0.01, 0),
-		"decode +4.0% (≥ +10% was asked; at most +7.1%, 1 in 20 such claims is false)": decided(
+		"decodes 4.0% faster (≥ +10% was asked; at most +7.1%, 1 in 20 such claims is false)": decided(
 			verdict.Fail, "chat.tg", "gain", 0.04, 0.01, 0.0709, 0.1),
-		"prefill +9.0% (≥ +10% was asked; between +5.0% and +14%)": decided(
+		"prefills 9.0% faster (≥ +10% was asked; between +5.0% and +14%)": decided(
 			verdict.Inconclusive, "chat.pp", "gain", 0.09, 0.05, 0.131, 0.1),
 		"": decided(verdict.Invalid, "chat.tg", "gain", 0.04, 0.01, 0.07, 0.1),
 	} {

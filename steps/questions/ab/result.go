@@ -270,7 +270,7 @@ func (r *Result) causes(decided map[string]*ledger.Decision) {
 		return
 	}
 	for _, why := range d.Why() {
-		if why.AnyOf(code.TunePinned, code.Unchecked, code.Declared) {
+		if why.AnyOf(code.TunePinned, code.Unchecked, code.Declared) && !verdict.Holds(r.Notes, why.Kind) {
 			r.Notes = append(r.Notes, why)
 		}
 	}
