@@ -243,7 +243,8 @@ func agreeRow(t *testing.T, line string, values []recordedValue) (compared int, 
 		}
 		if numeral(t, low) > least+1e-9 || numeral(t, high) < most-1e-9 || !printedAs(t, low, least, 1) ||
 			!printedAs(t, high, most, 1) {
-			differ = append(differ, fmt.Sprintf("bounds of %q and %q are %v and %v on record", low, high, *v.Low, *v.High))
+			differ = append(differ,
+				fmt.Sprintf("bounds of %q and %q are %v and %v on record", low, high, *v.Low, *v.High))
 		}
 	}
 	return compared, differ

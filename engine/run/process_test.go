@@ -229,7 +229,8 @@ func TestLogIsBounded(t *testing.T) {
 	for limit := time.Now().Add(30 * time.Second); last() != "last" || size() > 64<<10 ||
 		scan() != 2; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(limit) {
-			t.Fatalf("%d bytes, ending in %q; want its beginning and the mark, too, but only %d of them", size(), last(), scan())
+			t.Fatalf("%d bytes, ending in %q; want its beginning and the mark, too, but only %d of them",
+				size(), last(), scan())
 		}
 	}
 }
