@@ -23,8 +23,8 @@ type Ends struct {
 	// Command measures them together.
 	Pair    *Pair  `json:"pair,omitempty"`
 	Command string `json:"not_measured_together,omitempty"`
-	// Base and Top are the arms of Pair, or else the newest of each, which nobody divides; nil
-	// without one.
+	// Base and Top are the arms of Pair, or else those of the sessions that accepted the first
+	// port and the last, which nobody divides; nil without one.
 	Base, Top *Arm `json:"-"`
 }
 
@@ -50,12 +50,22 @@ func (s *Summary) ends() (e Ends) {
 			}
 		}
 	}
-	if len(tops) > 0 {
-		e.Top = tops[0]
+	// The newest where a session launched nothing: a port whose launches were reused.
+	of := func(arms []*Arm, port Accepted) *Arm {
+		for _, a := range arms {
+			if port.decision != nil && a.Session == port.decision.Session {
+				return a
+			}
+		}
+		if len(arms) > 0 {
+			return arms[0]
+		}
+		return nil
 	}
+	last, metric := s.Stack.Features[len(s.Stack.Features)-1], "METRIC"
+	e.Base, e.Top = of(s.armsWith(s.Stack.Baseline), s.Stack.Features[0]), of(tops, last)
 	// The command measures both in one session, once the feature accepted last has a criterion
 	// that reads the baseline.
-	last, metric := s.Stack.Features[len(s.Stack.Features)-1], "METRIC"
 	for _, g := range last.Gains {
 		if of, is := strings.CutSuffix(g.What, ".gain"); is {
 			metric = strings.TrimSuffix(of, ".root")
