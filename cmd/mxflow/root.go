@@ -51,6 +51,9 @@ func execute(ctx context.Context, a *app, args []string) int {
 	root.SetErr(a.stderr)
 	err := root.ExecuteContext(ctx)
 	switch {
+	case a.unwritten != nil:
+		a.complain(fmt.Errorf("part of the result cannot be written as JSON: %w", a.unwritten))
+		return verdict.ExitBroken
 	case err == nil:
 		return a.exit
 	case !errors.Is(err, errShown):

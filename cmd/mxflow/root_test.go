@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -64,6 +65,22 @@ func TestEndingComesFirst(t *testing.T) {
 }
 
 // The command line that stands in a plan asks for the same plan again.
+// What cannot be written as JSON is no success without a word.
+func TestUnwritten(t *testing.T) {
+	for name, write := range map[string]func(*app, any){
+		"a document": func(a *app, v any) { a.printJSON(v) },
+		"a line":     func(a *app, v any) { a.printLine(v) },
+	} {
+		var errs bytes.Buffer
+		a := &app{prints: prints{stdout: io.Discard, stderr: &errs}}
+		write(a, map[string]float64{"gain": math.NaN()})
+		if status := execute(t.Context(), a, []string{"version"}); status != verdict.ExitBroken ||
+			!strings.Contains(errs.String(), "NaN") {
+			t.Errorf("%s: exit status %d, %s", name, status, errs.String())
+		}
+	}
+}
+
 func TestABLine(t *testing.T) {
 	root := newRootCommand(&app{})
 	c, _, _ := root.Find([]string{"ab"})

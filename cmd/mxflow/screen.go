@@ -22,6 +22,8 @@ type prints struct {
 	json           bool
 	// secrets takes what is sensitive in the loaded plan out of what is shown.
 	secrets *redact.Redactor
+	// unwritten is why something could not be written as JSON.
+	unwritten error
 }
 
 // screen is where tables and sentences go.
@@ -59,6 +61,7 @@ func (p *prints) show(data any, text func()) {
 func (p *prints) printJSON(v any) {
 	data, err := verdict.JSON(p.secrets.Any(v, apply.Identities...))
 	if err != nil {
+		p.unwritten = err
 		return
 	}
 	var page bytes.Buffer
@@ -70,9 +73,12 @@ func (p *prints) printJSON(v any) {
 
 // printLine prints one JSON object on a line of its own.
 func (p *prints) printLine(v any) {
-	if data, err := verdict.JSON(p.secrets.Any(v, apply.Identities...)); err == nil {
-		fmt.Fprintf(table.Bare(p.stdout), "%s\n", foreign.JSON(data))
+	data, err := verdict.JSON(p.secrets.Any(v, apply.Identities...))
+	if err != nil {
+		p.unwritten = err
+		return
 	}
+	fmt.Fprintf(table.Bare(p.stdout), "%s\n", foreign.JSON(data))
 }
 
 // report prints what is wrong with a plan: as text or as one JSON document.

@@ -227,22 +227,23 @@ func asked(d *ledger.Decision) string {
 	_, metric := measure.SplitAddress(t.Metric)
 	text, want := MetricWord(metric)+" "+is, wanted+" was asked"
 	verb := map[string]string{"tg": "decodes", "pp": "prefills"}[metric]
-	if share, slower := strings.CutPrefix(is, "-"); slower && verb != "" && t.Relative() && t.More {
+	switch share := strings.TrimLeft(is, "+-"); {
+	case verb == "" || !t.Relative() || !t.More:
+	case *t.Estimate > 0 && *t.Estimate <= 3: // beyond, "12×" says it
+		text = verb + " " + share + " faster"
+	case *t.Estimate < 0:
 		text = verb + " " + share + " slower"
-		if bound, also := strings.CutPrefix(bounds, "at most -"); also {
-			bounds = "at least " + bound
+		if d.Verdict == verdict.Fail && t.High != nil && *t.High < 0 {
+			bounds = "at least " + strings.TrimPrefix(verdict.AtMost(*t.High, "ratio"), "-")
 		}
-		switch allowed := strings.TrimPrefix(wanted, "≥ "); {
-		case strings.HasPrefix(allowed, "-"):
-			want = "at most " + allowed[1:] + " was allowed"
-		case allowed == "0%":
+		switch {
+		case t.Threshold < 0:
+			want = "at most " + verdict.Planned(-t.Threshold, "spread") + " was allowed"
+		case t.Threshold == 0:
 			want = "no loss was allowed"
 		default:
-			want = allowed + " was asked"
+			want = verdict.Planned(t.Threshold, "ratio") + " was asked"
 		}
-	}
-	if share, faster := strings.CutPrefix(is, "+"); faster && verb != "" && t.Relative() && t.More {
-		text = verb + " " + share + " faster"
 	}
 	if s := d.Statistics; s != nil && d.Verdict == verdict.Fail && t.Form != verdict.Exact && t.Form != verdict.Range {
 		bounds += verdict.Behind(", ", falseClaims(s.FalseFail))
