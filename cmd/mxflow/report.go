@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -12,8 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/live"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/runtime/export"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/report/ci"
@@ -27,6 +31,7 @@ type reportOptions struct {
 	*app
 	dir, format string
 	force       bool
+	feature     string // the port of a pull request, as it was named
 }
 
 func newReportCommand(a *app) *cobra.Command {
@@ -41,7 +46,8 @@ feature with the numbers that decided it. --format prints another form:
   junit      fail and inconclusive are failures; error, invalid, locked and
              undecided are errors; waived nodes are skipped
   github     for a job summary or a comment
-  pr         what vLLM and llama.cpp ask for in a pull request about performance
+  pr         what vLLM and llama.cpp ask for in a pull request about performance, of
+             every port, or with --format pr FEATURE [PLAN] of one
   csv        a row per launch that counts, a column per metric
   benchstat  the same for benchstat -col /variant FILE
 
@@ -50,9 +56,26 @@ and between <!-- keep NAME --> and <!-- /keep -->. A file that mxflow did not
 write is refused; --force replaces only its own.`,
 		Example: `  mxflow report --format html plan.hcl > results.html
   mxflow report --format github plan.hcl >> "$GITHUB_STEP_SUMMARY"
+  mxflow report --format pr kv_cache plan.hcl > PR.md
   mxflow report --dir docs plan.hcl`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: o.run,
+		Args: cobra.MaximumNArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			// One argument is the plan if it is a file, or is called as one.
+			isPlan := func(name string) bool {
+				_, err := os.Stat(name)
+				return err == nil || filepath.Ext(name) == ".hcl" || lang.IsYAML(name)
+			}
+			switch {
+			case len(args) == 2 && o.format != "pr":
+				return fmt.Errorf("%s: only --format pr takes a FEATURE before the PLAN", args[0])
+			case o.format == "pr" && (len(args) == 2 || len(args) == 1 && !isPlan(args[0])):
+				o.feature, args = args[0], args[1:]
+			}
+			if err := c.Flags().Parse(append([]string{"--"}, args...)); err != nil { // commands to run next have the plan
+				return err
+			}
+			return o.run(c, args)
+		},
 	}
 	c.Flags().StringVar(&o.format, "format", "md", "`FORM` of the report")
 	c.Flags().StringVar(&o.dir, "dir", "", "`FOLDER` for files that a team commits")
@@ -94,8 +117,28 @@ func (o *reportOptions) run(_ *cobra.Command, args []string) error {
 		return nil
 	case len(st.Runs()) == 0:
 		return report.ErrNothing
+	case o.feature != "":
+		return o.onePort(st, args)
 	}
 	return write(o.app, o.summary(st, args))
+}
+
+// onePort writes the pull request of one port.
+func (o *reportOptions) onePort(st *store.Store, args []string) error {
+	node, _, err := view.Argued(st, o.feature)
+	if err != nil {
+		return err
+	}
+	s := o.summary(st, args)
+	r := s.Rows.At(node)
+	switch {
+	case r.Feature == "":
+		return fmt.Errorf("%s is no feature: a pull request is about one", node)
+	case r.Decided == nil:
+		return fmt.Errorf("%s was not decided, so there is nothing to claim: %s", node,
+			cmp.Or(r.Short(), "not run yet"))
+	}
+	return ci.PullRequest(o.stdout, s, r.Feature)
 }
 
 // reportFormats write the forms of the results; that for a browser notes what it lacks.
@@ -104,7 +147,7 @@ var reportFormats = map[string]func(*app, *report.Summary) error{
 	"html":      func(a *app, s *report.Summary) error { return live.Page(a.stdout, s.Store, a.note) },
 	"junit":     func(a *app, s *report.Summary) error { return ci.JUnit(a.stdout, s) },
 	"github":    func(a *app, s *report.Summary) error { return ci.GitHub(a.stdout, s) },
-	"pr":        func(a *app, s *report.Summary) error { return ci.PullRequest(a.stdout, s) },
+	"pr":        func(a *app, s *report.Summary) error { return ci.PullRequest(a.stdout, s, "") },
 	"csv":       launchesAs("csv"),
 	"benchstat": launchesAs("benchstat"),
 }

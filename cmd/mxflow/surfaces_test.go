@@ -195,7 +195,7 @@ func agreeCells(t *testing.T, name, text string, record recorded) (compared int)
 	for _, grid := range record.Results {
 		for _, row := range grid.Rows {
 			lines := regexp.MustCompile(`(?m)^\| (?:\[)?`+regexp.QuoteMeta(row.Name)+
-				`(?:\]\([^)]*\))? \| (?:[0-9]+|–) \| (.*) \|$`).FindAllStringSubmatch(text, -1)
+				`(?:\]\([^)]*\))? \| (?:[^|]* \| ){0,2}(?:[0-9]+|–) \| (.*) \|$`).FindAllStringSubmatch(text, -1)
 			var wrong []string
 			for _, line := range lines {
 				n, differ := agreeRow(t, line[1], row.Values)

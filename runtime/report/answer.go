@@ -422,7 +422,7 @@ func (r Row) Short() string {
 	if len(against) > 0 {
 		return words(verdict.Brief(against[0]))
 	}
-	return verdict.Did(d.Verdict)
+	return ""
 }
 
 // unconfirmed is the first engine on which a feature did not pass; nil without one.

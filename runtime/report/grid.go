@@ -77,28 +77,30 @@ func (c Shown) Plain() bool {
 
 // Table is the grid as text.
 func (g Grid) Table() Table {
-	t := Table{Head: []string{g.What, "n"}}
+	t := Table{Head: []string{g.What}}
 	status := slices.ContainsFunc(g.Rows, func(r Line) bool { return r.Status != "" })
-	for _, c := range g.Columns {
-		t.Head = append(t.Head, c.Title())
-	}
 	if status {
 		t.Head = append(t.Head, "Outcome")
 	}
+	t.Head = append(t.Head, "n")
+	for _, c := range g.Columns {
+		t.Head = append(t.Head, c.Title())
+	}
 	for _, r := range g.Rows {
-		row := []string{r.Name, "–"}
+		row, n := []string{r.Name}, "–"
 		if r.N > 0 || g.Times { // each row of a comparison is launched, or was to be
-			row[1] = fmt.Sprint(r.N)
+			n = fmt.Sprint(r.N)
 		}
+		if status {
+			row = append(row, r.Status)
+		}
+		row = append(row, n)
 		for i, v := range r.Values {
 			text := v.Text(g.Times)
 			if i == 0 && v.Root != "" {
 				text += "\n" + v.Root + " from the baseline"
 			}
 			row = append(row, text)
-		}
-		if status {
-			row = append(row, r.Status)
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -290,18 +292,33 @@ func (r Row) variants() (all []variant) {
 	}
 	d := r.Decided
 	for _, a := range d.Alternatives {
-		all = append(all, variant{a.Name, string(a.Verdict), a.Verdict})
+		v := variant{a.Name, r.Status(), a.Verdict}
+		if !a.Chosen {
+			own := *r.Decided
+			own.Decision = OfAlternative(d.Decision, a)
+			if v.status = (Row{Decided: &own}).Status(); a.Verdict == verdict.Pass {
+				v.status += ", not chosen"
+			}
+		}
+		all = append(all, v)
 	}
 	if len(all) == 0 {
-		all = []variant{{r.Feature, "", d.Verdict}}
+		all = []variant{{r.Feature, r.Status(), d.Verdict}}
 	}
-	all[0].status = r.Status()
 	for _, c := range d.Confirmations {
 		all = append(all, variant{
 			strings.TrimPrefix(c.Node, "feature."), cmp.Or(string(c.Verdict), "not tried"), d.Verdict,
 		})
 	}
 	return all
+}
+
+// OfAlternative is what came of one value that a feature chose from, by its own rules.
+func OfAlternative(d *ledger.Decision, a ledger.Alternative) *ledger.Decision {
+	return &ledger.Decision{
+		Kind: d.Kind, Feature: a.Name, Verdict: a.Verdict, Reasons: a.Reasons, Rules: a.Rules, Notes: a.Notes,
+		Evidence: d.Evidence, Launches: d.Launches, Statistics: d.Statistics,
+	}
 }
 
 // addUncounted adds what was launched of invalid variants, such as those whose answers are garbage.

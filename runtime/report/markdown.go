@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -107,15 +108,27 @@ func (t Table) Markdown() string {
 var cellEscapes = strings.NewReplacer("|", `\|`, "\n", "<br>")
 
 // Inert escapes foreign text (of an engine, a log, a summary) for Markdown: no tag, link
-// or image starts in it, and nothing controls a terminal. Text that is a single code span
-// stays unchanged, as nothing starts there.
+// or image starts in it, and nothing controls a terminal. Text whose lines are code spans stays
+// unchanged, as nothing starts there. A quoted pattern becomes one: elsewhere its stars are emphasis.
 func Inert(text string) string {
 	text = foreign.Printable(text)
-	if inner := strings.Trim(text, "`"); text == "`"+inner+"`" && !strings.Contains(inner, "`") {
+	spans := strings.Split(text, "\n")
+	if !slices.ContainsFunc(spans, func(line string) bool {
+		inner := strings.Trim(line, "`")
+		return line != "`"+inner+"`" || strings.Contains(inner, "`")
+	}) {
 		return text
 	}
-	return strings.ReplaceAll(tagBegins.ReplaceAllString(text, "&lt;$1"), "](", `]\(`)
+	text = strings.ReplaceAll(tagBegins.ReplaceAllString(text, "&lt;$1"), "](", `]\(`)
+	return quotedText.ReplaceAllStringFunc(text, func(q string) string {
+		if inner := q[1 : len(q)-1]; strings.Contains(inner, "*") && !strings.ContainsAny(inner, "`&\\") {
+			return "`" + inner + "`"
+		}
+		return q
+	})
 }
+
+var quotedText = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"`)
 
 // tagBegins matches the start of HTML in Markdown; "< 5 ms" is not one.
 var tagBegins = regexp.MustCompile(`<([A-Za-z/!?])`)

@@ -42,7 +42,7 @@ func Markdown(w io.Writer, s *Summary) error {
 	}
 	p.WriteStack()
 	p.Blocks("##", p.TargetBlocks())
-	p.Comparisons()
+	p.Comparisons("##", true)
 	p.Line("%s\n", Raw(Legend))
 	p.Line("Every launch: `%s`. A decision with every look at its launches: `%s`.",
 		Raw(Reading(p.Store, v, "show", "--all", "latest")), Raw(Reading(p.Store, v, "explain", first(p.Summary))))
@@ -122,32 +122,32 @@ func (p *Writer) Rules(d *ledger.Decision) {
 // criteria is a table of a feature's rules: the value that each was held against, what it wanted, and
 // the number that decided.
 func (p *Writer) criteria(d *ledger.Decision) Table {
-	t := Table{Head: []string{"Criterion", "Baseline", "Target", "Actual", "Verdict"}}
+	t := Table{Head: []string{"Criterion", "Verdict", "Baseline", "Target", "Actual"}}
 	port, told := p.PortOf(d), map[string]bool{}
 	for _, r := range d.Rules {
 		is, wanted, bound := r.Parts()
-		row := []string{r.Name, "–", cmp.Or(wanted, "`"+r.Expr+"`"), cmp.Or(is, bound, "–"), string(r.Verdict)}
+		row := []string{r.Name, string(r.Verdict), "–", cmp.Or(wanted, "`"+r.Expr+"`"), cmp.Or(is, bound, "–")}
 		if !r.Decides {
-			row[4] += " (recorded only)"
+			row[1] += " (recorded only)"
 		}
 		switch cause := untested(r); {
 		case !cause.IsZero() && told[cause.Key()]:
-			row[3] = "not tested, as above"
+			row[4] = "not tested, as above"
 		case !cause.IsZero():
-			row[3], told[cause.Key()] = "not tested: "+
+			row[4], told[cause.Key()] = "not tested: "+
 				strings.Join(ReasonLines(&p.told, d, []verdict.Reason{cause}), "; "), true
 		case r.Deciding() != nil:
 			t := r.Deciding().Test
-			row[3] = fmt.Sprintf("%s (%s)", is, bound)
+			row[4] = fmt.Sprintf("%s (%s)", is, bound)
 			cell, metric := measure.SplitAddress(t.Metric)
 			switch before, after := decidedBy(t, t.Base), decidedBy(t, t.Values); {
 			case t.Against != "" && t.Relation != "base" && before != "":
-				row[1], row[3] = before, after+": "+row[3]
+				row[2], row[4] = before, after+": "+row[4]
 			case port != nil:
-				row[1] = port.Value(Column{cell, metric, t.Stat}).Old.Brief()
+				row[2] = port.Value(Column{cell, metric, t.Stat}).Old.Brief()
 			}
 		case is == "" && r.Verdict != verdict.Pass:
-			row[3] = strings.Join(ReasonLines(&p.told, d, r.Reasons), "; ")
+			row[4] = strings.Join(ReasonLines(&p.told, d, r.Reasons), "; ")
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -192,12 +192,13 @@ func untested(r verdict.Rule) verdict.Reason {
 	return verdict.Reason{}
 }
 
-// Comparisons are the steps that compare engines, or cells of a matrix.
-func (p *Writer) Comparisons() {
+// Comparisons are the steps that compare engines, or cells of a matrix, below headings of a level; with
+// effects also what knob values do there.
+func (p *Writer) Comparisons(level string, effects bool) {
 	for _, d := range p.InForce() {
 		if len(d.Rows) > 0 {
-			p.Line("## Comparison %s: %s\n", d.Node[strings.LastIndexByte(d.Node, '.')+1:], d.Verdict)
-			p.Blocks("###", p.CompareBlocks(d.Decision, true))
+			p.Line("%s Comparison %s: %s\n", Raw(level), d.Node[strings.LastIndexByte(d.Node, '.')+1:], d.Verdict)
+			p.Blocks(level+"#", p.CompareBlocks(d.Decision, effects))
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -327,6 +328,32 @@ func (p *Port) Pair() *Pair {
 	}
 	pair := pairOfArms(p.of.Store, p.Parent, p.Arm, p.of.tests)
 	return &pair
+}
+
+// Identity is which engine a launch ran, by what its record has: the commits of its source trees, its
+// image, its version; empty if it has none of them.
+func Identity(l *ledger.Launch) string {
+	var parts []string
+	for name, t := range sorted.All(l.Trees) {
+		if t.Commit != "" {
+			changed := map[bool]string{true: " with changes"}[t.Diff != ""]
+			parts = append(parts, fmt.Sprintf("%s at %.12s%s", name, t.Commit, changed))
+		}
+	}
+	for key, commit := range sorted.All(l.Engine) {
+		if name, is := strings.CutPrefix(key, "source."); is && strings.HasSuffix(name, ".commit") {
+			parts = append(parts, fmt.Sprintf("%s at %.12s", strings.TrimSuffix(name, ".commit"), commit))
+		}
+	}
+	if image := l.Engine["image"]; image != "" {
+		parts = append(parts, "image "+longDigest.ReplaceAllStringFunc(image, func(d string) string { return d[:12] }))
+	}
+	if v, seen := l.Observed["version"]; seen {
+		parts = append(parts, "version "+strings.Trim(v.String(), `"`))
+	} else if l.Engine["program"] != "" {
+		parts = append(parts, "version "+l.Engine["program"])
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Commits are the revisions that a launch ran from.

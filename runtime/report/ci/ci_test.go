@@ -153,8 +153,8 @@ func TestGitHub(t *testing.T) {
 	must.Do(t, GitHub(&page, summary(recorded(t, verdict.Fail, verdict.Fail, finished(verdict.Fail)))))
 	text := page.String()
 	must.Contain(t, "the text", text,
-		"<!-- mxflow report: a__b__x_ -->\n### mxflow a--b &lt;x>: Nothing accepted: f failed\n\n| Feature |",
-		"\n| f | – | – | – | **fail**: ",
+		"<!-- mxflow report: a__b__x_ -->\n### mxflow a--b &lt;x>: Nothing accepted: f failed\n\n| Port | Verdict |",
+		"\n| f | **fail** | ",
 		"| p | **fail** |", "\nmxflow apply --state ", " plan.hcl\n```\n", "\n</details>\n",
 	)
 	if strings.Contains(text, "<script>") || strings.Contains(text, "gate p") {
@@ -225,11 +225,11 @@ func TestCaseHasOneCause(t *testing.T) {
 func TestPullRequest(t *testing.T) {
 	var page bytes.Buffer
 	st := recorded(t, verdict.Pass, verdict.Pass, finished(verdict.Pass))
-	if err := PullRequest(&page, summary(st)); err != nil ||
+	if err := PullRequest(&page, summary(st), ""); err != nil ||
 		!strings.Contains(page.String(), "nothing to claim") {
 		t.Errorf("%v\n%s", err, page.String())
 	}
-	if err := PullRequest(&page, summary(recorded(t, "", "", finished(verdict.Pass)))); err == nil {
+	if err := PullRequest(&page, summary(recorded(t, "", "", finished(verdict.Pass))), ""); err == nil {
 		t.Error("a claim without a feature")
 	}
 	if got := accuracy(&ledger.Decision{

@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -41,14 +42,18 @@ type suite struct {
 }
 
 type testCase struct {
-	Class   string  `xml:"classname,attr"`
-	Name    string  `xml:"name,attr"`
-	Time    elapsed `xml:"time,attr"`
-	Failure *said   `xml:"failure"`
-	Error   *said   `xml:"error"`
-	Skipped *said   `xml:"skipped"`
-	Out     string  `xml:"system-out,omitempty"`
+	Class     string  `xml:"classname,attr"`
+	Name      string  `xml:"name,attr"`
+	Time      elapsed `xml:"time,attr"`
+	Timestamp string  `xml:"timestamp,attr,omitempty"`
+	Failure   *said   `xml:"failure"`
+	Error     *said   `xml:"error"`
+	Skipped   *said   `xml:"skipped"`
+	Out       string  `xml:"system-out,omitempty"`
 }
+
+// stamp is a time as JUnit writes it.
+func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05") }
 
 // elapsed is in seconds, written with three decimals.
 type elapsed float64
@@ -86,11 +91,11 @@ func JUnit(w io.Writer, s *report.Summary) error {
 				return s
 			}
 		}
-		all.Suites = append(all.Suites, &suite{Name: name, Timestamp: run.Started.UTC().Format("2006-01-02T15:04:05")})
+		all.Suites = append(all.Suites, &suite{Name: name})
 		return all.Suites[len(all.Suites)-1]
 	}
 	ofRun := of("run")
-	apply := testCase{Class: "run", Name: "mxflow apply finished"}
+	apply := testCase{Class: j.class("run"), Name: "mxflow apply finished", Timestamp: stamp(run.Started)}
 	apply.Out = "run " + run.ID + ": " + s.Answer.String()
 	if why := verdict.Behind("run "+run.ID+" ", s.Unfinished()); why != "" {
 		apply.Error = &said{why, "error", why}
@@ -119,7 +124,7 @@ func JUnit(w io.Writer, s *report.Summary) error {
 	}
 	if len(all.Suites) == 1 {
 		ofRun.add(testCase{
-			Class: "run", Name: "something was decided",
+			Class: j.class("run"), Name: "something was decided",
 			Error: &said{"nothing was decided", "undecided", "nothing was decided"},
 		})
 	}
@@ -139,6 +144,9 @@ func JUnit(w io.Writer, s *report.Summary) error {
 func (s *suite) add(k testCase) {
 	k.Time = max(0, k.Time) // a clock may be set back during a run
 	s.Tests, s.Time = s.Tests+1, s.Time+k.Time
+	if k.Timestamp != "" && (s.Timestamp == "" || k.Timestamp < s.Timestamp) {
+		s.Timestamp = k.Timestamp
+	}
 	switch {
 	case k.Failure != nil:
 		s.Failures++
@@ -153,7 +161,7 @@ func (s *suite) add(k testCase) {
 // casesOf are the cases of a node: one, or if its own tests decided it one of each of its
 // rules. A case has one cause: what kept the rules from being tested is told in one case.
 func (j *junit) casesOf(r report.Row, unlocked bool) (cases []testCase) {
-	k := testCase{Class: cmp.Or(r.Phase, ledger.Baseline), Name: r.Node}
+	k := testCase{Class: j.class(cmp.Or(r.Phase, ledger.Baseline)), Name: r.Node}
 	d := r.Decided
 	switch {
 	case d == nil && r.Locked.Kind == code.NotTargeted.Kind:
@@ -173,7 +181,11 @@ func (j *junit) casesOf(r report.Row, unlocked bool) (cases []testCase) {
 	} else if d.Kind == ledger.KindFeature && unlocked {
 		excuse = "the gate of phase " + r.Phase + " does not need it"
 	}
-	k.Time = j.measured(d.Decision)
+	launches := report.EvidenceLaunches(d.Decision)
+	for _, l := range j.Store.Launches(store.LaunchFilter{Node: d.Node + ".qualify"}) {
+		launches = append(launches, l.ID)
+	}
+	k.Time, k.Timestamp = j.measured(append(slices.Clone(d.Launches), launches...)), j.began(launches)
 	// Its rules cover its outcome: what is invalid although they pass is in none of them.
 	worst := verdict.Pass
 	for _, rule := range d.Rules {
@@ -185,34 +197,83 @@ func (j *junit) casesOf(r report.Row, unlocked bool) (cases []testCase) {
 		for i, rule := range d.Rules {
 			one := k
 			one.Name += ": " + rule.Name
-			why := []string{rule.Brief()}
+			decided, text := decidedBy(rule), strings.TrimPrefix(rule.Brief(), rule.Name)
+			if len(decided) > 0 {
+				one.Timestamp = j.began(decided)
+				text += ", by " + verdict.Launches(len(decided))
+				if l, known := j.Store.LaunchByID(decided[0]); known {
+					text += " of session " + l.Session
+				}
+			}
+			why := []string{strings.TrimLeft(text, ":, ")}
 			if !rule.Verdict.Unlocks() {
 				why = append(why, verdict.Lines(rule.Reasons)...)
 			}
 			if i == 0 {
 				why = append(why, verdict.Lines(d.Marks())...)
 			}
+			if len(decided) > 0 {
+				why = append(why, "launches: "+strings.Join(decided, ", "))
+			}
 			recorded := excuse
 			if !rule.Decides && d.Kind == ledger.KindFeature {
 				recorded = cmp.Or(excuse, "recorded only")
 			}
-			one.came(rule.Verdict, strings.Join(why, "\n"), recorded)
+			one.came(rule.Verdict, string(rule.Verdict), strings.Trim(strings.Join(why, "\n"), "\n"), recorded)
 			cases = append(cases, one)
 			k.Time = 0
 		}
 		return cases
 	}
-	k.came(d.Verdict, strings.Join(report.ReasonLines(&j.told, d.Decision, report.Causes(d.Decision)), "\n"), excuse)
+	why := report.ReasonLines(&j.told, d.Decision, report.Causes(d.Decision))
+	if len(launches) > 0 {
+		why = append(why, "launches: "+strings.Join(launches, ", "))
+	}
+	k.came(d.Verdict, report.Word(d.Decision, false), strings.Join(why, "\n"), excuse)
 	return []testCase{k}
 }
 
-// measured is how long the launches took that a decision rests on, each counted in the first
-// case that does.
-func (j *junit) measured(d *ledger.Decision) (seconds elapsed) {
-	ids := slices.Clone(d.Launches)
-	for _, l := range j.Store.Launches(store.LaunchFilter{Node: d.Node + ".qualify"}) {
-		ids = append(ids, l.ID)
+// class is a part of the plan as a class in a package of the plan's name.
+func (j *junit) class(part string) string { return strings.ReplaceAll(j.Run.Plan, ".", "_") + "." + part }
+
+// decidedBy are the launches of both arms by which the tests of a rule decided it; none where no number
+// of launches did.
+func decidedBy(r verdict.Rule) (ids []string) {
+	for _, c := range r.Comparisons {
+		t, n := c.Test, c.Test.N()
+		if t == nil || c.Verdict != r.Verdict {
+			continue
+		}
+		if n == 0 { // it reads all of them, as a range does
+			n = max(len(t.Launches), len(t.BaseLaunches))
+		}
+		for _, arm := range [][]string{t.BaseLaunches, t.Launches} {
+			for _, id := range arm[:min(n, len(arm))] {
+				if !slices.Contains(ids, id) {
+					ids = append(ids, id)
+				}
+			}
+		}
 	}
+	return ids
+}
+
+// began is when the first of some launches was started.
+func (j *junit) began(ids []string) string {
+	var first time.Time
+	for _, id := range ids {
+		if l, known := j.Store.LaunchByID(id); known && (first.IsZero() || l.Started.Before(first)) {
+			first = l.Started
+		}
+	}
+	if first.IsZero() {
+		return ""
+	}
+	return stamp(first)
+}
+
+// measured is how long launches took, each counted in the first case that rests on it.
+func (j *junit) measured(ids []string) (seconds elapsed) {
 	for _, id := range ids {
 		if l, known := j.Store.LaunchByID(id); known && !j.counted[id] {
 			j.counted[id] = true
@@ -222,13 +283,13 @@ func (j *junit) measured(d *ledger.Decision) (seconds elapsed) {
 	return seconds
 }
 
-// came records an outcome in the case; an excuse is why it blocks nothing.
-func (k *testCase) came(v verdict.Verdict, why, excuse string) {
+// came records an outcome and its word in the case; an excuse is why it blocks nothing.
+func (k *testCase) came(v verdict.Verdict, word, why, excuse string) {
 	first, _, _ := strings.Cut(why, "\n")
-	s := &said{string(v) + ": " + first, string(v), why}
+	s := &said{word + verdict.Behind(": ", first), string(v), why}
 	switch {
 	case v.Unlocks():
-		k.Out = why
+		k.Out = strings.TrimSpace(map[bool]string{true: word + "\n"}[word != string(v)] + why)
 	case excuse != "":
 		k.Skipped = &said{Message: fmt.Sprintf("%s, but %s", v, excuse), Text: why}
 	case v == verdict.Fail || v == verdict.Inconclusive:

@@ -13,13 +13,13 @@ import (
 )
 
 // PullRequest writes what the contribution rules of vLLM and of llama.cpp require for a
-// claim about performance: for each feature the cell, harness and command, hardware,
+// claim about performance: for a feature, or with an empty name each, the cell, harness and command, hardware,
 // commits, the numbers of both sides, and what was checked of its answers. What is not on
 // record is reported as missing.
-func PullRequest(w io.Writer, s *report.Summary) error {
+func PullRequest(w io.Writer, s *report.Summary, feature string) error {
 	p, features := &report.Writer{Summary: s}, 0
 	for _, d := range s.InForce() {
-		if d.Kind != ledger.KindFeature {
+		if d.Kind != ledger.KindFeature || feature != "" && d.Feature != feature {
 			continue
 		}
 		features++

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -223,6 +224,21 @@ func changesOf(v *plans.KnobValue) (list []string) {
 	return list
 }
 
+// evidenceOf is what must, or must not, be there, in code spans, as the plan has it.
+func evidenceOf(e plans.Evidence) string {
+	var list []string
+	for _, glob := range e.Log {
+		list = append(list, "`"+glob+"`")
+	}
+	for name, value := range sorted.All(e.Observed) {
+		list = append(list, fmt.Sprintf("`%s = %v`", name, value))
+	}
+	for _, kernel := range e.Trace {
+		list = append(list, "`trace = "+kernel+"`")
+	}
+	return strings.Join(list, "\n")
+}
+
 // matrix writes FEATURE_MATRIX.md.
 func (t *writer) matrix() {
 	t.Line("# Features of plan %s\n", t.Plan.Name)
@@ -234,11 +250,11 @@ func (t *writer) matrix() {
 		}
 		on := cmp.Or(f.BuildsOn.Feature, string(f.BuildsOn.Kind))
 		rows = append(rows, []string{
-			string(t.link(f.Name, results)), f.Phase, fmt.Sprint(f.Priority), on,
-			strings.Join(set, "\n"), t.states[f.Name].output, t.states[f.Name].word,
+			string(t.link(f.Name, results)), t.states[f.Name].word, f.Phase, fmt.Sprint(f.Priority), on,
+			strings.Join(set, "\n"), t.states[f.Name].output,
 		})
 	}
-	t.table([]string{"Feature", "Phase", "Priority", "Builds on", "Sets", "Output", "Status"}, rows)
+	t.table([]string{"Feature", "Status", "Phase", "Priority", "Builds on", "Sets", "Output"}, rows)
 	t.Line("## Knobs\n")
 	rows = nil
 	for _, k := range t.Plan.Knobs {
@@ -248,7 +264,7 @@ func (t *writer) matrix() {
 				name += " (default)"
 			}
 			row := []string{k.Name, name, strings.Join(changesOf(v), "\n"), k.Summary}
-			rows = append(rows, append(row, strings.Join(v.MustSee.Log, "\n"), strings.Join(v.MustNotSee.Log, "\n")))
+			rows = append(rows, append(row, evidenceOf(v.MustSee), evidenceOf(v.MustNotSee)))
 		}
 	}
 	t.table([]string{"Knob", "Value", "Changes", "Description", "Must see", "Must not see"}, rows)

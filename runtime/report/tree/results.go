@@ -31,7 +31,7 @@ func (t *writer) results() {
 	t.bests()
 	t.WriteStack()
 	t.Gates("## Gates")
-	t.Comparisons()
+	t.Comparisons("##", true)
 	t.runs()
 	t.variance()
 	t.Line("## Findings\n")
@@ -49,7 +49,7 @@ func (t *writer) configurations() {
 	}
 	for i, g := range t.Results() {
 		table := &blocks[i].Table
-		at := len(table.Head) - 1
+		at := slices.Index(table.Head, "n")
 		if at < 0 {
 			continue
 		}

@@ -115,10 +115,28 @@ func (t *writer) stand() {
 	for _, r := range t.Features() {
 		s := state{decided: r.Decided, word: r.Status(), output: "–"}
 		if s.decided != nil {
-			s.output = t.output(s.decided.Decision, r.Feature)
+			s.output = t.outputs(s.decided.Decision)
 		}
 		t.states[r.Feature] = s
 	}
+}
+
+// outputs are the results of a feature's launches: of the value that it chose, or else of all that it tried.
+func (t *writer) outputs(d *ledger.Decision) string {
+	var words []string
+	for _, a := range d.Alternatives {
+		word := t.output(d, a.Name)
+		if a.Chosen {
+			return word
+		}
+		if !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	if len(words) == 0 {
+		return t.output(d, d.Feature)
+	}
+	return strings.Join(words, ", ")
 }
 
 // output is the result of a variant's own launches, qualification included: one that

@@ -34,8 +34,8 @@ func (t *writer) todos() {
 				improvement = said
 			}
 			rows = append(rows, []string{
-				s.Name, text("repo") + " at " + text("commit"), "`" + text("file") + "`",
-				"`" + text("snippet") + "`", improvement, today, when,
+				s.Name, today, text("repo") + " at " + text("commit"), "`" + text("file") + "`",
+				"`" + text("snippet") + "`", improvement, when,
 			})
 		}
 	}
@@ -43,7 +43,7 @@ func (t *writer) todos() {
 		return
 	}
 	t.Line("# Upstream TODOs of plan %s\n", t.Plan.Name)
-	t.table([]string{"TODO", "Noted", "File", "Snippet", "Improvement", "Today", "Checked"}, rows)
+	t.table([]string{"TODO", "Today", "Noted", "File", "Snippet", "Improvement", "Checked"}, rows)
 	t.Line("A note passes while its snippet exists, even if moved, and fails if it was changed or removed: then " +
 		"check if it is done.\n")
 	t.keep("notes")
