@@ -327,13 +327,13 @@ func TestShares(t *testing.T) {
 		{[]string{a}, 0, "1/1", ""},
 		{[]string{a + " and " + exact}, 0, "1/1 1/1 1/1", ""},
 		{[]string{a + " or levels.kernels == 'pass'"}, 0, "1/1 1/1", ""},
-		{[]string{a, b, c}, 0, "1/3", "fail α split over 3 conditions"},
+		{[]string{a, b, c}, 0, "1/3", "false fail divided among 3 conditions"},
 		{[]string{a, exact, `feature["f"].accepted`}, 0, "1/1", ""},
 		{[]string{a + " and " + b + " and " + c}, 0, "1/3 1/3 1/3", ""},
 		{
 			[]string{a + " or " + b + " or " + c},
 			0, "3/1 3/1 3/1",
-			"pass α split over 3 conditions, one of which must hold",
+			"false pass divided among 3 conditions, one of which must hold",
 		},
 		{[]string{"not (" + a + " and " + b + ")"}, 0, "2/1 2/1", ""},
 		{[]string{"not (" + a + " or " + b + ")"}, 0, "1/2 1/2", ""},
@@ -342,7 +342,7 @@ func TestShares(t *testing.T) {
 		{
 			[]string{a + " or " + b},
 			3, "6/1 6/1",
-			"pass α split over 3 alternatives; pass α split over 2 conditions, one of which must hold",
+			"false pass divided among 3 alternatives; false pass divided among 2 conditions, one of which must hold",
 		},
 		{[]string{"0.05 < chat.tg.gain < 0.5"}, 0, "1/2 1/2", ""},
 	} {

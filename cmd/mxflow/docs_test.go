@@ -698,7 +698,7 @@ func TestReportsPage(t *testing.T) {
 	results := filepath.Join(dir, "docs", "BENCHMARK_RESULTS.md")
 	text := must.Read(t, results)
 	// What it has of a feature is on the feature's page, to the digit.
-	row := regexp.MustCompile(`(?m)^\| \[kv_cache\]\S+ \| 1 \| ([^|<]+)<br>([^|<]+) \|`).FindStringSubmatch(text)
+	row := regexp.MustCompile(`(?m)^\| \[kv_cache\]\S+ \| [^|]+ \| [^|]+ \| 1 \| ([^|<]+)<br>([^|<]+) \|`).FindStringSubmatch(text)
 	if row == nil {
 		t.Fatalf("no row of kv_cache:\n%s", text)
 	}

@@ -56,6 +56,8 @@ type Estimate struct {
 	Decided   bool
 	// N and BaseN are how many launches of each arm Value is of.
 	N, BaseN int
+	// Wider are why bounds of the same launches differ between rules.
+	Wider []Reason
 }
 
 // Estimate is an input's number with its bounds: those of the test that decided by it, at
@@ -67,6 +69,7 @@ func (r Rule) Estimate(in Input) Estimate {
 		return e
 	}
 	e.Low, e.High, e.Decided, e.N, e.BaseN = t.Low, t.High, true, len(t.Values), len(t.Base)
+	e.Wider = t.Wider()
 	if n := len(t.Looks); n > 0 && t.Estimate != nil {
 		e.Value, e.N, e.BaseN = t.Estimate, min(e.N, t.Looks[n-1].N), min(e.BaseN, t.Looks[n-1].N)
 	}
@@ -187,6 +190,9 @@ func (in Input) Line(e Estimate) string {
 	}
 	if e.N < in.N {
 		fmt.Fprintf(&b, ", decided on the first %d", e.N)
+	}
+	for _, why := range e.Wider {
+		b.WriteString(", " + why.String())
 	}
 	if len(in.PerLaunch) > 0 {
 		fmt.Fprintf(&b, "\n      launches %s", Value{Numbers: in.PerLaunch}.String())

@@ -206,11 +206,24 @@ type Share struct {
 
 func (s Share) Reason() Reason {
 	return New(map[ShareOf]code.Fact{
-		ShareAll:          code.Of("argued.share_all", "fail α split over {n} conditions"),
-		ShareOne:          code.Of("argued.share_one", "pass α split over {n} conditions, one of which must hold"),
-		ShareAlternatives: code.Of("argued.share_alternatives", "pass α split over {n} alternatives"),
-		ShareTry:          code.Of("argued.share_try", "pass α of try {n}"),
+		ShareAll:          code.Of("argued.share_all", "false fail divided among {n} conditions"),
+		ShareOne:          code.Of("argued.share_one", "false pass divided among {n} conditions, one of which must hold"),
+		ShareAlternatives: code.Of("argued.share_alternatives", "false pass divided among {n} alternatives"),
+		ShareTry:          code.Of("argued.share_try", "false pass of try {n}"),
 	}[s.Of], Int("n", s.N))
+}
+
+// Wider are the bounds that lie farther out than those of the same launches tested for one rule alone, as
+// an error rate is shared.
+func (t *Test) Wider() (why []Reason) {
+	for _, s := range t.Share {
+		side := "lower"
+		if (s.Of == ShareAll) == t.More {
+			side = "upper"
+		}
+		why = append(why, Say("argued.wider", "{side} bound wider: {causes}", Text("side", side)).From(s.Reason()))
+	}
+	return why
 }
 
 // ShareOf is what kind of parts a division has.

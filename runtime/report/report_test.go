@@ -169,7 +169,7 @@ func TestInert(t *testing.T) {
 		"``<b>``":                   "``&lt;b>``",
 		"red \x1b[31m\u202e":        "red \uFFFD[31m\uFFFD",
 		"ä\nb":                      "ä\nb",
-		"`a<b`\n`*c*`":             "`a<b`\n`*c*`",
+		"`a<b`\n`*c*`":              "`a<b`\n`*c*`",
 		"`\n`<b>`":                  "`\n`&lt;b>`",
 		`sees "*kernel a*" and "b"`: "sees `*kernel a*` and \"b\"",
 		`"*<b>*", "\"*" * "a"`:      `"*&lt;b>*", "\"*" * "a"`,

@@ -234,7 +234,9 @@ func (j *junit) casesOf(r report.Row, unlocked bool) (cases []testCase) {
 }
 
 // class is a part of the plan as a class in a package of the plan's name.
-func (j *junit) class(part string) string { return strings.ReplaceAll(j.Run.Plan, ".", "_") + "." + part }
+func (j *junit) class(part string) string {
+	return strings.ReplaceAll(j.Run.Plan, ".", "_") + "." + part
+}
 
 // decidedBy are the launches of both arms by which the tests of a rule decided it; none where no number
 // of launches did.

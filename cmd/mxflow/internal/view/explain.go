@@ -42,7 +42,7 @@ func (e *Explanation) Print(on table.Screen) {
 	of := e.of
 	for _, alt := range d.Alternatives {
 		if alt.Name == e.Alternative {
-			came = &ledger.Decision{Kind: d.Kind, Verdict: alt.Verdict, Rules: alt.Rules}
+			came = report.OfAlternative(d.Decision, alt)
 			name, of, rule = alt.Name, alt.Name, report.Deciding(came)
 		}
 	}
@@ -308,8 +308,8 @@ func (p *argument) looks(t *verdict.Test) {
 	}
 	if t.Pass != 0 || t.Fail != 0 {
 		text := fmt.Sprintf("A pass needs p ≤ %s, a fail p ≤ %s", verdict.PLevel(t.Pass), verdict.PLevel(t.Fail))
-		for i, s := range t.Share {
-			text += map[bool]string{true: ": ", false: "; "}[i == 0] + s.Reason().String()
+		for _, why := range t.Wider() {
+			text += "; " + why.String()
 		}
 		if text += "."; !p.defined {
 			p.defined, text = true,
@@ -479,7 +479,7 @@ func (p *argument) attempts(attempts []attempt) {
 		if t.Session != "" {
 			session = ", session " + t.Session
 		}
-		fmt.Fprintf(p, "%s %d  %s  %s (%s)%s\n", mark, t.Attempt, verdict.Minute(t.Time), t.Verdict,
+		fmt.Fprintf(p, "%s %d  %s  %s (%s)%s\n", mark, t.Attempt, verdict.Minute(t.Time), t.word,
 			t.Because.String(), session)
 	}
 }

@@ -52,6 +52,7 @@ type attempt struct {
 	Time    time.Time      `json:"time"`
 	// Explained is set for the explained one.
 	Explained bool `json:"explained,omitempty"`
+	word      string
 }
 
 // Explain collects the explanation of a node; attempt 0 is the newest. For a feature that
@@ -70,7 +71,10 @@ func Explain(st *store.Store, node, alternative string, number int) (*Explanatio
 	}
 	for i, d := range history {
 		e.Attempts = append(e.Attempts,
-			attempt{d.Attempt, string(d.Verdict), d.Because, d.Session, d.Run, d.Time, i == at && e.Locked.IsZero()})
+			attempt{
+				d.Attempt, string(d.Verdict), d.Because, d.Session, d.Run, d.Time, i == at && e.Locked.IsZero(),
+				report.Word(d.Decision, false),
+			})
 	}
 	if !e.Locked.IsZero() {
 		cause := e.Locked
