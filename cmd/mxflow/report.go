@@ -71,7 +71,8 @@ write is refused; --force replaces only its own.`,
 			case o.format == "pr" && (len(args) == 2 || len(args) == 1 && !isPlan(args[0])):
 				o.feature, args = args[0], args[1:]
 			}
-			if err := c.Flags().Parse(append([]string{"--"}, args...)); err != nil { // commands to run next have the plan
+			// Commands to run next have the plan.
+			if err := c.Flags().Parse(append([]string{"--"}, args...)); err != nil {
 				return err
 			}
 			return o.run(c, args)

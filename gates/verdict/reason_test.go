@@ -161,7 +161,7 @@ func TestOutcomesStay(t *testing.T) {
 	page.Each(New(code.Rule).On("phase").Is(Fail).From(outcome))
 	page.Each(decode)
 	got := page.Each(outcome, decode)
-	want := []string{"feature attention_backend_flashinfer: fail", "decode: pass, see above"}
+	want := []string{"feature attention_backend_flashinfer failed", "decode: pass, see above"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}

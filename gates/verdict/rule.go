@@ -192,7 +192,7 @@ func (in Input) Line(e Estimate) string {
 		fmt.Fprintf(&b, ", decided on the first %d", e.N)
 	}
 	for _, why := range e.Wider {
-		b.WriteString(", " + why.String())
+		b.WriteString("; " + why.String())
 	}
 	if len(in.PerLaunch) > 0 {
 		fmt.Fprintf(&b, "\n      launches %s", Value{Numbers: in.PerLaunch}.String())

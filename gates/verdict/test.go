@@ -206,8 +206,9 @@ type Share struct {
 
 func (s Share) Reason() Reason {
 	return New(map[ShareOf]code.Fact{
-		ShareAll:          code.Of("argued.share_all", "false fail divided among {n} conditions"),
-		ShareOne:          code.Of("argued.share_one", "false pass divided among {n} conditions, one of which must hold"),
+		ShareAll: code.Of("argued.share_all", "false fail divided among {n} conditions"),
+		ShareOne: code.Of("argued.share_one",
+			"false pass divided among {n} conditions, one of which must hold"),
 		ShareAlternatives: code.Of("argued.share_alternatives", "false pass divided among {n} alternatives"),
 		ShareTry:          code.Of("argued.share_try", "false pass of try {n}"),
 	}[s.Of], Int("n", s.N))

@@ -344,6 +344,23 @@ func TestCount(t *testing.T) {
 	}
 }
 
+// TestWider: the bound on whose side an error rate is shared lies farther out.
+func TestWider(t *testing.T) {
+	all, one := Share{ShareAll, 2}, Share{ShareAlternatives, 3}
+	for _, c := range []struct {
+		test Test
+		want string
+	}{
+		{Test{More: true, Share: []Share{all}}, "upper bound wider: false fail divided among 2 conditions"},
+		{Test{Share: []Share{all}}, "lower bound wider: false fail divided among 2 conditions"},
+		{Test{More: true, Share: []Share{one}}, "lower bound wider: false pass divided among 3 alternatives"},
+		{Test{Share: []Share{one}}, "upper bound wider: false pass divided among 3 alternatives"},
+		{Test{}, ""},
+	} {
+		must.Equal(t, c.want, strings.Join(Lines(c.test.Wider()), "; "), c.want)
+	}
+}
+
 // TestCrashesAlikeAreOne: of launches that broke in one way the first is named, however long each took.
 func TestCrashesAlikeAreOne(t *testing.T) {
 	crash := func(launch, how string) Reason {

@@ -84,7 +84,8 @@ func TestReportSaysOnce(t *testing.T) {
 	must.Equal(t, page, strings.Count(page, "162 ms late"), 1)
 	for _, want := range []string{
 		"| decode | invalid (recorded only) | – | `` | not tested: level benchmark is invalid, see above |",
-		"| prefill | invalid (recorded only) | – | `` | not tested, as above |", "Levels: accepted/smoke, smoke passed; benchmark invalid.",
+		"| prefill | invalid (recorded only) | – | `` | not tested, as above |",
+		"Levels: accepted/smoke, smoke passed; benchmark invalid.",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)

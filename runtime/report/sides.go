@@ -346,14 +346,14 @@ func Identity(l *ledger.Launch) string {
 		}
 	}
 	if image := l.Engine["image"]; image != "" {
-		parts = append(parts, "image "+longDigest.ReplaceAllStringFunc(image, func(d string) string { return d[:12] }))
+		parts = append(parts, "image "+image)
 	}
 	if v, seen := l.Observed["version"]; seen {
 		parts = append(parts, "version "+strings.Trim(v.String(), `"`))
 	} else if l.Engine["program"] != "" {
 		parts = append(parts, "version "+l.Engine["program"])
 	}
-	return strings.Join(parts, ", ")
+	return longDigest.ReplaceAllStringFunc(strings.Join(parts, ", "), func(d string) string { return d[:12] })
 }
 
 // Commits are the revisions that a launch ran from.

@@ -54,7 +54,7 @@ var (
 
 	// Level: the verdict of the level Subject, from its causes.
 	Level   = Of("level", "level {subject}{causes? {verdict:did}}{causes!: {verdict}}")
-	Feature = Of("feature", "feature {subject}: {verdict}")
+	Feature = Of("feature", "feature {subject} {verdict:did}")
 	Step    = Of("step", "step {subject}: {verdict}")
 
 	// FeatureNotRun and StepNotRun: it was not run, from its causes.

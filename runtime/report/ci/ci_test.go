@@ -3,6 +3,7 @@ package ci
 import (
 	"bytes"
 	"encoding/xml"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -28,8 +29,12 @@ func recorded(t *testing.T, feature, gate verdict.Verdict, end *ledger.End, more
 		Tool: "mxflow", Nodes: []string{"baseline", "feature.f", "phase.p"},
 	}}}
 	records = append(records, &ledger.Record{
-		Type:   "launch",
-		Launch: &ledger.Launch{ID: "l", Session: "s", Purpose: ledger.ForBenchmark, Seconds: 1.25},
+		Type: "launch",
+		Launch: &ledger.Launch{
+			ID: "l", Session: "s", Purpose: ledger.ForBenchmark, Seconds: 1.25, Variant: "f", Block: "vllm.main",
+			Started: noon.Add(-time.Hour), OK: true, Engine: map[string]string{"image": "vllm:1"},
+			Trees: map[string]ledger.Tree{"vllm": {Commit: "3f1c2ab0d4e5f6a7b8c9"}},
+		},
 	})
 	decide := func(node, kind string, v verdict.Verdict) {
 		if v == "" {
@@ -125,6 +130,12 @@ func TestJUnit(t *testing.T) {
 			var of elapsed
 			for _, k := range s.Cases {
 				of += k.Time
+				if !strings.HasPrefix(k.Class, "a--b <x>.") || k.Out != "" && strings.HasSuffix(k.Name, k.Out) {
+					t.Errorf("%s: %+v", name, k)
+				}
+				if strings.HasPrefix(k.Name, "feature.f") && c.feature != "" && k.Timestamp != "2026-01-02T11:00:00" {
+					t.Errorf("%s: %s is of %s, not of its launch", name, k.Name, k.Timestamp)
+				}
 			}
 			if s.Time != of {
 				t.Errorf("%s: suite %s takes %v s, its cases %v s", name, s.Name, s.Time, of)
@@ -153,8 +164,8 @@ func TestGitHub(t *testing.T) {
 	must.Do(t, GitHub(&page, summary(recorded(t, verdict.Fail, verdict.Fail, finished(verdict.Fail)))))
 	text := page.String()
 	must.Contain(t, "the text", text,
-		"<!-- mxflow report: a__b__x_ -->\n### mxflow a--b &lt;x>: Nothing accepted: f failed\n\n| Port | Verdict |",
-		"\n| f | **fail** | ",
+		"<!-- mxflow report: a__b__x_ -->\n### mxflow a--b &lt;x>: Nothing accepted: f failed\n\nHead f: ",
+		"\nHead f: vllm.main, vllm at 3f1c2ab0d4e5, image vllm:1.\n\n| Port | Verdict |", "\n| f | **fail** | ",
 		"| p | **fail** |", "\nmxflow apply --state ", " plan.hcl\n```\n", "\n</details>\n",
 	)
 	if strings.Contains(text, "<script>") || strings.Contains(text, "gate p") {
@@ -164,6 +175,37 @@ func TestGitHub(t *testing.T) {
 	if len(short) > 65536 || !strings.HasSuffix(short, "shows everything.\n") ||
 		strings.Contains(short, "row of a ta\n") {
 		t.Errorf("%d bytes", len(short))
+	}
+}
+
+// TestGitHubHasAllDecided: no port with a decision is left out of the table, however many there are; of
+// others the names are told.
+func TestGitHubHasAllDecided(t *testing.T) {
+	st := must.Get(store.Open(t.TempDir()))(t)
+	defer st.Close()
+	add := func(r *ledger.Record) {
+		r.Run, r.Time = "r1", noon
+		must.Do(t, st.Append(r))
+	}
+	start := &ledger.RunStart{Plan: "many", PlanFile: "plan.hcl"}
+	for _, node := range []string{"done", "open"} {
+		for i := range 3 * mostRows {
+			start.Nodes = append(start.Nodes, fmt.Sprintf("feature.%s%d", node, i))
+		}
+	}
+	add(&ledger.Record{Type: "run", RunStart: start})
+	for i, node := range start.Nodes[:3*mostRows] {
+		add(&ledger.Record{Type: "decision", Decision: &ledger.Decision{
+			Node: node, Kind: ledger.KindFeature, Phase: "p", Feature: strings.TrimPrefix(node, "feature."), Attempt: 1,
+			Verdict: verdict.Pass, Accepted: i > 0,
+		}})
+	}
+	var page bytes.Buffer
+	must.Do(t, GitHub(&page, summary(st)))
+	text, _, _ := strings.Cut(page.String(), "<details>")
+	if n := strings.Count(text, "\n| done"); n != 3*mostRows || strings.Count(text, " | accepted |") != n-1 ||
+		strings.Count(text, "\n| open") != mostRows || !strings.Contains(text, "\nNot decided: open6, open7, ") {
+		t.Error(text)
 	}
 }
 
@@ -228,6 +270,13 @@ func TestPullRequest(t *testing.T) {
 	if err := PullRequest(&page, summary(st), ""); err != nil ||
 		!strings.Contains(page.String(), "nothing to claim") {
 		t.Errorf("%v\n%s", err, page.String())
+	}
+	if page.Reset(); PullRequest(&page, summary(st), "f") != nil || strings.Count(page.String(), "\n## ") > 0 ||
+		!strings.HasPrefix(page.String(), "## f: ") {
+		t.Error(page.String())
+	}
+	if err := PullRequest(&page, summary(st), "g"); err == nil {
+		t.Error("a claim for a feature that is not there")
 	}
 	if err := PullRequest(&page, summary(recorded(t, "", "", finished(verdict.Pass))), ""); err == nil {
 		t.Error("a claim without a feature")

@@ -76,7 +76,7 @@ func GitHub(w io.Writer, s *report.Summary) error {
 func sides(s *report.Summary) (lines []string) {
 	ran := func(launches []*ledger.Launch) string {
 		return report.Distinct(launches, func(l *ledger.Launch) string {
-			return l.Block + verdict.Behind(", ", report.Identity(l))
+			return strings.TrimPrefix(l.Block+verdict.Behind(", ", report.Identity(l)), l.Variant+", ")
 		})
 	}
 	of, engines := map[string][]string{}, []string(nil) // names, by what they ran
@@ -123,8 +123,8 @@ func sides(s *report.Summary) (lines []string) {
 		if engine == base {
 			engine = "the same engine, other knob values"
 		}
-		if engines[i] = names + ": " + engine; engine == names { // a row is called as what it starts
-			engines[i] = engine
+		if engines[i] = names; engine != names { // a row may be called as what it starts
+			engines[i] += ": " + engine
 		}
 	}
 	if len(engines) > 0 {
@@ -167,10 +167,11 @@ func commented(s *report.Summary) (t report.Table, waiting []string) {
 			word = "**" + word + "**"
 		}
 		why := []string{r.Short()}
-		if d := r.Decided; d != nil && r.Feature != "" {
-			if d.Verdict.Decided() && report.DecidingTest(d.Decision) != nil {
-				why[0] = r.Brief()
-			}
+		d := r.Decided
+		if d != nil && d.Verdict.Decided() && report.DecidingTest(d.Decision) != nil {
+			why[0] = r.Brief()
+		}
+		if d != nil && r.Feature != "" {
 			if m := s.Lead(d.Decision); m.Has() {
 				numbers = []string{m.Old.Brief(), m.New.Brief(), m.Name() + " " + m.ChangeText()}
 			}
@@ -178,17 +179,21 @@ func commented(s *report.Summary) (t report.Table, waiting []string) {
 				why = append(why, verdict.Count(n, "finding")+" below")
 			}
 		}
-		why = slices.DeleteFunc(why, func(text string) bool { return text == "" })
-		all = append(all, row{place, append(append([]string{name, word}, numbers...), cmp.Or(strings.Join(why, "; "), "–"))})
+		text := cmp.Or(strings.Trim(strings.Join(why, "; "), "; "), "–")
+		all = append(all, row{place, slices.Concat([]string{name, word}, numbers, []string{text})})
 	}
 	slices.SortStableFunc(all, func(a, b row) int { return a.place - b.place })
 	t.Head = []string{"Port", "Verdict", "Before", "After", "Change", "Why"}
+	if s.Answer.Ports == 0 {
+		t.Head[0] = "Gate"
+	}
 	for _, r := range all {
 		t.Rows = append(t.Rows, r.cells)
 	}
 	if c := s.Headline(); c != nil && len(s.Stack.Features) > 1 {
 		t.Rows = append(t.Rows, []string{
-			"accepted stack", "–", c.Old.Brief(), c.New.Brief(), c.Name() + " " + c.ChangeText(), "against the baseline",
+			"accepted stack", "–", c.Old.Brief(), c.New.Brief(), c.Name() + " " + c.ChangeText(),
+			"against the baseline",
 		})
 	}
 	for i := len(t.Head) - 2; i > 1; i-- { // no row of a comparison of engines has these numbers

@@ -159,8 +159,8 @@ func TestFiles(t *testing.T) {
 		"BENCHMARK_RESULTS.md": {
 			"**Nothing accepted: f0 and f1 passed without being stacked; f2 failed.**",
 			"Measured vllm.main on GB10; chat is pp32 tg8.",
-			"| [f0](porting/FEATURE_f0.md) | pass; superseded by f1 | coherent | 4 | 40.4 ± 0.26<br>+33% (+31% to +36%) " +
-				"better |",
+			"| [f0](porting/FEATURE_f0.md) | pass; superseded by f1 | coherent | 4 | 40.4 ± 0.26<br>" +
+				"+33% (+31% to +36%) better |",
 			"| blocked by upstream issue 1969 |", "| TODO | – |", "| fail: decode | coherent |", "<!-- keep notes -->",
 		},
 		"porting/FEATURE_f0.md": {
@@ -171,7 +171,8 @@ func TestFiles(t *testing.T) {
 		"FEATURE_MATRIX.md": {"| [f0](porting/FEATURE_f0.md) | pass; superseded by f1 | one | 0 | baseline | " +
 			"f0 = on: `--f0` | coherent |"},
 		"UPSTREAM_TODOS.md": {
-			"| granularity | not checked yet | ~/lib at 3f1c2ab | `csrc/*.cuh` | `kScale = 128` | 64 suits M=1 |",
+			"| granularity | not checked yet | ~/lib at 3f1c2ab | `csrc/*.cuh` | " +
+				"`kScale = 128` | 64 suits M=1 |",
 		},
 		"TEST_LOGS/s-0.yaml": {"sent: pp32 tg8", "geomean: 0.000035", "\n        attention: FLASHINFER\n"},
 	} {

@@ -92,8 +92,8 @@ func printDecision(on io.Writer, d audited) {
 	if d.Engine != "" {
 		engine = " on " + d.Engine
 	}
-	fmt.Fprintf(on, "%s  %s%s  attempt %d (%s), run %s, %s\n", d.Node, report.Word(d.Decision, false), engine, d.Attempt,
-		d.Because.String(), d.Run, verdict.Second(d.Time))
+	fmt.Fprintf(on, "%s  %s%s  attempt %d (%s), run %s, %s\n", d.Node, report.Word(d.Decision, false), engine,
+		d.Attempt, d.Because.String(), d.Run, verdict.Second(d.Time))
 	if len(d.Rules) > 0 {
 		for _, line := range verdict.Lines(d.Marks()) {
 			fmt.Fprintf(on, "  %s\n", line)
