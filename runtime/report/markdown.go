@@ -106,15 +106,29 @@ func (t Table) Markdown() string {
 
 var cellEscapes = strings.NewReplacer("|", `\|`, "\n", "<br>")
 
-// Inert escapes foreign text (of an engine, a log, a summary) for Markdown: no tag, link
-// or image starts in it, and nothing controls a terminal. Text that is a single code span
+// Inert escapes foreign text (of an engine, a log, a summary) for Markdown: no tag, link, image
+// or emphasis of one star starts in it, and nothing controls a terminal. Text that is a single code span
 // stays unchanged, as nothing starts there.
 func Inert(text string) string {
 	text = foreign.Printable(text)
 	if inner := strings.Trim(text, "`"); text == "`"+inner+"`" && !strings.Contains(inner, "`") {
 		return text
 	}
-	return strings.ReplaceAll(tagBegins.ReplaceAllString(text, "&lt;$1"), "](", `]\(`)
+	return stars(strings.ReplaceAll(tagBegins.ReplaceAllString(text, "&lt;$1"), "](", `]\(`))
+}
+
+// stars escapes those of globs, which would begin emphasis, outside of code.
+func stars(text string) string {
+	var b strings.Builder
+	code := false
+	for i, c := range []byte(text) {
+		if code = code != (c == '`'); c == '*' && !code && !strings.ContainsAny(text[max(0, i-1):i], `*\`) &&
+			!strings.HasPrefix(text[i+1:], "*") {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
 }
 
 // tagBegins matches the start of HTML in Markdown; "< 5 ms" is not one.
