@@ -29,16 +29,22 @@ func TestProofs(t *testing.T) {
 		log, profile string
 		want         string
 	}{
-		"a line that it lacks":   {line, "using all\n", "", "its parent's log (launch q-base) has no such line"},
-		"a line that it has":     {line, "a\nusing routed\n", "", "so is a line of its parent's log (launch q-base)"},
-		"no log":                 {line, "", "", "whether its parent's log has such a line is not on record"},
-		"a kernel that it lacks": {kernel, "", profile(0, "moe_all"), "its parent's profile (launch q-base) has no such kernel"},
+		"a line that it lacks": {line, "using all\n", "", "its parent's log (launch q-base) has no such line"},
+		"a line that it has":   {line, "a\nusing routed\n", "", "so is a line of its parent's log (launch q-base)"},
+		"no log":               {line, "", "", "whether its parent's log has such a line is not on record"},
+		"a kernel that it lacks": {
+			kernel, "", profile(0, "moe_all"), "its parent's profile (launch q-base) has no such kernel",
+		},
 		"a kernel that it has": {
 			kernel, "", profile(2, "moe_all", "my_using_routed_v2"),
 			"so is a kernel of its parent's profile (launch q-base)",
 		},
-		"hidden kernels": {kernel, "", profile(2, "moe_all"), "whether its parent's profile has such a kernel is not on record"},
-		"no profile":     {kernel, "using routed", "", "whether its parent's profile has such a kernel is not on record"},
+		"hidden kernels": {
+			kernel, "", profile(2, "moe_all"), "whether its parent's profile has such a kernel is not on record",
+		},
+		"no profile": {
+			kernel, "using routed", "", "whether its parent's profile has such a kernel is not on record",
+		},
 	} {
 		s := begun(t)
 		base := &ledger.Launch{
@@ -59,8 +65,8 @@ func TestProofs(t *testing.T) {
 			Evidence: []gates.Feature{{Name: "moe", Parent: parent, Candidate: gates.ArmOf("moe")}},
 			Levels: []ledger.Level{{
 				Name: "kernels", Verdict: verdict.Pass, Launch: "q-own",
-				Reasons: []verdict.Reason{verdict.Say("seen", "{subject} = {value}",
-					append(c.proof, verdict.Text("value", "routed"), verdict.Text("glob", "using*routed"))...).On("moe")},
+				Reasons: []verdict.Reason{verdict.Say("seen", "{subject} = {value}", append(c.proof,
+					verdict.Text("value", "routed"), verdict.Text("glob", "using*routed"))...).On("moe")},
 			}},
 		}))
 		if len(lines) != 1 || !strings.HasSuffix(lines[0], "; "+c.want) {

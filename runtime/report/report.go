@@ -44,8 +44,9 @@ func Markdown(w io.Writer, s *Summary) error {
 	p.Blocks("##", p.TargetBlocks())
 	p.Comparisons()
 	p.Line("%s\n", Raw(Legend))
-	p.Line("Every launch: `%s`. A decision with every look at its launches: `%s`.",
-		Raw(Reading(p.Store, v, "show", "--all", "latest")), Raw(Reading(p.Store, v, "explain", first(p.Summary))))
+	p.Line("Every launch: `%s`. A decision with every look at its launches: `%s`. To repeat this: `%s`.",
+		Raw(Reading(p.Store, v, "show", "--all", "latest")), Raw(Reading(p.Store, v, "explain", first(p.Summary))),
+		Raw(Applied(p.Store, v)))
 	_, err := io.WriteString(w, p.String())
 	return err
 }
