@@ -436,7 +436,8 @@ func agreeNumbers(t *testing.T, all map[string]string, known []quantity, plan st
 							claim[part] = text + unit
 						}
 					}
-					if claim["any"] != "" && strings.Contains(plan, strings.TrimLeft(strings.Fields(claim["any"])[0], "+-")) {
+					if claim["any"] != "" &&
+						strings.Contains(plan, strings.TrimLeft(strings.Fields(claim["any"])[0], "+-")) {
 						return " "
 					}
 					of := s
@@ -520,7 +521,8 @@ func agreeData(t *testing.T, all map[string]string, record recorded) (launched [
 	for _, row := range page.Rows {
 		if row[slices.Index(page.Columns, "does not count")] == "" {
 			at := [2]string{
-				row[slices.Index(page.Columns, "session")].(string), row[slices.Index(page.Columns, "variant")].(string),
+				row[slices.Index(page.Columns, "session")].(string),
+				row[slices.Index(page.Columns, "variant")].(string),
 			}
 			arms[at] = append(arms[at], row)
 		}
@@ -585,7 +587,8 @@ func agreeData(t *testing.T, all map[string]string, record recorded) (launched [
 					name += "." + of.Stat
 				}
 				for i, x := range of.PerLaunch {
-					if is := launches[arm.Launches[i]][name]; is != "" && math.Abs(numeral(t, is)-x) > 1e-5*math.Abs(x) {
+					is := launches[arm.Launches[i]][name]
+					if is != "" && math.Abs(numeral(t, is)-x) > 1e-5*math.Abs(x) {
 						t.Errorf("TEST_LOGS: %s of %s is %v, on the page %s", name, arm.Launches[i], x, is)
 					}
 				}
