@@ -126,8 +126,8 @@ const (
 const (
 	gridLegend = meansAre + ", and below them the change from the parent: " + boundsAre + ". " + wordsAre + " " +
 		doesNotCount + "does not count."
-	rowLegend = meansAre + "; × is the improvement over the reference, " + boundsAre + ": for every metric, more than " +
-		"1 is better" + marked + " Tokens are counted by each engine's own tokenizer."
+	rowLegend = meansAre + "; × is the improvement over the reference, " + boundsAre + ": for every metric, more " +
+		"than 1 is better" + marked + " Tokens are counted by each engine's own tokenizer."
 )
 
 // shownOf is a column of the plan.
