@@ -89,7 +89,7 @@ func TestExamples(t *testing.T) {
 				t.Skipf("%s takes ten seconds and more: set MXFLOW_TEST_LONG=1", e.name)
 			}
 			ended := e.apply(t)
-			agree(t, ended.state, ended.plan)
+			agree(t, ended.state, ended.plan, ended.printed)
 			if !ended.asWanted {
 				t.Logf("%s ended with %s beside others, want %s%s, and is applied again alone:\n%s", file, ended.exit,
 					e.wanted, ended.others(), ended.out)
@@ -203,6 +203,8 @@ func (e *examplePlan) plans(t *testing.T) {
 // applied is how an example ended.
 type applied struct {
 	exit, out, state, plan string
+	// printed is what the apply printed, out what show prints of it.
+	printed string
 	// asWanted is set where exit status and verdicts are those that the example lists.
 	asWanted bool
 	// other verdicts than those, by node.
@@ -217,9 +219,11 @@ func (e examplePlan) apply(t *testing.T) applied {
 	ended := applied{plan: patient(t, e.file, e.text), state: t.TempDir()}
 	cmd := exec.Command(scenario.Program,
 		slices.Concat([]string{"apply", "--state", ended.state}, e.args, []string{ended.plan})...)
-	if err := cmd.Run(); cmd.ProcessState == nil {
+	printed, err := cmd.Output()
+	if cmd.ProcessState == nil {
 		t.Fatal(err)
 	}
+	ended.printed = string(printed)
 	_, ended.out, _ = mxflow("show", "latest", "--state", ended.state, ended.plan)
 	ended.exit = strconv.Itoa(cmd.ProcessState.ExitCode())
 	verdicts, open := statusOf(t, ended.state, ended.plan)

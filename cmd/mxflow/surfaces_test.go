@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"html"
 	"math"
 	"os"
@@ -32,10 +31,13 @@ func surfaces(t *testing.T, state, plan string) map[string]string {
 	read("status", "status", "--all")
 	read("show", "show", "latest")
 	read("audit", "audit")
-	for _, format := range []string{"md", "html", "github", "junit"} {
+	for _, format := range []string{"md", "html", "github", "junit", "csv", "benchstat"} {
 		read(format, "report", "--format", format)
 	}
 	for _, d := range recordedIn(t, state, plan).Decisions {
+		if d.Kind == ledger.KindFeature {
+			read("pr", "report", "--format", "pr")
+		}
 		if strings.Count(d.Node, ".") == 1 {
 			read("explain "+d.Node, "explain", d.Node)
 		}
@@ -43,7 +45,7 @@ func surfaces(t *testing.T, state, plan string) map[string]string {
 	dir := filepath.Join(t.TempDir(), "files")
 	must.Do(t, exec.Command(scenario.Program, "report", "--dir", dir, "--state", state, plan).Run())
 	must.Do(t, filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
-		if err == nil && strings.HasSuffix(path, ".md") {
+		if err == nil && !info.IsDir() {
 			all["file "+strings.TrimPrefix(path, dir+"/")] = must.Read(t, path)
 		}
 		return err
@@ -53,14 +55,17 @@ func surfaces(t *testing.T, state, plan string) map[string]string {
 
 // recordedValue is what status --json has of a number.
 type recordedValue struct {
-	New, Old struct {
+	Cell, Metric, Stat string
+	New, Old           struct {
 		Values        []float64
 		Mean, Geomean *float64
+		SD            float64
 	}
 	Change, Low, High *float64
 	Unit, Better      string
 	Absolute          bool
 	Marked            bool
+	Root              string
 }
 
 func (v recordedValue) mean(of string) *float64 {
@@ -83,12 +88,29 @@ type recorded struct {
 	Ends      struct {
 		Pair *struct{ Deltas []recordedValue }
 	} `json:"stack_against_baseline"`
-	Results []struct {
-		Columns []struct{ Path, Heading string }
-		Rows    []struct {
-			Name   string
-			Values []recordedValue
-		}
+	Results     []recordedGrid
+	Comparisons []struct {
+		Node   string
+		Tables []recordedGrid
+	}
+	Ports []struct {
+		Variant, Parent, Session string
+		Values                   []recordedValue
+	}
+	Targets []struct {
+		Name, Address                   string
+		Value                           float64
+		Mean, Geomean, Low, High, Ratio *float64
+		RatioLow                        *float64 `json:"ratio_low"`
+		RatioHigh                       *float64 `json:"ratio_high"`
+	}
+}
+
+type recordedGrid struct {
+	Columns []struct{ Path, Heading string }
+	Rows    []struct {
+		Name, Feature, Of, Status string
+		Values                    []recordedValue
 	}
 }
 
@@ -99,15 +121,10 @@ func recordedIn(t *testing.T, state, plan string) (r recorded) {
 	return r
 }
 
-var (
-	// totalLine is a total in whatever surface: both ends, the change and its bound.
-	totalLine = regexp.MustCompile(
-		`([0-9][0-9.,]*) → ([0-9][0-9.,]*)( tok/s| ms)?, ([-+]?[0-9.,]+(?:×|%)(?: less time)?)` +
-			`(?: (?:the|against the|than the) baseline)?(?: \((at (?:least|most)) ([-+]?[0-9.,]+(?:×|%)))?`)
-	// cellText is a mean with its spread and its change in a table.
-	cellText = regexp.MustCompile(`^(?:❌ )?([0-9][0-9.,]*)(?: ± [0-9.,]+)?` +
-		`(?:(?:<br>| |\n)(~ )?([-+]?[0-9.,]+(?:×|%)(?: less time)?)(?: [[(]([-+]?[0-9.,]+[×%]) to ([-+]?[0-9.,]+[×%])[])])?)?`)
-)
+// totalLine is a total in whatever surface: both ends, the change and its bound.
+var totalLine = regexp.MustCompile(
+	`([0-9][0-9.,]*) → ([0-9][0-9.,]*)( tok/s| ms)?, ([-+]?[0-9.,]+(?:×|%)(?: less time)?)` +
+		`(?: (?:the|against the|than the) baseline)?(?: \((at (?:least|most)) ([-+]?[0-9.,]+(?:×|%)))?`)
 
 // numeral is the number of a text: a change is relative, and that of a time that fell negative.
 func numeral(t *testing.T, text string) float64 {
@@ -146,11 +163,14 @@ func printedAs(t *testing.T, printed string, is, rounded float64) bool {
 }
 
 // agree compares what the surfaces of an applied example print, by value, with what its record says,
-// and runs what they tell people to run.
-func agree(t *testing.T, state, plan string) {
+// and runs what they tell people to run; applied is what its apply printed.
+func agree(t *testing.T, state, plan, applied string) {
 	t.Helper()
 	all, record := surfaces(t, state, plan), recordedIn(t, state, plan)
-	totals, cells := 0, 0
+	if _, end, ends := strings.Cut(applied, "\n\n"); ends { // behind the lines of its progress
+		all["apply"] = end
+	}
+	totals := 0
 	for name, text := range all {
 		for _, m := range totalLine.FindAllStringSubmatch(html.UnescapeString(text), -1) {
 			old, is := numeral(t, m[1]), numeral(t, m[2])
@@ -175,79 +195,13 @@ func agree(t *testing.T, state, plan string) {
 				t.Errorf("%s: %q is not what the record has", name, m[0])
 			}
 		}
-		if name == "md" || name == "file BENCHMARK_RESULTS.md" {
-			cells += agreeCells(t, name, text, record)
-		}
 	}
 	if len(record.Stack.Features) > 0 && record.Ends.Pair != nil && totals < 4 {
 		t.Errorf("%d totals are printed", totals)
 	}
-	if len(record.Results) > 0 && cells == 0 {
-		t.Error("no number of the results is printed")
-	}
+	agreeNumbers(t, all, append(quantities(t, record), agreeData(t, all, record)...), must.Read(t, plan))
 	agreeWords(t, all, record)
 	commandsRun(t, all, plan)
-}
-
-// agreeCells compares the tables of results with the record's. A row may stand in several: in one of
-// them its numbers are those of the record.
-func agreeCells(t *testing.T, name, text string, record recorded) (compared int) {
-	for _, grid := range record.Results {
-		for _, row := range grid.Rows {
-			lines := regexp.MustCompile(`(?m)^\| (?:\[)?`+regexp.QuoteMeta(row.Name)+
-				`(?:\]\([^)]*\))? \| (?:[^|]* \| ){0,2}(?:[0-9]+|–) \| (.*) \|$`).FindAllStringSubmatch(text, -1)
-			var wrong []string
-			for _, line := range lines {
-				n, differ := agreeRow(t, line[1], row.Values)
-				compared += n
-				if wrong = differ; len(differ) == 0 {
-					break
-				}
-			}
-			if len(wrong) > 0 {
-				t.Errorf("%s: %s: %s", name, row.Name, strings.Join(wrong, "; "))
-			}
-		}
-	}
-	return compared
-}
-
-// agreeRow compares the cells of a row with the record's values, and returns how many it compared and
-// what differs.
-func agreeRow(t *testing.T, line string, values []recordedValue) (compared int, differ []string) {
-	for i, printed := range strings.Split(line, " | ") {
-		m := cellText.FindStringSubmatch(printed)
-		if i >= len(values) || m == nil {
-			continue
-		}
-		v := values[i]
-		mean := v.mean("new")
-		if mean == nil || v.Unit == "share" {
-			continue
-		}
-		if compared++; !printedAs(t, m[1], *mean, 0.5) {
-			differ = append(differ, fmt.Sprintf("%q is %v on record", m[1], *mean))
-		}
-		if m[3] == "" || v.Change == nil || v.Absolute {
-			continue
-		}
-		if !printedAs(t, m[3], *v.Change, 0.5) {
-			differ = append(differ, fmt.Sprintf("a change by %q is %v on record", m[3], *v.Change))
-		}
-		if m[4] == "" || v.Low == nil {
-			continue
-		}
-		low, high, least, most := m[4], m[5], *v.Low, *v.High
-		if strings.HasSuffix(m[3], " less time") {
-			least, most = -*v.High, -*v.Low
-		}
-		if numeral(t, low) > least+1e-9 || numeral(t, high) < most-1e-9 || !printedAs(t, low, least, 1) ||
-			!printedAs(t, high, most, 1) {
-			differ = append(differ,
-				fmt.Sprintf("bounds of %q and %q are %v and %v on record", low, high, *v.Low, *v.High))
-		}
-	}
-	return compared, differ
 }
 
 // agreeWords: an accepted port is called so everywhere, and one that does not count is marked.

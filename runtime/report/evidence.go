@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/engine/trace"
+	"github.com/mxflow/mxflow/engine/trace/symbol"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -53,15 +55,19 @@ func proofOf(st *store.Store, r verdict.Reason, launch string, parent *ledger.La
 	switch {
 	case parent == nil:
 		text += "; its parent is not on record"
-	case !r.Values["line"].IsZero():
-		if had, known := logHas(st, parent, r.Values["glob"].Text); !known {
-			text += "; its parent's log is not on record"
-		} else if had {
-			text += "; so is a line of its parent's log (launch {other})"
-		} else {
-			text += "; its parent's log (launch {other}) has no such line"
+	case !r.Values["glob"].IsZero():
+		in, of, has := "log", "line", logHas
+		if r.Values["line"].IsZero() {
+			in, of, has = "profile", "kernel", profileHas
 		}
-	case r.Values["glob"].IsZero():
+		if had, known := has(st, parent, r.Values["glob"].Text); !known {
+			text += "; whether its parent's " + in + " has such a " + of + " is not on record"
+		} else if had {
+			text += "; so is a " + of + " of its parent's " + in + " (launch {other})"
+		} else {
+			text += "; its parent's " + in + " (launch {other}) has no such " + of
+		}
+	default:
 		text += "; in launch {other} of its parent it is {was?{was}}{was!not reported}"
 		if o, seen := parent.Observed[r.Values["name"].Text]; seen {
 			beside = append(beside, verdict.Text("was", o.String()))
@@ -92,6 +98,21 @@ func logHas(st *store.Store, l *ledger.Launch, glob string) (has, known bool) {
 		}
 	}
 	return false, true
+}
+
+// profileHas reports whether a kernel that matches ran in the profiles of a launch; known is false without
+// them, or if a CUDA graph may hide it.
+func profileHas(st *store.Store, l *ledger.Launch, pattern string) (has, known bool) {
+	a := ProfileOf(st, l)
+	if a == nil {
+		return false, false
+	}
+	for _, p := range a.Parts {
+		if slices.ContainsFunc(p.Kernels, func(k trace.Kernel) bool { return symbol.Match(pattern, k.Name) }) {
+			return true, true
+		}
+	}
+	return false, !slices.ContainsFunc(a.Files, func(f trace.File) bool { return f.Hidden > 0 })
 }
 
 // Accuracy is what was checked of a feature's answers; none if they were not compared.

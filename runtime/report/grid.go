@@ -115,20 +115,22 @@ func (g Grid) lacking() string {
 	return "No row has a value of " + verdict.And(g.Missing) + "."
 }
 
-// gridLegend explains the values.
-const gridLegend = meansAre + ", and below them the change from the parent: with the bounds by which a rule decided " +
-	"in [ ], or else its 95% interval in ( ), rounded outward. Better and worse: the bounds exclude no change; ~: " +
-	"they " +
-	"do not. ≈ multiplies the steps from the baseline, each measured in its own session. ❌ does not count."
+// What the legends of tables share: which means they have, what bounds are, and what signs and words are.
+const (
+	meansAre  = "Means over launches (geometric for speeds, times and sizes) ± their standard deviation"
+	boundsAre = "with the bounds by which a rule decided in [ ], or else its 95% interval in ( ), rounded outward"
+	wordsAre  = "Better and worse: the bounds exclude no change; ~: they do not. ≈ multiplies the steps from the " +
+		"baseline, each measured in its own session."
+	marked = ". " + doesNotCount + "does not count."
+)
 
-// meansAre says which means a table has.
-const meansAre = "Means over launches (geometric for speeds, times and sizes) ± their standard deviation"
-
-// rowLegend explains those of a comparison.
-const rowLegend = meansAre + "; × is the improvement over the reference, with the bounds by which a rule decided in " +
-	"[ ], or else its 95% interval in ( ), rounded outward: for every metric, more than 1 is better. ❌ does not " +
-	"count. " +
-	"Tokens are counted by each engine's own tokenizer."
+// gridLegend explains the values, rowLegend those of a comparison.
+const (
+	gridLegend = meansAre + ", and below them the change from the parent: " + boundsAre + ". " + wordsAre + " " +
+		doesNotCount + "does not count."
+	rowLegend = meansAre + "; × is the improvement over the reference, " + boundsAre + ": for every metric, more " +
+		"than 1 is better" + marked + " Tokens are counted by each engine's own tokenizer."
+)
 
 // shownOf is a column of the plan.
 func shownOf(c *plans.Column) Shown {
@@ -419,8 +421,7 @@ func (s *Summary) Alone(arms []*Arm) []Block {
 		}
 		rows = append(rows, row{Line: Line{Name: a.Variant}, own: a, levels: qualifiedArm(s.Store, a)})
 	}
-	return blocksOf(s.grids(rows, "Variant", false, nil),
-		meansAre+". ❌ does not count.")
+	return blocksOf(s.grids(rows, "Variant", false, nil), meansAre+marked)
 }
 
 // targetRows are the numbers to beat, which others measured.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -36,8 +37,27 @@ func (s *Summary) JSON() map[string]any {
 			}
 		}
 	}
+	type port struct {
+		Variant string  `json:"variant"`
+		Parent  string  `json:"parent,omitempty"`
+		Session string  `json:"session"`
+		Values  []Value `json:"values"`
+	}
+	ports := []port{}
+	all := slices.Clone(s.uncounted)
+	for _, name := range s.Measured() {
+		all = append(all, s.ports[name])
+	}
+	for _, of := range all {
+		p := port{Variant: of.Variant, Session: of.Session}
+		if of.Parent != nil {
+			p.Parent = of.Parent.Variant
+		}
+		_, p.Values = s.own(of, true)
+		ports = append(ports, p)
+	}
 	return map[string]any{
-		"results": s.Results(), "comparisons": comparisons,
+		"results": s.Results(), "comparisons": comparisons, "ports": ports,
 
 		"runs": s.Store.Runs(), "decisions": decisions, "locked": locked, "overruled": overruled,
 		"waivers": s.Store.Waivers(), "stack": s.Stack, "stack_against_baseline": s.Ends, "targets": s.Targets,

@@ -107,9 +107,9 @@ func (t Table) Markdown() string {
 
 var cellEscapes = strings.NewReplacer("|", `\|`, "\n", "<br>")
 
-// Inert escapes foreign text (of an engine, a log, a summary) for Markdown: no tag, link
-// or image starts in it, and nothing controls a terminal. Text whose lines are code spans stays
-// unchanged, as nothing starts there. A quoted pattern becomes one: elsewhere its stars are emphasis.
+// Inert escapes foreign text (of an engine, a log, a summary) for Markdown: no tag, link, image
+// or emphasis of one star starts in it, and nothing controls a terminal. Text whose lines are code
+// spans stays unchanged, as nothing starts there. A quoted pattern becomes one.
 func Inert(text string) string {
 	text = foreign.Printable(text)
 	spans := strings.Split(text, "\n")
@@ -120,12 +120,26 @@ func Inert(text string) string {
 		return text
 	}
 	text = strings.ReplaceAll(tagBegins.ReplaceAllString(text, "&lt;$1"), "](", `]\(`)
-	return quotedText.ReplaceAllStringFunc(text, func(q string) string {
+	return stars(quotedText.ReplaceAllStringFunc(text, func(q string) string {
 		if inner := q[1 : len(q)-1]; strings.Contains(inner, "*") && !strings.ContainsAny(inner, "`&\\") {
 			return "`" + inner + "`"
 		}
 		return q
-	})
+	}))
+}
+
+// stars escapes those of globs, which would begin emphasis, outside of code.
+func stars(text string) string {
+	var b strings.Builder
+	code := false
+	for i, c := range []byte(text) {
+		if code = code != (c == '`'); c == '*' && !code && !strings.ContainsAny(text[max(0, i-1):i], `*\`) &&
+			!strings.HasPrefix(text[i+1:], "*") {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
 }
 
 var quotedText = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"`)

@@ -181,10 +181,25 @@ func (s *Summary) Lead(d *ledger.Decision) (v Value) {
 	return v
 }
 
-// Own is a port beside its parent: a row for each column of the plan, and with all for each other
+// own are the values of a port beside its parent's: of each column of the plan, and with all of each other
 // metric that people decide by.
+func (s *Summary) own(p *Port, all bool) (columns []Shown, values []Value) {
+	r, known := s.portRow(p, Line{}), s.Columns()
+	if others := Headlines(p.Launches); all || len(known) == 0 {
+		for _, c := range others {
+			known = addColumns(known, shownAs(c, ""))
+		}
+	}
+	for _, c := range known {
+		if v := r.value(c, s); v.Has() && !v.alone {
+			columns, values = append(columns, c), append(values, v)
+		}
+	}
+	return columns, values
+}
+
+// Own is a port beside its parent: a row for each of its values, see own.
 func (s *Summary) Own(p *Port, all bool) Table {
-	r := s.portRow(p, Line{})
 	t := Table{Head: []string{"Metric", p.Variant}}
 	if p.Parent != nil {
 		t.Head = []string{"Metric", p.Parent.Variant, p.Variant, "Change", "From the baseline"}
@@ -192,18 +207,9 @@ func (s *Summary) Own(p *Port, all bool) Table {
 			t.Head = t.Head[:4]
 		}
 	}
-	columns := s.Columns()
-	if others := Headlines(p.Launches); all || len(columns) == 0 {
-		for _, c := range others {
-			columns = addColumns(columns, shownAs(c, ""))
-		}
-	}
-	for _, c := range columns {
-		v := r.value(c, s)
-		if !v.Has() || v.alone {
-			continue
-		}
-		line := []string{cmp.Or(c.Heading, c.Path), cmp.Or(v.Word, v.marked(v.New.Text()))}
+	columns, values := s.own(p, all)
+	for i, v := range values {
+		line := []string{cmp.Or(columns[i].Heading, columns[i].Path), cmp.Or(v.Word, v.marked(v.New.Text()))}
 		if p.Parent != nil {
 			line = append(slices.Insert(line, 1, v.Old.Text()), v.Changed(), cmp.Or(v.Root, "–"))
 		}

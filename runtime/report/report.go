@@ -44,8 +44,9 @@ func Markdown(w io.Writer, s *Summary) error {
 	p.Blocks("##", p.TargetBlocks())
 	p.Comparisons("##", true)
 	p.Line("%s\n", Raw(Legend))
-	p.Line("Every launch: `%s`. A decision with every look at its launches: `%s`.",
-		Raw(Reading(p.Store, v, "show", "--all", "latest")), Raw(Reading(p.Store, v, "explain", first(p.Summary))))
+	p.Line("Every launch: `%s`. A decision with every look at its launches: `%s`. To repeat this: `%s`.",
+		Raw(Reading(p.Store, v, "show", "--all", "latest")), Raw(Reading(p.Store, v, "explain", first(p.Summary))),
+		Raw(Applied(p.Store, v)))
 	_, err := io.WriteString(w, p.String())
 	return err
 }
@@ -75,9 +76,7 @@ func (p *Writer) WriteAnswer() {
 
 // Legend explains the numbers of a feature's table.
 const Legend = meansAre + ". A rule's bound is the largest threshold that would also have passed (for a fail, the " +
-	"smallest that would also have failed); bounds are rounded outward. Better and worse: the bounds exclude no " +
-	"change; " +
-	"~: they do not. ≈ multiplies the steps from the baseline, each measured in its own session."
+	"smallest that would also have failed); bounds are rounded outward. " + wordsAre
 
 // feature is one port: its rules by the numbers that decided them, and one table.
 func (p *Writer) feature(d *ledger.Decision) {

@@ -168,6 +168,8 @@ func TestInert(t *testing.T) {
 		"`a<b`":                     "`a<b`",
 		"`a` <b> `c`":               "`a` &lt;b> `c`",
 		"``<b>``":                   "``&lt;b>``",
+		"*moe_routed* in `a*b*`, *": `\*moe_routed\* in ` + "`a*b*`" + `, \*`,
+		"**bold**":                  "**bold**",
 		"red \x1b[31m\u202e":        "red \uFFFD[31m\uFFFD",
 		"ä\nb":                      "ä\nb",
 		"`a<b`\n`*c*`":              "`a<b`\n`*c*`",

@@ -122,7 +122,7 @@ func (s *Summary) CompareBlocks(d *ledger.Decision, effects bool) []Block {
 	}
 	blocks := blocksOf(grids, append(rowNotes(d.Rows), rowLegend)...)
 	if t := effectTable(d.Effects); effects && len(t.Rows) > 0 {
-		blocks = append(blocks, Block{Table: t, Notes: []string{
+		blocks = append(blocks, Block{Title: "What each value does", Table: t, Notes: []string{
 			"Best cells: " + strings.Join(Best(d.Rows), "; ") + ". The best of several is optimistic on average: " +
 				"confirm it as a feature, on fresh launches.",
 			"Changes with simultaneous 95% intervals over all effects on a metric; a pair of values is their " +

@@ -283,7 +283,7 @@ func heatOf(c verdict.Cell, launches int, most float64) Heat {
 	heat := Heat{Text: verdict.Number(x, "times")}
 	shown := launches > 1 && x != 1
 	if low, high := c.SpeedupLow, c.SpeedupHigh; low != nil && high != nil {
-		heat.Within = verdict.Number(*low, "times") + " to " + verdict.Number(*high, "times")
+		heat.Within = verdict.AtLeast(*low, "times") + " to " + verdict.AtMost(*high, "times")
 		shown = *low > 1 || *high < 1
 	}
 	if shown {

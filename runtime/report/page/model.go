@@ -113,6 +113,9 @@ func Of(s *report.Summary, looks []runtime.Event, lock map[string]verdict.Reason
 			if d != nil {
 				item.Why = report.Why(&b.told, d.Decision, true)
 			}
+			if item.Text != "" {
+				item.Text = r.Brief()
+			}
 			b.Phases = append(b.Phases, item)
 		case d != nil && len(d.Rows) > 1:
 			name := d.Node[strings.LastIndexByte(d.Node, '.')+1:]
@@ -142,6 +145,9 @@ func Of(s *report.Summary, looks []runtime.Event, lock map[string]verdict.Reason
 	m.Graph = layout(m.Phases, p.Phases)
 	return m
 }
+
+// Again is the command that repeats the run.
+func (m *Model) Again() string { return report.Applied(m.Store, m.Run) }
 
 // blocks adds tables to what was measured, and notes on them that are not there yet.
 func (b *builder) blocks(caption string, blocks []report.Block) {

@@ -207,15 +207,14 @@ func dataOf(launches []*ledger.Launch) (d Data) {
 	columns := report.Columns(launches)
 	for _, l := range launches {
 		for address, of := range sorted.All(l.Metrics) {
-			if slices.ContainsFunc(columns, func(c report.Column) bool { return c.Address() == address }) {
-				continue
-			}
 			c := report.Column{Stat: "median"}
 			c.Cell, c.Metric = measure.SplitAddress(address)
 			if _, has := of.Stats[c.Stat]; !has {
 				c.Stat = "mean"
 			}
-			columns = append(columns, c)
+			if !slices.ContainsFunc(columns, func(o report.Column) bool { return o.Name() == c.Name() }) {
+				columns = append(columns, c)
+			}
 		}
 	}
 	for _, c := range columns {
