@@ -126,8 +126,10 @@ func (p *prints) hide(secrets []string) {
 	p.stdout, p.stderr = table.Hiding{To: p.stdout, Secrets: p.secrets}, table.Hiding{To: p.stderr, Secrets: p.secrets}
 }
 
-// inertWriter is a writer by which nobody's text steers a terminal.
-func inertWriter(w io.Writer) io.Writer { return foreign.Writer{To: w, Colours: colours(w)} }
+// inertWriter is a writer by which nobody's text steers a terminal, in the characters that it has.
+func inertWriter(w io.Writer) io.Writer {
+	return foreign.Writer{To: table.ASCII{To: w}, Colours: colours(w)}
+}
 
 // document is where text goes whose every byte counts, unless a person reads it.
 func (p *prints) document() io.Writer {

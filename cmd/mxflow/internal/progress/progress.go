@@ -243,9 +243,8 @@ func (l *live) report(events []runtime.Event) {
 		}
 		text += strings.ReplaceAll(table.Wrap(l.Safe(line.text), l.Width()-indent), "\n",
 			"\n"+strings.Repeat(" ", indent))
-		if c := table.Colour(line.word); l.Colour && c != "" {
-			lead = strings.TrimSuffix(lead, line.word+gap) + "\x1b[" + strings.Replace("3"+c, "38", "90", 1) + "m" +
-				line.word + "\x1b[0m" + gap
+		if line.word != "" {
+			lead = strings.TrimSuffix(lead, line.word+gap) + table.Coloured(line.word, line.word, l.Colour) + gap
 		}
 		l.draw(strings.TrimRight(strings.Replace(lead+text, gap+"\n", "\n", 1), " \n") + "\n")
 	}

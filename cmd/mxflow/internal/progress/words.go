@@ -158,11 +158,7 @@ func launchWord(ev runtime.Event) string {
 	if ev.Level != "benchmark" && ev.Level != "" {
 		return ev.Level + " launch"
 	}
-	of := fmt.Sprint(ev.Launches)
-	if ev.LaunchesLeast > 0 && ev.LaunchesLeast < ev.Launches {
-		of = fmt.Sprintf("%d–%d", ev.LaunchesLeast, ev.Launches)
-	}
-	of = fmt.Sprintf("launch %d of %s", ev.Launch, of)
+	of := fmt.Sprintf("launch %d of %s", ev.Launch, verdict.Upto(ev.LaunchesLeast, ev.Launches))
 	if ev.Variant == ev.Feature {
 		return of
 	}
