@@ -530,11 +530,11 @@ func TestAsked(t *testing.T) {
 		}
 	}
 	for want, d := range map[string]*ledger.Decision{
-		"decodes 39% slower (at most 10% was allowed; at least 26%, 1 in 20 such claims is false)": decided(
+		"decodes 39% slower (at most 10% was allowed; at least 26%; if not, at most 1 in 20 tests would show it)": decided(
 			verdict.Fail, "chat.tg", "gain", -0.39, -0.5, -0.26, -0.1),
-		"decodes 2.0% slower (no loss was allowed; at least 1.0%, 1 in 20 such claims is false)": decided(
+		"decodes 2.0% slower (no loss was allowed; at least 1.0%; if not, at most 1 in 20 tests would show it)": decided(
 			verdict.Fail, "chat.tg", "gain", -0.02, -0.03, -0.01, 0),
-		"decodes 4.0% faster (≥ +10% was asked; at most +7.1%, 1 in 20 such claims is false)": decided(
+		"decodes 4.0% faster (≥ +10% was asked; at most +7.1%; if not, at most 1 in 20 tests would show it)": decided(
 			verdict.Fail, "chat.tg", "gain", 0.04, 0.01, 0.0709, 0.1),
 		"prefills 9.0% faster (≥ +10% was asked; between +5.0% and +14%)": decided(
 			verdict.Inconclusive, "chat.pp", "gain", 0.09, 0.05, 0.131, 0.1),

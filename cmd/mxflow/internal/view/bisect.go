@@ -79,8 +79,8 @@ func (c *comparing) End(r *apply.Result) {
 
 func (c *comparing) Event(ev runtime.Event) {
 	if c.of.JSON == nil {
-		if rest := bisect.Most(len(c.of.Job.Candidates)) - c.of.done; ev.ETA > 0 {
-			ev.ETA += (ev.Elapsed + ev.ETA) * float64(max(rest-1, 0))
+		if rest := bisect.Most(len(c.of.Job.Candidates)) - c.of.done; ev.ETAMost > 0 {
+			ev.ETAMost += (ev.Elapsed + ev.ETAMost) * float64(max(rest-1, 0))
 		}
 		c.took = ev.Elapsed
 		ev.Elapsed += c.of.took
