@@ -95,7 +95,7 @@ func (s *Summary) answer() (a Answer) {
 			locked = later[r.Node]
 		}
 		if len(locked) > 0 && r.InForce() && (r.Gate != "" || r.Node == ledger.Baseline) {
-			blamed[r.Gate] = " and locks " + few(locked)
+			blamed[r.Gate] = " and locks " + Few(locked)
 			blames = append(blames, &s.Rows[i])
 		}
 		if r.failedPort() {
@@ -153,7 +153,7 @@ func (s *Summary) answer() (a Answer) {
 		if len(names) > 1 {
 			what = strings.NewReplacer("is ", "are ", "answers ", "answer ").Replace(what)
 		}
-		a.Failed = append(a.Failed, few(names)+" "+what)
+		a.Failed = append(a.Failed, Few(names)+" "+what)
 	}
 	for _, r := range blames {
 		if locking := blamed[r.Gate]; locking != "" {
@@ -175,8 +175,8 @@ func (r Row) failedPort() bool {
 	return r.Feature != "" && r.InForce() && r.Locked.IsZero() && !inStack(r.Decided.Decision)
 }
 
-// few are the first names of a list.
-func few(names []string) string {
+// Few are the first names of a list, and how many more there are.
+func Few(names []string) string {
 	if n := len(names) - mostNamed; n > 0 {
 		names = append(slices.Clone(names[:mostNamed]), fmt.Sprintf("%d more", n))
 	}
@@ -188,14 +188,19 @@ func (s *Summary) gain() string {
 	c := s.Headline()
 	if c == nil {
 		var steps []string
-		metric := ""
+		metric, said := "", ""
 		for _, f := range s.Stack.Features {
 			v := f.lead
 			if v.Decided == 0 || v.Absolute || len(steps) == mostNamed || metric != "" && metric != v.Address() {
 				continue
 			}
 			metric = v.Address()
-			steps = append(steps, fmt.Sprintf("%s with %s (%s)", v.Amount(), f.Feature, v.sure(f.decision)))
+			sure, not := v.sure(f.decision)
+			if n := len(steps); n > 0 && not == said { // once, behind the last
+				steps[n-1] = strings.Replace(steps[n-1], not, "", 1)
+			}
+			said = not
+			steps = append(steps, fmt.Sprintf("%s with %s (%s%s)", v.Amount(), f.Feature, sure, not))
 		}
 		if len(steps) == 0 {
 			return ""
@@ -217,20 +222,21 @@ func (s *Summary) gain() string {
 	if c.Low != nil && !c.Significant() {
 		return text + ", within noise"
 	}
-	return text + verdict.Behind(" (", c.sure(s.Stack.Features[len(s.Stack.Features)-1].decision)+")")
+	sure, not := c.sure(s.Stack.Features[len(s.Stack.Features)-1].decision)
+	return text + " (" + sure + not + ")"
 }
 
-// sure is how large a change is at least, and how often such a claim is false, by the error rates of the
-// decision that it comes from; or that it is the end of a 95% interval.
-func (d Comparison) sure(by *ledger.Decision) string {
-	edge := d.Edge()
+// sure is how large a change is at least, and how sure that is, by the error rates of the decision that it
+// comes from; or that it is the end of a 95% interval.
+func (d Comparison) sure(by *ledger.Decision) (edge, not string) {
+	edge = d.Edge()
 	switch {
 	case edge == "":
-		return "no bounds from so few launches"
+		return "no bounds from so few launches", ""
 	case d.Decided == 0 || by.Statistics == nil:
-		return edge + " at 95% confidence"
+		return edge + " at 95% confidence", ""
 	}
-	return edge + ifNot(by.Statistics.FalsePass)
+	return edge, ifNot(by.Statistics.FalsePass)
 }
 
 // ifNot says how sure a bound is that an error rate belongs to: how many tests would show it all the same
@@ -442,7 +448,7 @@ func (r Row) Short() string {
 	if r := Deciding(d); r != nil {
 		brief := r.Brief()
 		if len(strings.Fields(brief)) > mostWords {
-			brief = strings.TrimPrefix(brief, r.Name+" ")
+			brief = strings.TrimLeft(strings.TrimPrefix(brief, r.Name), ": ")
 		}
 		return words(brief)
 	}

@@ -57,7 +57,7 @@ func stamp(ev runtime.Event) string { return fmt.Sprintf("[%6.1fs] ", ev.Elapsed
 type locks []runtime.Event
 
 // before returns what to report before an event: nothing while it only adds to them.
-func (l *locks) before(ev runtime.Event) (report []runtime.Event) {
+func (l *locks) before(ev runtime.Event) (told []runtime.Event) {
 	locked := ev.Type == "node_locked"
 	if len(*l) > 0 && (!locked || !ev.Why.Equal((*l)[0].Why)) {
 		many := (*l)[len(*l)-1]
@@ -67,24 +67,18 @@ func (l *locks) before(ev runtime.Event) (report []runtime.Event) {
 				names[i] = strings.Replace(name(ev), "phase.", "phase ", 1)
 				names[i] = strings.TrimPrefix(names[i], "feature.")
 			}
-			if n := len(names) - mostNamed; n > 0 {
-				names = append(names[:mostNamed], fmt.Sprintf("%d more", n))
-			}
-			many.Node, many.Feature = verdict.And(names), ""
+			many.Node, many.Feature = report.Few(names), ""
 		}
-		report, *l = []runtime.Event{many}, nil
+		told, *l = []runtime.Event{many}, nil
 	}
 	if locked {
 		if !internal(ev.Node) {
 			*l = append(*l, ev)
 		}
-		return report
+		return told
 	}
-	return append(report, ev)
+	return append(told, ev)
 }
-
-// mostNamed is how many nodes are named that one cause locks.
-const mostNamed = 3
 
 // internal reports whether a node is below a feature, whose line tells what became of it.
 func internal(node string) bool {
