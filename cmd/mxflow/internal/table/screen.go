@@ -136,9 +136,11 @@ func (s Screen) Table(head []string, rows [][]string) { Draw(s, head, rows, s.Co
 // them it would be broken in less than belowColumn columns.
 func (s Screen) Below(head []string, rows [][]string) {
 	last := len(head) - 1
-	first, names := make([][]string, len(rows)), 0
+	first, texts, names := make([][]string, len(rows)), make([]string, len(rows)), 0
 	for i, row := range rows {
-		first[i] = row[:last]
+		if first[i] = row[:min(last, len(row))]; len(row) > last {
+			texts[i] = row[last]
+		}
 	}
 	var b bytes.Buffer
 	Draw(&b, head[:last], first, s.Colour, s.Width)
@@ -147,8 +149,8 @@ func (s Screen) Below(head []string, rows [][]string) {
 		names = max(names, lipgloss.Width(line))
 	}
 	room, need := s.Width-names-columnGap, 0
-	for _, row := range rows {
-		need = max(need, lipgloss.Width(row[last]))
+	for _, text := range texts {
+		need = max(need, lipgloss.Width(text))
 	}
 	if s.Width == 0 || need <= room || room >= belowColumn || names > s.Width {
 		s.Table(head, rows)
@@ -160,7 +162,7 @@ func (s Screen) Below(head []string, rows [][]string) {
 		for _, cell := range first[i] {
 			height = max(height, strings.Count(cell, "\n")+1)
 		}
-		text := rows[i][last]
+		text := texts[i]
 		if line := strings.TrimSuffix(lines[at], "\n"); height == 1 && lipgloss.Width(text) <= room &&
 			!strings.Contains(text, "\n") {
 			lines[at] = strings.TrimRight(line+strings.Repeat(" ", names-lipgloss.Width(line)+columnGap)+shown(text), " ") +
