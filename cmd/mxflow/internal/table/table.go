@@ -163,8 +163,10 @@ var number = regexp.MustCompile(
 func isNumbers(rows [][]string, col int) bool {
 	any := false
 	for _, row := range rows {
-		if !number.MatchString(row[col]) {
-			return false
+		for line := range strings.SplitSeq(row[col], "\n") {
+			if !number.MatchString(line) {
+				return false
+			}
 		}
 		any = any || strings.ContainsAny(row[col], "0123456789")
 	}

@@ -231,11 +231,7 @@ func (v *Preview) Print(on table.Screen) {
 		cells[i] = slices.Delete(cells[i], 2, 3)
 	}
 	on.Below([]string{"node", "action", "what"}, cells)
-	what := "Nothing to measure."
-	if runs := slices.ContainsFunc(v.States, (*runtime.State).HasWork); runs {
-		what = "No launches."
-	}
-	fmt.Fprintln(on, "\n"+what)
+	fmt.Fprintln(on, "\nNothing to measure.")
 }
 
 // head prints what every launch starts and is sent.
