@@ -31,7 +31,8 @@ func (r Rule) Brief() string {
 }
 
 // Parts are what a rule measured, what it wanted and the bound that decided: "+34%", "≥ +10%" and
-// "at least +31%", with "by the first 4 of 6 launches" if it was decided before the others were made. Without such a number there is only the last, its first reason.
+// "at least +31%", with "by the first 4 of 6 launches" if it was decided before the others were made.
+// Without such a number there is only the last, its first reason.
 func (r Rule) Parts() (is, wanted, bounds string) {
 	c := r.Deciding()
 	if c == nil {

@@ -109,6 +109,7 @@ func TestNextOfStep(t *testing.T) {
 		if len(next) != 1 || !strings.Contains(next[0].String(), want) {
 			t.Errorf("%v, want %s", next, want)
 		}
-		must.Contain(t, step, next[0].String(), "faster: launches differ by 10%, too much to tell -66% from -80%. About 9")
+		must.Contain(t, step, next[0].String(),
+			"faster: launches differ by 10%, too much to tell -66% from -80%. About 9")
 	}
 }

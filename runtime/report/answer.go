@@ -249,8 +249,8 @@ func ifNot(rate float64) string {
 }
 
 // asked is what the rule that decided a verdict measured, what it asked for, and how sure that is:
-// "decodes 39% slower (at most 10% was allowed; at least 26%; if not, at most 1 in 20 tests would show it)". Empty if no
-// number of launches decided.
+// "decodes 39% slower (at most 10% was allowed; at least 26%; if not, at most 1 in 20 tests would show it)". Empty
+// if no number of launches decided.
 func asked(d *ledger.Decision) string {
 	r := Deciding(d)
 	if r == nil || r.Deciding() == nil || d.Verdict != verdict.Fail && d.Verdict != verdict.Inconclusive {

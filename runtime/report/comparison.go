@@ -160,7 +160,8 @@ func Deciding(d *ledger.Decision) (of *verdict.Rule) {
 		for _, c := range r.Comparisons {
 			switch t := c.Test; {
 			case t == nil || t.Form == verdict.Exact:
-			case c.Verdict == verdict.Inconclusive && t.Note.IsZero() && t.Stop != stats.Passed && t.Stop != stats.Failed:
+			case c.Verdict == verdict.Inconclusive && t.Note.IsZero() && t.Stop != stats.Passed &&
+				t.Stop != stats.Failed:
 				rank = 3
 			default:
 				rank = max(rank, 2)

@@ -526,7 +526,8 @@ func TestOverruled(t *testing.T) {
 // TestDeciding: of an inconclusive decision it is the rule whose test is open, not the first.
 func TestDeciding(t *testing.T) {
 	rule := func(name string, v verdict.Verdict, test *verdict.Test) verdict.Rule {
-		return verdict.Rule{Name: name, Decides: true, Verdict: v, Comparisons: []verdict.Comparison{{Verdict: v, Test: test}}}
+		of := []verdict.Comparison{{Verdict: v, Test: test}}
+		return verdict.Rule{Name: name, Decides: true, Verdict: v, Comparisons: of}
 	}
 	open := &verdict.Test{Form: verdict.Ratio, Stop: stats.Ended}
 	withdrawn := &verdict.Test{Form: verdict.Ratio, Stop: stats.Passed, Note: verdict.Say("test.drift", "drift")}
@@ -537,9 +538,13 @@ func TestDeciding(t *testing.T) {
 		rules []verdict.Rule
 		want  string
 	}{
-		"the open one":      {undecided, []verdict.Rule{rule("a", undecided, withdrawn), rule("b", undecided, open)}, "b"},
-		"the first open":    {undecided, []verdict.Rule{rule("a", undecided, open), rule("b", undecided, open)}, "a"},
-		"tested":            {undecided, []verdict.Rule{rule("a", undecided, exact), rule("b", undecided, withdrawn)}, "b"},
+		"the open one": {
+			undecided, []verdict.Rule{rule("a", undecided, withdrawn), rule("b", undecided, open)}, "b",
+		},
+		"the first open": {undecided, []verdict.Rule{rule("a", undecided, open), rule("b", undecided, open)}, "a"},
+		"tested": {
+			undecided, []verdict.Rule{rule("a", undecided, exact), rule("b", undecided, withdrawn)}, "b",
+		},
 		"of the verdict":    {fail, []verdict.Rule{rule("a", undecided, open), rule("b", fail, exact)}, "b"},
 		"the first to pass": {pass, []verdict.Rule{rule("a", pass, withdrawn), rule("b", pass, withdrawn)}, "a"},
 	} {
@@ -562,12 +567,13 @@ func TestAsked(t *testing.T) {
 			}},
 		}
 	}
+	const not20 = "; if not, at most 1 in 20 tests would show it"
 	for want, d := range map[string]*ledger.Decision{
-		"decodes 39% slower (at most 10% was allowed; at least 26%; if not, at most 1 in 20 tests would show it)": decided(
+		"decodes 39% slower (at most 10% was allowed; at least 26%" + not20 + ")": decided(
 			verdict.Fail, "chat.tg", "gain", -0.39, -0.5, -0.26, -0.1),
-		"decodes 2.0% slower (no loss was allowed; at least 1.0%; if not, at most 1 in 20 tests would show it)": decided(
+		"decodes 2.0% slower (no loss was allowed; at least 1.0%" + not20 + ")": decided(
 			verdict.Fail, "chat.tg", "gain", -0.02, -0.03, -0.01, 0),
-		"decodes 4.0% faster (≥ +10% was asked; at most +7.1%; if not, at most 1 in 20 tests would show it)": decided(
+		"decodes 4.0% faster (≥ +10% was asked; at most +7.1%" + not20 + ")": decided(
 			verdict.Fail, "chat.tg", "gain", 0.04, 0.01, 0.0709, 0.1),
 		"prefills 9.0% faster (≥ +10% was asked; between +5.0% and +14%)": decided(
 			verdict.Inconclusive, "chat.pp", "gain", 0.09, 0.05, 0.131, 0.1),

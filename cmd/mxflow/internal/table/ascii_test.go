@@ -55,8 +55,10 @@ func TestPlain(t *testing.T) {
 	for _, width := range []int{60, 80, 120} {
 		var b strings.Builder
 		on := Screen{Writer: ASCII{&b}, Width: width, Colour: true}
-		on.Table([]string{"node", "gain", "why"}, [][]string{{"feature.kv", "397 ± 162", text}, {"模型", "5.1 ± 0.2", "pass"}})
-		on.Below([]string{"node", "action", "what"}, [][]string{{"feature.kv", "qualify\nbenchmark", text}, {"and more"}})
+		on.Table([]string{"node", "gain", "why"},
+			[][]string{{"feature.kv", "397 ± 162", text}, {"模型", "5.1 ± 0.2", "pass"}})
+		on.Below([]string{"node", "action", "what"},
+			[][]string{{"feature.kv", "qualify\nbenchmark", text}, {"and more"}})
 		on.Sentence(text)
 		fmt.Fprintln(on, Fit(text, width))
 		fmt.Fprintln(&Folding{To: on, Width: width}, text)

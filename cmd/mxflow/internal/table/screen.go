@@ -165,8 +165,8 @@ func (s Screen) Below(head []string, rows [][]string) {
 		text := texts[i]
 		if line := strings.TrimSuffix(lines[at], "\n"); height == 1 && lipgloss.Width(text) <= room &&
 			!strings.Contains(text, "\n") {
-			lines[at] = strings.TrimRight(line+strings.Repeat(" ", names-lipgloss.Width(line)+columnGap)+shown(text), " ") +
-				"\n"
+			line += strings.Repeat(" ", names-lipgloss.Width(line)+columnGap) + shown(text)
+			lines[at] = strings.TrimRight(line, " ") + "\n"
 			text = ""
 		}
 		io.WriteString(s, strings.Join(lines[at:at+height], ""))

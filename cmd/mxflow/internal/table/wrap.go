@@ -53,7 +53,8 @@ func Paragraph(w io.Writer, indent, text string, width int) {
 // together joins the words that no line may end between.
 func together(words []string) (out []string) {
 	for i, word := range words {
-		if i > 0 && (strings.HasPrefix(word, "%") || (word == "±" || word == "+/-") && endsNumber(words[i-1]) || relates(words[i-1])) {
+		deviates := word == "±" || word == "+/-"
+		if i > 0 && (strings.HasPrefix(word, "%") || deviates && endsNumber(words[i-1]) || relates(words[i-1])) {
 			out[len(out)-1] += " " + word
 			continue
 		}
@@ -139,6 +140,9 @@ func fold(text string, width int) string {
 			head = text[:i]
 			break
 		}
+	}
+	if copied.MatchString(text[len(head):]) { // a command behind its name
+		return text
 	}
 	lines := strings.Split(Wrap(text[len(head):], max(LeastColumn, min(width-rest, MaxColumn))), "\n")
 	return head + strings.Join(lines, "\n"+strings.Repeat(" ", rest))

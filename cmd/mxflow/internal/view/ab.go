@@ -267,7 +267,7 @@ func testWords(r *ab.Result) string {
 		text += "; too near the threshold for so few launches"
 	case t.Stop == stats.Futile:
 		text += fmt.Sprintf("; stopped early: more launches had a %s chance of deciding",
-			cmp.Or(strings.TrimPrefix(percent(look.Chance), "0.0%"), "tiny"))
+			map[bool]string{true: "tiny", false: verdict.Digits(look.Chance, "share", -1)}[look.Chance < 0.001])
 	}
 	if s := r.Rates; s != nil {
 		text += fmt.Sprintf(". A false claim passes at most %s of the time, a true one fails at most %s",
