@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/live"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/export"
@@ -96,11 +95,8 @@ func (o *reportOptions) run(_ *cobra.Command, args []string) error {
 	case len(st.Runs()) == 0:
 		return report.ErrNothing
 	}
-	summary := o.summary(st, args)
-	if !table.Terminal(o.stdout) {
-		o.stdout = table.UTF8(o.stdout)
-	}
-	return write(o.app, summary)
+	o.file()
+	return write(o.app, o.summary(st, args))
 }
 
 // reportFormats write the forms of the results; that for a browser notes what it lacks.

@@ -46,6 +46,13 @@ func (p *prints) fold() {
 	}
 }
 
+// file has what is a file to others keep its characters in every locale, unless a person reads it.
+func (p *prints) file() {
+	if !table.Terminal(p.stdout) {
+		p.stdout = table.UTF8(p.stdout)
+	}
+}
+
 // note prints what a person should know besides what was asked for.
 func (p *prints) note(r verdict.Reason) { fmt.Fprintln(p.stderr, "note:", r.String()) }
 
