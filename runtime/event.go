@@ -50,11 +50,13 @@ type Event struct {
 	Seconds  float64          `json:"seconds,omitempty"`
 	// Decode is the decode speed of a launch that is done, in tok/s.
 	Decode float64 `json:"decode,omitempty"`
-	// Elapsed is seconds since the start of the run. At least ETALeast seconds remain,
-	// and likely ETA: in 9 of 10 cases half to twice that; absent if unknown.
+	// Elapsed is seconds since the start of the run. At least ETALeast seconds remain, and at most
+	// ETAMost: what the fewest and the most launches take that may follow. ETA is likely: in 9 of 10
+	// cases half to twice that. The last two are absent if unknown.
 	Elapsed  float64 `json:"elapsed,omitempty"`
 	ETALeast float64 `json:"eta_least,omitempty"`
 	ETA      float64 `json:"eta,omitempty"`
+	ETAMost  float64 `json:"eta_most,omitempty"`
 	// Made is how many launches of the whole run were made, Left how many may follow.
 	Made int  `json:"made,omitempty"`
 	Left int  `json:"left,omitempty"`

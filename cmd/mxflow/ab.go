@@ -194,7 +194,7 @@ func (o *abOptions) askOfServers(c *cobra.Command) error {
 	case err != nil:
 		return err
 	case o.dryRun:
-		_, err = o.stdout.Write(text)
+		_, err = o.document().Write(text)
 		return err
 	}
 	if err := o.Save(at, text); err != nil {
@@ -234,7 +234,7 @@ func (o *abOptions) askOfPlan(c *cobra.Command, path string) (err error) {
 		return err
 	}
 	if o.dryRun {
-		_, err := io.WriteString(o.stdout, o.Asks)
+		_, err := io.WriteString(o.document(), o.Asks)
 		return err
 	}
 	at, err := o.Place(o.state)

@@ -123,13 +123,13 @@ func newProgress(a *app, untitled bool) apply.Observer {
 	on := progress.Screen{
 		Untitled: untitled,
 		Version:  version, Out: func() io.Writer { return a.stdout }, Width: a.width, Note: a.note,
-		Safe: func(text string) string { return a.secrets.Text(foreign.Printable(text)) },
+		Safe: func(text string) string { return table.Plain(a.secrets.Text(foreign.Printable(text))) },
 	}
 	switch {
 	case a.json:
 		on.JSON = a.printLine
 	case table.Terminal(a.stdout):
-		on.Terminal, on.Colour = table.Bare(a.stdout), colours(a.stdout)
+		on.Terminal, on.Colour = table.ASCII{To: table.Bare(a.stdout)}, colours(a.stdout)
 	}
 	return progress.New(on)
 }

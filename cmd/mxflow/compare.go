@@ -44,6 +44,8 @@ Nothing is decided: a verdict takes a plan, or mxflow ab.`,
 func (o *compareOptions) run(_ *cobra.Command, args []string) error {
 	if o.format == "" {
 		o.fold()
+	} else {
+		o.file()
 	}
 	st, err := o.reader(args[2:])
 	if err != nil {

@@ -31,8 +31,9 @@ func newPlanCommand(a *app) *cobra.Command {
 		Use:   "plan [PLAN]",
 		Short: "Show what an apply would do, in order, and why",
 		Long: `Shows for each node whether an apply would reuse the recorded outcome, decide
-from launches on record, or measure; why, how many launches that takes and about
-how long. Changes since the last apply come first. Nothing is started or written.
+from launches on record, or work: run a step, qualify, benchmark; why, how many
+launches that takes and about how long. Changes since the last apply come first.
+Nothing is started or written.
 
 A rule that was relaxed after its launches were seen is measured again.`,
 		Example: `  mxflow plan plan.hcl

@@ -121,6 +121,7 @@ func (o *reportOptions) run(_ *cobra.Command, args []string) error {
 	case o.feature != "":
 		return o.onePort(st, args)
 	}
+	o.file()
 	return write(o.app, o.summary(st, args))
 }
 

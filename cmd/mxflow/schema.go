@@ -24,7 +24,7 @@ References, rules and cycles need the whole plan: mxflow validate checks them.`,
 			if err != nil {
 				return err
 			}
-			_, err = a.stdout.Write(append(text, '\n'))
+			_, err = a.document().Write(append(text, '\n'))
 			return err
 		},
 	}

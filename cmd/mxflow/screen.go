@@ -46,6 +46,13 @@ func (p *prints) fold() {
 	}
 }
 
+// file has what is a file to others keep its characters in every locale, unless a person reads it.
+func (p *prints) file() {
+	if !table.Terminal(p.stdout) {
+		p.stdout = table.UTF8(p.stdout)
+	}
+}
+
 // note prints what a person should know besides what was asked for.
 func (p *prints) note(r verdict.Reason) { fmt.Fprintln(p.stderr, "note:", r.String()) }
 
@@ -126,8 +133,10 @@ func (p *prints) hide(secrets []string) {
 	p.stdout, p.stderr = table.Hiding{To: p.stdout, Secrets: p.secrets}, table.Hiding{To: p.stderr, Secrets: p.secrets}
 }
 
-// inertWriter is a writer by which nobody's text steers a terminal.
-func inertWriter(w io.Writer) io.Writer { return foreign.Writer{To: w, Colours: colours(w)} }
+// inertWriter is a writer by which nobody's text steers a terminal, in the characters that it has.
+func inertWriter(w io.Writer) io.Writer {
+	return foreign.Writer{To: table.ASCII{To: w}, Colours: colours(w)}
+}
 
 // document is where text goes whose every byte counts, unless a person reads it.
 func (p *prints) document() io.Writer {

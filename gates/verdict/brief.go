@@ -15,19 +15,24 @@ func (r Rule) Brief() string {
 	is, wanted, bounds := r.Parts()
 	// A unit that is the rule's name stands there once: "launches 2 (≥ 2)".
 	is, wanted = strings.TrimSuffix(is, " "+r.Name), strings.TrimSuffix(wanted, " "+r.Name)
+	name := r.Name + " "
+	if strings.Contains(r.Name, " ") { // a sentence, which the number would turn round: "did not regress -96%"
+		name = r.Name + ": "
+	}
 	switch {
 	case is == "" && wanted == "":
 		return r.Name + Behind(": ", bounds)
 	case wanted == "":
-		return r.Name + " " + is
+		return name + is
 	case bounds != "":
 		wanted += ", " + bounds
 	}
-	return fmt.Sprintf("%s %s (%s)", r.Name, is, wanted)
+	return fmt.Sprintf("%s%s (%s)", name, is, wanted)
 }
 
 // Parts are what a rule measured, what it wanted and the bound that decided: "+34%", "≥ +10%" and
-// "at least +31%". Without such a number there is only the last, its first reason.
+// "at least +31%", with "by the first 4 of 6 launches" if it was decided before the others were made.
+// Without such a number there is only the last, its first reason.
 func (r Rule) Parts() (is, wanted, bounds string) {
 	c := r.Deciding()
 	if c == nil {
@@ -77,7 +82,7 @@ func (r Rule) Parts() (is, wanted, bounds string) {
 			break
 		}
 	}
-	return is, wanted, bounds
+	return is, wanted, bounds + Behind(", ", t.by())
 }
 
 // exact are the parts of a rule that no estimate decided.

@@ -295,6 +295,17 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// Upto is a count that may be less than the most, "8–16", or the one number if it may not; empty for none.
+func Upto(least, most int) string {
+	switch {
+	case most == 0:
+		return ""
+	case least > 0 && least < most:
+		return fmt.Sprintf("%d–%d", least, most)
+	}
+	return strconv.Itoa(most)
+}
+
 // Launches counts launches: "1 launch", "4 launches".
 func Launches(n int) string { return Count(n, "launch") }
 

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/mxflow/mxflow/gates/stats"
@@ -169,6 +170,24 @@ func (t *Test) N() int {
 		return 0
 	}
 	return t.Looks[len(t.Looks)-1].N
+}
+
+// ByFirst says that a number is of fewer launches than there are, "by the first 4 of 6 launches"; empty if
+// it is of all.
+func ByFirst(n, of int) string {
+	if n == 0 || n >= of {
+		return ""
+	}
+	return fmt.Sprintf("by the first %d of %s", n, Launches(of))
+}
+
+// by says by which launches it was decided, unless by all.
+func (t *Test) by() string {
+	of := len(t.Values)
+	if t.Against != "" {
+		of = min(of, len(t.Base))
+	}
+	return ByFirst(t.N(), of)
 }
 
 // Change is the estimate with its bounds as the change of the metric's own number: a gain

@@ -266,7 +266,7 @@ func (v Value) String() string {
 	case v.Numbers != nil:
 		each := make([]string, len(v.Numbers))
 		for i, x := range v.Numbers {
-			each[i] = Digits(x, v.Unit, 1) // data, of which the spread matters
+			each[i] = thousands(Digits(x, v.Unit, 1)) // data, of which the spread matters
 		}
 		return strings.Join(each, ", ")
 	case v.Number != nil:

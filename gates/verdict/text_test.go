@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates/stats"
+
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
 )
@@ -383,6 +385,29 @@ func TestLess(t *testing.T) {
 	}{"a speed": {-0.5, nil, "tok/s"}, "risen": {0.5, nil, "ms"}, "perhaps": {-0.5, at(0.1), "ms"}} {
 		if text, _, _, fell := Less(c.change, at(-0.9), c.high, c.unit); fell {
 			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+// TestByLaunches: a line says by which launches it is, where others were made, and a name of several words
+// does not turn its number round.
+func TestByLaunches(t *testing.T) {
+	is, low, high := -0.27, -0.4, 0.13
+	for want, c := range map[string]struct {
+		name string
+		n    int
+	}{
+		"decode -27% (≥ +50%, at most +13%)":                               {"decode", 6},
+		"decode -27% (≥ +50%, at most +13%, by the first 4 of 6 launches)": {"decode", 4},
+		"decode did not regress: -27% (≥ +50%, at most +13%)":              {"decode did not regress", 6},
+	} {
+		test := &Test{
+			Form: Ratio, Relation: "gain", More: true, Threshold: 0.5, Estimate: &is, Low: &low, High: &high,
+			Against: "baseline", Values: make([]float64, 6), Base: make([]float64, 7), Looks: []stats.Look{{N: c.n}},
+		}
+		r := Rule{Name: c.name, Verdict: Fail, Comparisons: []Comparison{{Verdict: Fail, Test: test}}}
+		if got := r.Brief(); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

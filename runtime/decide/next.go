@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -50,7 +51,7 @@ func nextOf(r verdict.Rule) (next []verdict.Reason) {
 			switch b.Kind {
 			case code.Settles.Kind:
 				b = b.As(code.Of("next.launches",
-					"{subject}: launches differ by {spread:2}, and the estimate is {gap:2} from the threshold. "+
+					"{subject}: launches differ by {spread:2}{is?, too much to tell {is~wanted} from {wanted~is}}. "+
 						"About {launches|launch|launches}{against? per arm} would probably decide it{more? ({more} "+
 						"more)}{most?, and {step?step {step}}{step!the plan} makes at most {most}: allow more in "+
 						"{step?its launches}{step!the benchmark level or the decision block}}. Launches that differ "+
@@ -58,11 +59,19 @@ func nextOf(r verdict.Rule) (next []verdict.Reason) {
 						"longer or more requests"))
 			case code.SettlesNever.Kind:
 				b = b.As(code.Of("next.spread",
-					"{subject}: launches differ by {spread:2}, and the estimate is {gap:2} from the threshold. "+
+					"{subject}: launches differ by {spread:2}{is?, too much to tell {is~wanted} from {wanted~is}}. "+
 						"Even {launches|launch|launches}{against? per arm} would probably not decide it. Make "+
 						"launches differ less: locked clocks, no other load, longer or more requests"))
 			default:
 				continue
+			}
+			if t.Estimate != nil { // by the two numbers that the rule's line has, not by a third
+				b.Values = maps.Clone(b.Values)
+				for _, of := range []verdict.Arg{
+					verdict.Num("is", *t.Estimate, t.OwnUnit()), verdict.Num("wanted", t.Threshold, t.OwnUnit()),
+				} {
+					b.Values[of.Name] = of.Value
+				}
 			}
 			next = append(next, b.On(r.Name))
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/testing/must"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -82,6 +83,7 @@ func TestNext(t *testing.T) {
 
 // TestNextOfStep: rows of a comparison get more launches from their step alone.
 func TestNextOfStep(t *testing.T) {
+	is := -0.66
 	for step, want := range map[string]string{
 		"frameworks": "step frameworks makes at most 4: allow more in its launches",
 		"":           "the plan makes at most 4: allow more in the benchmark level or the decision block",
@@ -97,11 +99,17 @@ func TestNextOfStep(t *testing.T) {
 			Name: "faster", Verdict: verdict.Inconclusive,
 			Comparisons: []verdict.Comparison{{
 				Verdict: verdict.Inconclusive,
-				Test:    &verdict.Test{Remarks: []verdict.Reason{verdict.New(code.Settles, args...)}},
+				Test: &verdict.Test{
+					Form: verdict.Ratio, Estimate: &is, Threshold: -0.8,
+					Remarks: []verdict.Reason{verdict.New(code.Settles, args...)},
+				},
 			}},
 		}}}
-		if next := Next(d); len(next) != 1 || !strings.Contains(next[0].String(), want) {
+		next := Next(d)
+		if len(next) != 1 || !strings.Contains(next[0].String(), want) {
 			t.Errorf("%v, want %s", next, want)
 		}
+		must.Contain(t, step, next[0].String(),
+			"faster: launches differ by 10%, too much to tell -66% from -80%. About 9")
 	}
 }

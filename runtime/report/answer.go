@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -13,9 +14,9 @@ import (
 )
 
 // Answer is a plan's result in one sentence: "Decode 40.1 → 882 tok/s, 22× the baseline (at least
-// 6.8×, 1 in 100 such claims is false): 3 of 7 ports accepted; speculation failed and locks sinks; wip
+// 6.8×; if not, at most 1 in 100 tests would show it): 3 of 7 ports accepted; speculation failed and locks sinks; wip
 // is fast but answers garbage", "Nothing accepted: triton decodes 39% slower (at most 10% was allowed;
-// at least 26%, 1 in 20 such claims is false)", or of engines "Fastest: llama.cpp, 43× transformers".
+// at least 26%; if not, at most 1 in 20 tests would show it)", or of engines "Fastest: llama.cpp, 43× transformers".
 type Answer struct {
 	// Gain is how far the accepted stack is from the baseline, or what each port added, or which
 	// engine is fastest; empty without any.
@@ -84,31 +85,42 @@ func (s *Summary) answer() (a Answer) {
 		a.Accepted = "Nothing accepted"
 	}
 
-	blamed := map[string]bool{} // the phases whose gate locks something
-	for _, r := range s.Rows {
+	// blamed are the phases whose gate locks something, with what, until a clause says it: a gate has its
+	// own if several ports failed in it, or if it is the baseline.
+	blamed, alone := map[string]string{}, map[string]int{}
+	var blames []*Row
+	for i, r := range s.Rows {
 		locked := locks[r.Node]
 		if len(locked) == 0 {
 			locked = later[r.Node]
 		}
 		if len(locked) > 0 && r.InForce() && (r.Gate != "" || r.Node == ledger.Baseline) {
-			blamed[r.Gate] = true
-			a.Failed = append(a.Failed,
-				cmp.Or(r.Gate, r.Node)+" "+verdict.Did(r.Decided.Verdict)+" and locks "+few(locked))
+			blamed[r.Gate] = " and locks " + Few(locked)
+			blames = append(blames, &s.Rows[i])
+		}
+		if r.failedPort() {
+			alone[r.Decided.Phase]++
 		}
 	}
 	var bad, named []string
 	alike := map[string][]string{} // features, by what became of them
 	for _, r := range s.Rows {
-		if ports == 0 && r.Gate != "" && r.InForce() && !r.Decided.Verdict.Unlocks() && !blamed[r.Gate] {
+		if ports == 0 && r.Gate != "" && r.InForce() && !r.Decided.Verdict.Unlocks() && blamed[r.Gate] == "" {
 			a.Failed = append(a.Failed,
 				r.Gate+" "+verdict.Did(r.Decided.Verdict)+verdict.Behind(": ", asked(r.Decided.Decision)))
 		}
-		if r.Feature == "" || !r.InForce() || inStack(r.Decided.Decision) {
+		if !r.failedPort() {
 			continue
 		}
-		d := r.Decided.Decision
+		d, locking := r.Decided.Decision, ""
+		if alone[d.Phase] == 1 && d.Phase != "" {
+			locking = blamed[d.Phase]
+		}
 		if text := asked(d); accepted == 0 && text != "" {
-			named = append(named, r.Feature+" "+text)
+			named = append(named, r.Feature+" "+text+locking)
+			if locking != "" {
+				delete(blamed, d.Phase)
+			}
 			continue
 		}
 		what := verdict.Did(d.Verdict)
@@ -123,8 +135,13 @@ func (s *Summary) answer() (a Answer) {
 			}
 		case d.Verdict == verdict.Pass:
 			what = "passed without being stacked"
-		case blamed[d.Phase] && d.Verdict == verdict.Fail:
+		case blamed[d.Phase] != "" && d.Verdict == verdict.Fail:
 			continue // its phase is named
+		}
+		if locking != "" {
+			named = append(named, r.Feature+" "+what+locking)
+			delete(blamed, d.Phase)
+			continue
 		}
 		if alike[what] == nil {
 			bad = append(bad, what)
@@ -136,7 +153,12 @@ func (s *Summary) answer() (a Answer) {
 		if len(names) > 1 {
 			what = strings.NewReplacer("is ", "are ", "answers ", "answer ").Replace(what)
 		}
-		a.Failed = append(a.Failed, few(names)+" "+what)
+		a.Failed = append(a.Failed, Few(names)+" "+what)
+	}
+	for _, r := range blames {
+		if locking := blamed[r.Gate]; locking != "" {
+			named = append(named, cmp.Or(r.Gate, r.Node)+" "+verdict.Did(r.Decided.Verdict)+locking)
+		}
 	}
 	a.Failed = append(named, a.Failed...)
 	if n := len(a.Failed); n > mostFailed {
@@ -148,8 +170,13 @@ func (s *Summary) answer() (a Answer) {
 	return a
 }
 
-// few are the first names of a list.
-func few(names []string) string {
+// failedPort reports whether a row is a port that was decided and not accepted, nor locked since.
+func (r Row) failedPort() bool {
+	return r.Feature != "" && r.InForce() && r.Locked.IsZero() && !inStack(r.Decided.Decision)
+}
+
+// Few are the first names of a list, and how many more there are.
+func Few(names []string) string {
 	if n := len(names) - mostNamed; n > 0 {
 		names = append(slices.Clone(names[:mostNamed]), fmt.Sprintf("%d more", n))
 	}
@@ -161,14 +188,19 @@ func (s *Summary) gain() string {
 	c := s.Headline()
 	if c == nil {
 		var steps []string
-		metric := ""
+		metric, said := "", ""
 		for _, f := range s.Stack.Features {
 			v := f.lead
 			if v.Decided == 0 || v.Absolute || len(steps) == mostNamed || metric != "" && metric != v.Address() {
 				continue
 			}
 			metric = v.Address()
-			steps = append(steps, fmt.Sprintf("%s with %s (%s)", v.Amount(), f.Feature, v.sure(f.decision)))
+			sure, not := v.sure(f.decision)
+			if n := len(steps); n > 0 && not == said { // once, behind the last
+				steps[n-1] = strings.Replace(steps[n-1], not, "", 1)
+			}
+			said = not
+			steps = append(steps, fmt.Sprintf("%s with %s (%s%s)", v.Amount(), f.Feature, sure, not))
 		}
 		if len(steps) == 0 {
 			return ""
@@ -190,33 +222,35 @@ func (s *Summary) gain() string {
 	if c.Low != nil && !c.Significant() {
 		return text + ", within noise"
 	}
-	return text + verdict.Behind(" (", c.sure(s.Stack.Features[len(s.Stack.Features)-1].decision)+")")
+	sure, not := c.sure(s.Stack.Features[len(s.Stack.Features)-1].decision)
+	return text + " (" + sure + not + ")"
 }
 
-// sure is how large a change is at least, and how often such a claim is false, by the error rates of the
-// decision that it comes from; or that it is the end of a 95% interval.
-func (d Comparison) sure(by *ledger.Decision) string {
-	edge := d.Edge()
+// sure is how large a change is at least, and how sure that is, by the error rates of the decision that it
+// comes from; or that it is the end of a 95% interval.
+func (d Comparison) sure(by *ledger.Decision) (edge, not string) {
+	edge = d.Edge()
 	switch {
 	case edge == "":
-		return "no bounds from so few launches"
+		return "no bounds from so few launches", ""
 	case d.Decided == 0 || by.Statistics == nil:
-		return edge + " at 95% confidence"
+		return edge + " at 95% confidence", ""
 	}
-	return edge + verdict.Behind(", ", falseClaims(by.Statistics.FalsePass))
+	return edge, ifNot(by.Statistics.FalsePass)
 }
 
-// falseClaims says how many claims made at an error rate are false.
-func falseClaims(rate float64) string {
+// ifNot says how sure a bound is that an error rate belongs to: how many tests would show it all the same
+// if it did not hold. How many such claims are false nobody knows: that depends on what is claimed.
+func ifNot(rate float64) string {
 	if !(rate > 0) {
 		return ""
 	}
-	return fmt.Sprintf("1 in %.0f such claims is false", 1/rate)
+	return fmt.Sprintf("; if not, at most 1 in %.0f tests would show it", math.Floor(1/rate+1e-9))
 }
 
 // asked is what the rule that decided a verdict measured, what it asked for, and how sure that is:
-// "decodes 39% slower (at most 10% was allowed; at least 26%, 1 in 20 such claims is false)". Empty if no
-// number of launches decided.
+// "decodes 39% slower (at most 10% was allowed; at least 26%; if not, at most 1 in 20 tests would show it)". Empty
+// if no number of launches decided.
 func asked(d *ledger.Decision) string {
 	r := Deciding(d)
 	if r == nil || r.Deciding() == nil || d.Verdict != verdict.Fail && d.Verdict != verdict.Inconclusive {
@@ -246,7 +280,7 @@ func asked(d *ledger.Decision) string {
 		}
 	}
 	if s := d.Statistics; s != nil && d.Verdict == verdict.Fail && t.Form != verdict.Exact && t.Form != verdict.Range {
-		bounds += verdict.Behind(", ", falseClaims(s.FalseFail))
+		bounds += ifNot(s.FalseFail)
 	}
 	return text + " (" + want + "; " + bounds + ")"
 }
@@ -414,7 +448,7 @@ func (r Row) Short() string {
 	if r := Deciding(d); r != nil {
 		brief := r.Brief()
 		if len(strings.Fields(brief)) > mostWords {
-			brief = strings.TrimPrefix(brief, r.Name+" ")
+			brief = strings.TrimLeft(strings.TrimPrefix(brief, r.Name), ": ")
 		}
 		return words(brief)
 	}

@@ -148,17 +148,27 @@ func (ts Tests) decided(old, new []*ledger.Launch, address, stat string) *verdic
 }
 
 // Deciding is the rule of a decision that decided its verdict: of those with that verdict
-// the first that was tested, or else the first; nil if none has it.
+// the first that was tested, or else the first; nil if none has it. Of an inconclusive one a test that is
+// open comes before one that was decided, whose verdict something else withdraws.
 func Deciding(d *ledger.Decision) (of *verdict.Rule) {
+	most := 0
 	for i, r := range d.Rules {
-		switch {
-		case !r.Decides && d.Kind != ledger.KindGate || r.Verdict != d.Verdict:
-		case slices.ContainsFunc(r.Comparisons, func(c verdict.Comparison) bool {
-			return c.Test != nil && c.Test.Form != verdict.Exact
-		}):
-			return &d.Rules[i]
-		case of == nil:
-			of = &d.Rules[i]
+		if !r.Decides && d.Kind != ledger.KindGate || r.Verdict != d.Verdict {
+			continue
+		}
+		rank := 1
+		for _, c := range r.Comparisons {
+			switch t := c.Test; {
+			case t == nil || t.Form == verdict.Exact:
+			case c.Verdict == verdict.Inconclusive && t.Note.IsZero() && t.Stop != stats.Passed &&
+				t.Stop != stats.Failed:
+				rank = 3
+			default:
+				rank = max(rank, 2)
+			}
+		}
+		if rank > most {
+			most, of = rank, &d.Rules[i]
 		}
 	}
 	return of
@@ -217,10 +227,7 @@ func (d Comparison) ChangeText() string { return cmp.Or(d.bounded(false, false),
 
 // by says that both sides and the change are of fewer launches than there are, behind a separator.
 func (d Comparison) by(separator string) string {
-	if d.Decided == 0 || d.Decided >= d.of {
-		return ""
-	}
-	return fmt.Sprintf("%sby the first %d of %s", separator, d.Decided, verdict.Launches(d.of))
+	return verdict.Behind(separator, verdict.ByFirst(d.Decided, d.of))
 }
 
 // Brief is ChangeText without bounds: "+34% better", "12× better", "87% less time", "~ -2.1%".

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -241,6 +242,14 @@ func TestAnswer(t *testing.T) {
 		"sinks; wip is fast but answers garbage"
 	if got := s.summary().Answer.String(); got != want {
 		t.Errorf("%q, wanted %q", got, want)
+	}
+	// A port alone in the phase that locks others is named once, with what it locks.
+	s.feature("draft", true, set("head=mxfp4"), "baseline", base, base, 0.4, 0.3)
+	want = strings.Replace(want, "1 of 4", "2 of 4", 1)
+	want = strings.Replace(want, "p failed and locks sinks; wip is fast but answers garbage",
+		"wip is fast but answers garbage and locks sinks", 1)
+	if got := s.summary().Answer.String(); !strings.HasSuffix(got, want[strings.Index(want, "2 of 4"):]) {
+		t.Errorf("%q, wanted the end of %q", got, want)
 	}
 	short := map[string]string{}
 	for _, r := range s.summary().Rows {
@@ -523,6 +532,35 @@ func TestOverruled(t *testing.T) {
 	)
 }
 
+// TestDeciding: of an inconclusive decision it is the rule whose test is open, not the first.
+func TestDeciding(t *testing.T) {
+	rule := func(name string, v verdict.Verdict, test *verdict.Test) verdict.Rule {
+		of := []verdict.Comparison{{Verdict: v, Test: test}}
+		return verdict.Rule{Name: name, Decides: true, Verdict: v, Comparisons: of}
+	}
+	open := &verdict.Test{Form: verdict.Ratio, Stop: stats.Ended}
+	withdrawn := &verdict.Test{Form: verdict.Ratio, Stop: stats.Passed, Note: verdict.Say("test.drift", "drift")}
+	exact := &verdict.Test{Form: verdict.Exact}
+	const pass, fail, undecided = verdict.Pass, verdict.Fail, verdict.Inconclusive
+	for name, c := range map[string]struct {
+		of    verdict.Verdict
+		rules []verdict.Rule
+		want  string
+	}{
+		"the open one": {
+			undecided, []verdict.Rule{rule("a", undecided, withdrawn), rule("b", undecided, open)}, "b",
+		},
+		"the first open": {undecided, []verdict.Rule{rule("a", undecided, open), rule("b", undecided, open)}, "a"},
+		"tested": {
+			undecided, []verdict.Rule{rule("a", undecided, exact), rule("b", undecided, withdrawn)}, "b",
+		},
+		"of the verdict":    {fail, []verdict.Rule{rule("a", undecided, open), rule("b", fail, exact)}, "b"},
+		"the first to pass": {pass, []verdict.Rule{rule("a", pass, withdrawn), rule("b", pass, withdrawn)}, "a"},
+	} {
+		must.Equal(t, name, Deciding(&ledger.Decision{Verdict: c.of, Rules: c.rules}).Name, c.want)
+	}
+}
+
 // TestAsked: what nothing was accepted by has its number, what was asked, and how sure it is.
 func TestAsked(t *testing.T) {
 	at := func(x float64) *float64 { return &x }
@@ -538,12 +576,13 @@ func TestAsked(t *testing.T) {
 			}},
 		}
 	}
+	const not20 = "; if not, at most 1 in 20 tests would show it"
 	for want, d := range map[string]*ledger.Decision{
-		"decodes 39% slower (at most 10% was allowed; at least 26%, 1 in 20 such claims is false)": decided(
+		"decodes 39% slower (at most 10% was allowed; at least 26%" + not20 + ")": decided(
 			verdict.Fail, "chat.tg", "gain", -0.39, -0.5, -0.26, -0.1),
-		"decodes 2.0% slower (no loss was allowed; at least 1.0%, 1 in 20 such claims is false)": decided(
+		"decodes 2.0% slower (no loss was allowed; at least 1.0%" + not20 + ")": decided(
 			verdict.Fail, "chat.tg", "gain", -0.02, -0.03, -0.01, 0),
-		"decodes 4.0% faster (≥ +10% was asked; at most +7.1%, 1 in 20 such claims is false)": decided(
+		"decodes 4.0% faster (≥ +10% was asked; at most +7.1%" + not20 + ")": decided(
 			verdict.Fail, "chat.tg", "gain", 0.04, 0.01, 0.0709, 0.1),
 		"prefills 9.0% faster (≥ +10% was asked; between +5.0% and +14%)": decided(
 			verdict.Inconclusive, "chat.pp", "gain", 0.09, 0.05, 0.131, 0.1),

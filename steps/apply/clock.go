@@ -78,6 +78,7 @@ func (c *clock) timed(ev runtime.Event) runtime.Event {
 	}
 	if ev.ETALeast = max(0, c.rest.Low-gone); c.rest.Likely > 0 {
 		ev.ETA = max(1, ev.ETALeast, c.rest.Likely-gone)
+		ev.ETAMost = max(ev.ETA, c.rest.High-gone)
 	}
 	return ev
 }

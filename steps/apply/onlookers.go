@@ -79,7 +79,7 @@ func (r *Recorder) keep(ev runtime.Event) {
 	case "launch_ready", "launch_loading":
 		// These events lack their position.
 		launch := r.launch
-		launch.Seconds, launch.ETALeast, launch.ETA = ev.Seconds, ev.ETALeast, ev.ETA
+		launch.Seconds, launch.ETALeast, launch.ETA, launch.ETAMost = ev.Seconds, ev.ETALeast, ev.ETA, ev.ETAMost
 		if launch.Line = ""; ev.Type == "launch_loading" {
 			launch.Line = ev.Line
 		}
@@ -107,7 +107,7 @@ func (r *Recorder) keep(ev runtime.Event) {
 		Time: ev.Time, Type: ev.Type, Run: r.run, Node: ev.Node, Phase: ev.Phase, Feature: ev.Feature, Level: ev.Level,
 		Variant: ev.Variant, Line: ev.Line,
 		Launch: ev.Launch, Launches: ev.Launches, LaunchesLeast: ev.LaunchesLeast, Again: ev.Again, Seconds: ev.Seconds,
-		ETALeast: ev.ETALeast, ETA: ev.ETA, Made: ev.Made, Left: ev.Left,
+		ETALeast: ev.ETALeast, ETA: ev.ETA, ETAMost: ev.ETAMost, Made: ev.Made, Left: ev.Left,
 	}}
 	said, err := json.Marshal(r.Secrets().Any(kept, Identities...))
 	if err == nil {

@@ -345,8 +345,5 @@ func (s *session) replaced(m *member) (notes []verdict.Reason) {
 	if max(n[own]-n[other], n[other]-n[own]) >= manyReplaced || 3*n[own] > of[own] || 3*n[other] > of[other] {
 		args = append(args, verdict.Text("many", "yes"))
 	}
-	return append(notes, verdict.Say("session.replaced",
-		"{n} of {of} launches of {subject} and {other_n} of {other_of} of {other} were replaced{many?: if the "+
-			"engine causes this, discarding its slow launches favours it}",
-		args...).On(m.Arms.Candidate.Name))
+	return append(notes, verdict.New(code.LaunchesReplaced, args...).On(m.Arms.Candidate.Name))
 }

@@ -397,6 +397,11 @@ var (
 	// LaunchReplaced: another launch replaces Subject; the cause is why that one does not
 	// count.
 	LaunchReplaced = Of("session.launch_replaced", "launch {subject} was replaced")
+	// LaunchesReplaced: n of the launches of Subject were replaced, and other_n of its parent's; many
+	// is set if the cause matters. The causes are why, for a reader who is not shown each.
+	LaunchesReplaced = Of("session.replaced",
+		"{n} of {of} launches of {subject} and {other_n} of {other_of} of {other} were replaced{causes?: {causes}}"+
+			"{many?; if the engine causes this, discarding its slow launches favours it}")
 	// Abandoned: mxflow was killed in a run. Values: processes and containers that it left.
 	Abandoned = Of("abandoned",
 		"did not finish (killed?){processes?; {processes|process|processes} left running, stopped by the "+

@@ -407,13 +407,13 @@ func frontCertificate(ts *testscript.TestScript) (tls.Certificate, []byte) {
 //
 //	fits STATUS|any mxflow [args...]
 //
-// It runs mxflow for 80, 120 and 200 columns, and no line may be longer: a hash or a path
+// It runs mxflow for 60, 80, 120 and 200 columns, and no line may be longer: a hash or a path
 // may, and a command that can be copied.
 func cmdFits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: fits STATUS mxflow [args...]")
 	}
-	for _, columns := range []int{80, 120, 200} {
+	for _, columns := range []int{60, 80, 120, 200} {
 		ts.Setenv("COLUMNS", strconv.Itoa(columns))
 		if args[0] != "any" {
 			cmdExits(ts, false, args)

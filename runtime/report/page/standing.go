@@ -46,8 +46,8 @@ func (b *builder) standing(looks []runtime.Event) {
 					rule.Mark = Mark{open, "undecided"}
 				}
 				if n := len(t.Looks); n > 0 && t.Stop == stats.Open {
-					rule.Note = "more launches decide it with a chance of " +
-						verdict.Number(t.Looks[n-1].Chance, "share")
+					rule.Note = "more launches decide it with a chance of about " +
+						verdict.Digits(t.Looks[n-1].Chance, "share", -1)
 				}
 				if len(t.Values) > 0 && (test == nil || t.Relative() && !test.Relative()) {
 					test = t

@@ -2,7 +2,6 @@ package ab
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -113,15 +112,17 @@ func (r *Result) say(q *Question) {
 func (r *Result) sayBeyondClaim(q *Question) {
 	if r.Verdict == verdict.Pass && !q.Claim.Given && r.Low != nil && r.High != nil {
 		low, high := q.Claim.Change(*r.Low), q.Claim.Change(*r.High)
-		switch low, high = min(low, high), max(low, high); {
+		low, high = min(low, high), max(low, high)
+		edge := strings.TrimLeft(verdict.AtLeast(low, "ratio"), "+-") // rounded as the numbers below it
+		switch {
 		case low > 0:
-			r.Said += fmt.Sprintf(" It is at least %s faster.", percent(low))
+			r.Said += fmt.Sprintf(" It is at least %s faster.", edge)
 			sign := map[bool]string{false: "+", true: "-"}[q.Claim.Lower()]
 			r.Advice = append(r.Advice,
 				fmt.Sprintf("To claim that B is better, state by how much and measure fresh launches: %s",
 					q.Again("--claim="+sign+"N%", "--rerun")))
 		case high < 0:
-			r.Said += fmt.Sprintf(" It is at most %s slower.", percent(low))
+			r.Said += fmt.Sprintf(" It is at most %s slower.", edge)
 		default:
 			r.Said += " It is open whether it is faster."
 		}
@@ -146,9 +147,4 @@ func (r *Result) openAdvice(q *Question) {
 			}
 		}
 	}
-}
-
-// percent is an unsigned percentage: "19.3%", with more digits for a small one.
-func percent(share float64) string {
-	return strings.TrimPrefix(verdict.Percent(math.Abs(share), 1), "+")
 }

@@ -288,7 +288,7 @@ func (s *Onlooker) now() shown {
 	s.mu.Lock()
 	state.Last = s.last
 	s.mu.Unlock()
-	state.Time = progress.Left(at.ETA)
+	state.Time = progress.Left(at.ETALeast, at.ETAMost)
 	return state
 }
 

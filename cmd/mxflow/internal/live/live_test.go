@@ -191,7 +191,7 @@ func TestServeFollows(t *testing.T) {
 	must.Do(t, err)
 	for _, want := range []string{
 		"4 of up to 8 launches per arm, next look at 6",
-		"decode &#43;15% (≥ &#43;10%, between &#43;2.0% and &#43;30%)", "with a chance of 62%", "undecided",
+		"decode &#43;15% (≥ &#43;10%, between &#43;2.0% and &#43;30%)", "with a chance of about 62%", "undecided",
 	} {
 		must.Contain(t, "where the test stands lacks", string(text), want)
 	}

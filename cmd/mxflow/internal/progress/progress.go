@@ -79,7 +79,7 @@ func (p *plain) Event(ev runtime.Event) {
 		line := p.lines.next(ev)
 		if ev.Type == "launch_done" && line.text == "" && ev.Level != "qualification" {
 			line = entry{name(ev), "", launchWord(ev) + verdict.Behind(", ", speed(ev.Decode)) +
-				verdict.Behind(" · ", Left(ev.ETA))}
+				verdict.Behind(" · ", Left(ev.ETALeast, ev.ETAMost))}
 		}
 		if !line.empty() {
 			fmt.Fprintln(p.Out(), strings.TrimRight(stamp(ev)+line.lead()+line.text, " "))
@@ -114,18 +114,18 @@ type live struct {
 	// none.
 	start runtime.Event
 	since time.Time
-	// left are the remaining seconds as of a time; 0 for unknown. over is set when no launch
+	// least and most are the remaining seconds as of a time; 0 for unknown. over is set when no launch
 	// is left.
-	left   float64
-	at     time.Time
-	over   bool
-	locked locks
-	lines  lines
+	least, most float64
+	at          time.Time
+	over        bool
+	locked      locks
+	lines       lines
 }
 
 func (l *live) Begin(s apply.Start) {
 	l.began, l.at = time.Now(), time.Now()
-	l.left = s.Estimate.High
+	l.least, l.most = s.Estimate.Low, s.Estimate.High
 	for _, ph := range s.Plan.Phases {
 		l.rail = append(l.rail, railPhase{ph.Name, "·"})
 	}
@@ -179,34 +179,40 @@ func (l *live) replace(above, lines string) {
 // mostName is how much of a feature's name the live line shows.
 const mostName = 18
 
-// status is the current activity, the last decode speed and the time left. A narrow terminal
-// cuts the activity.
+// status is the current activity, the last decode speed and the time left. A narrow terminal does without
+// requests, the last speed and the variant first, and cuts the name, never how far the launches are.
 func (l *live) status() string {
 	ev := l.launch
 	ev.Feature, ev.Variant = table.Fit(ev.Feature, mostName), table.Fit(ev.Variant, mostName)
-	tail := verdict.Behind(" · last ", speed(l.decode))
+	last, left := verdict.Behind(" · last ", speed(l.decode)), ""
 	if l.start.Type != "" {
-		tail = " · " + Starting(time.Since(l.since).Seconds())
+		last, left = "", " · "+Starting(time.Since(l.since).Seconds())
 	}
-	switch left := Left(l.left - time.Since(l.at).Seconds()); {
+	gone := time.Since(l.at).Seconds()
+	switch text := Left(l.least-gone, l.most-gone); {
 	case l.over:
-		tail += " · deciding"
-	case left != "":
-		tail += " · " + left
+		left += " · deciding"
+	case text != "":
+		left += " · " + text
 	default: // unknown, or it took longer
-		tail += " · " + verdict.Rough(time.Since(l.began).Seconds()) + " so far"
+		left += " · " + verdict.Rough(time.Since(l.began).Seconds()) + " so far"
 	}
-	room, activity := l.Width()-2-lipgloss.Width(tail), l.Safe(Status(ev))
-	if ev.Requests > 0 && lipgloss.Width(activity) > room {
-		ev.Requests = 0
-		activity = l.Safe(Status(ev))
+	line := func() string { return l.Safe(" " + Status(ev) + last + left) }
+	for _, without := range []func(){
+		func() {}, func() { ev.Requests = 0 }, func() { last = "" }, func() { ev.Variant = ev.Feature },
+	} {
+		if without(); lipgloss.Width(line()) < l.Width() {
+			return line()
+		}
 	}
-	return table.Fit(" "+table.Fit(activity, max(10, room))+tail, l.Width()-1)
+	ev.Feature = table.Fit(ev.Feature, max(10, lipgloss.Width(ev.Feature)+l.Width()-1-lipgloss.Width(line())))
+	ev.Variant = ev.Feature
+	return table.Fit(line(), l.Width()-1)
 }
 
 func (l *live) Event(ev runtime.Event) {
 	l.mu.Lock()
-	l.left, l.at, l.over = ev.ETA, time.Now(), ev.Made > 0 && ev.Left == 0
+	l.least, l.most, l.at, l.over = ev.ETALeast, ev.ETAMost, time.Now(), ev.Made > 0 && ev.Left == 0
 	l.rail.see(ev)
 	switch ev.Type {
 	case "launch_started", "level_started", "request_done":
@@ -237,15 +243,14 @@ func (l *live) report(events []runtime.Event) {
 		}
 		lead, text := stamp(ev)+l.Safe(line.lead()), ""
 		indent := lipgloss.Width(lead)
-		if indent > l.Width()/2 { // the text is below
+		if indent > l.Width()/2 && indent+lipgloss.Width(l.Safe(line.text)) > l.Width() { // the text is below
 			indent = lipgloss.Width(stamp(ev))
 			text = "\n" + strings.Repeat(" ", indent)
 		}
 		text += strings.ReplaceAll(table.Wrap(l.Safe(line.text), l.Width()-indent), "\n",
 			"\n"+strings.Repeat(" ", indent))
-		if c := table.Colour(line.word); l.Colour && c != "" {
-			lead = strings.TrimSuffix(lead, line.word+gap) + "\x1b[" + strings.Replace("3"+c, "38", "90", 1) + "m" +
-				line.word + "\x1b[0m" + gap
+		if line.word != "" {
+			lead = strings.TrimSuffix(lead, line.word+gap) + table.Coloured(line.word, line.word, l.Colour) + gap
 		}
 		l.draw(strings.TrimRight(strings.Replace(lead+text, gap+"\n", "\n", 1), " \n") + "\n")
 	}

@@ -3,7 +3,6 @@ package progress
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -13,17 +12,18 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 )
 
-// Left is the time left of a run: "about 40 s left"; empty if it is unknown.
-func Left(seconds float64) string {
+// Left is the time left of a run, from the fewest launches that may follow to the most: "2–13 min left";
+// empty if it is unknown.
+func Left(least, most float64) string {
 	switch {
-	case seconds <= 0:
+	case most <= 0:
 		return ""
-	case seconds <= 10:
+	case most <= 10:
 		return "less than 10 s left"
-	case seconds < 90:
-		seconds = 5 * math.Ceil(seconds/5)
+	case least < 1:
+		return "at most " + verdict.Lasting(most) + " left"
 	}
-	return "about " + verdict.Lasting(seconds) + " left"
+	return verdict.Between(least, most) + " left"
 }
 
 func speed(decode float64) string {
@@ -57,22 +57,27 @@ func stamp(ev runtime.Event) string { return fmt.Sprintf("[%6.1fs] ", ev.Elapsed
 type locks []runtime.Event
 
 // before returns what to report before an event: nothing while it only adds to them.
-func (l *locks) before(ev runtime.Event) (report []runtime.Event) {
+func (l *locks) before(ev runtime.Event) (told []runtime.Event) {
 	locked := ev.Type == "node_locked"
 	if len(*l) > 0 && (!locked || !ev.Why.Equal((*l)[0].Why)) {
 		many := (*l)[len(*l)-1]
-		if n := len(*l); n > 1 {
-			many.Node = verdict.Count(n, "node")
+		if len(*l) > 1 {
+			names := make([]string, len(*l))
+			for i, ev := range *l {
+				names[i] = strings.Replace(name(ev), "phase.", "phase ", 1)
+				names[i] = strings.TrimPrefix(names[i], "feature.")
+			}
+			many.Node, many.Feature = report.Few(names), ""
 		}
-		report, *l = []runtime.Event{many}, nil
+		told, *l = []runtime.Event{many}, nil
 	}
 	if locked {
 		if !internal(ev.Node) {
 			*l = append(*l, ev)
 		}
-		return report
+		return told
 	}
-	return append(report, ev)
+	return append(told, ev)
 }
 
 // internal reports whether a node is below a feature, whose line tells what became of it.
@@ -158,11 +163,7 @@ func launchWord(ev runtime.Event) string {
 	if ev.Level != "benchmark" && ev.Level != "" {
 		return ev.Level + " launch"
 	}
-	of := fmt.Sprint(ev.Launches)
-	if ev.LaunchesLeast > 0 && ev.LaunchesLeast < ev.Launches {
-		of = fmt.Sprintf("%d–%d", ev.LaunchesLeast, ev.Launches)
-	}
-	of = fmt.Sprintf("launch %d of %s", ev.Launch, of)
+	of := fmt.Sprintf("launch %d of %s", ev.Launch, verdict.Upto(ev.LaunchesLeast, ev.Launches))
 	if ev.Variant == ev.Feature {
 		return of
 	}

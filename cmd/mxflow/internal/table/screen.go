@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -70,6 +71,8 @@ func Bare(w io.Writer) io.Writer {
 			w = inner.To
 		case *Folding:
 			w = inner.To
+		case ASCII:
+			w = inner.To
 		default:
 			return w
 		}
@@ -83,6 +86,8 @@ func Exact(w io.Writer) io.Writer {
 	case Hiding:
 		return Hiding{Exact(w.To), w.Secrets}
 	case foreign.Writer:
+		return Exact(w.To)
+	case ASCII:
 		return w.To
 	case *Folding:
 		return Exact(w.To)
@@ -126,6 +131,54 @@ func (s Screen) Commands(list [][2]string) {
 
 // Table prints columns.
 func (s Screen) Table(head []string, rows [][]string) { Draw(s, head, rows, s.Colour, s.Width) }
+
+// Below prints columns, of which the last has rows beneath the others, each in the whole width, where beside
+// them it would be broken in less than belowColumn columns.
+func (s Screen) Below(head []string, rows [][]string) {
+	last := len(head) - 1
+	first, texts, names := make([][]string, len(rows)), make([]string, len(rows)), 0
+	for i, row := range rows {
+		if first[i] = row[:min(last, len(row))]; len(row) > last {
+			texts[i] = row[last]
+		}
+	}
+	var b bytes.Buffer
+	Draw(&b, head[:last], first, s.Colour, s.Width)
+	lines := strings.SplitAfter(b.String(), "\n")
+	for _, line := range lines {
+		names = max(names, lipgloss.Width(line))
+	}
+	room, need := s.Width-names-columnGap, 0
+	for _, text := range texts {
+		need = max(need, lipgloss.Width(text))
+	}
+	if s.Width == 0 || need <= room || room >= belowColumn || names > s.Width {
+		s.Table(head, rows)
+		return
+	}
+	io.WriteString(s, strings.Join(lines[:2], ""))
+	for at, i := 2, 0; i < len(rows); i++ {
+		height := 1
+		for _, cell := range first[i] {
+			height = max(height, strings.Count(cell, "\n")+1)
+		}
+		text := texts[i]
+		if line := strings.TrimSuffix(lines[at], "\n"); height == 1 && lipgloss.Width(text) <= room &&
+			!strings.Contains(text, "\n") {
+			line += strings.Repeat(" ", names-lipgloss.Width(line)+columnGap) + shown(text)
+			lines[at] = strings.TrimRight(line, " ") + "\n"
+			text = ""
+		}
+		io.WriteString(s, strings.Join(lines[at:at+height], ""))
+		for line := range strings.Lines(text) {
+			Paragraph(s, "  ", strings.TrimSuffix(line, "\n"), s.Width)
+		}
+		at += height
+	}
+}
+
+// belowColumn is how wide a column of sentences has to be.
+const belowColumn = 48
 
 // Sentence prints text in lines broken between words, the later ones indented further,
 // and unchanged if there is no terminal to wrap for.

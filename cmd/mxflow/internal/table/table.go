@@ -11,9 +11,6 @@ import (
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/lipgloss/table"
-
-	"github.com/mxflow/mxflow/internal/foreign"
-	"github.com/mxflow/mxflow/internal/redact"
 )
 
 const (
@@ -37,9 +34,7 @@ func Draw(w io.Writer, head []string, rows [][]string, colour bool, width int) {
 	for i, row := range append([][]string{head}, rows...) {
 		cells[i] = make([]string, len(head))
 		for col, text := range row[:min(len(head), len(row))] {
-			// A tab would be as wide as the terminal likes. What is cut or broken is found by no
-			// later look for secrets.
-			cells[i][col] = foreign.Printable(redact.ProcessSecrets().Text(strings.ReplaceAll(text, "\t", "    ")))
+			cells[i][col] = shown(strings.ReplaceAll(text, "\t", "    ")) // which is as wide as a terminal likes
 		}
 	}
 	natural := make([]int, len(head))
@@ -150,16 +145,28 @@ func Colour(word string) string {
 	return ""
 }
 
+// Coloured is a text in the colour of a verdict, if the screen has colours. The text says the verdict too:
+// a colour alone says nothing.
+func Coloured(text, word string, colour bool) string {
+	c := Colour(word)
+	if !colour || c == "" {
+		return text
+	}
+	return "\x1b[" + strings.Replace("3"+c, "38", "90", 1) + "m" + text + "\x1b[0m"
+}
+
 // number is one with its unit, "31.68 tok/s", "+38.2%", "57.9 ± 0.2", "8–16", or the dash of none.
 var number = regexp.MustCompile(
-	`^(?:[-+~<>]? ?[0-9][0-9.,e+–-]*(?: ± [0-9][0-9.e+-]*)?(?: ?(?:%|×|[A-Za-zµ/]{1,6}))?|[–-])?$`)
+	`^(?:[-+~<>]? ?[0-9][0-9.,e+–-]*(?: (?:±|\+/-) [0-9][0-9.e+-]*)?(?: ?(?:%|×|[A-Za-zµ/]{1,6}))?|[–-])?$`)
 
 // isNumbers reports whether a column has nothing else, and so is aligned to the right.
 func isNumbers(rows [][]string, col int) bool {
 	any := false
 	for _, row := range rows {
-		if !number.MatchString(row[col]) {
-			return false
+		for line := range strings.SplitSeq(row[col], "\n") {
+			if !number.MatchString(line) {
+				return false
+			}
 		}
 		any = any || strings.ContainsAny(row[col], "0123456789")
 	}

@@ -231,6 +231,10 @@ func TestFolding(t *testing.T) {
 			"To decide between them: mxflow ab --a one --b two\n",
 			"To decide between them:\n  mxflow ab --a one --b two\n",
 		},
+		"behind its name": {
+			"the test  mxflow explain feature.B .mxflow-ab/f6ec40b9/ab.hcl\n",
+			"the test  mxflow explain feature.B .mxflow-ab/f6ec40b9/ab.hcl\n",
+		},
 		"a log": {
 			"  | a line of a log that is longer than what stands here\n",
 			"  | a line of a log that is longer than what stands here\n",

@@ -8,9 +8,6 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/lipgloss"
-
-	"github.com/mxflow/mxflow/internal/foreign"
-	"github.com/mxflow/mxflow/internal/redact"
 )
 
 // atEnd matches a command line that ends a text, behind what it is for.
@@ -21,7 +18,7 @@ var atEnd = regexp.MustCompile(`(?s)[:;] (mxflow [a-z].*)$`)
 func Wrap(text string, width int) string {
 	var b strings.Builder
 	column := 0
-	text = foreign.Printable(redact.ProcessSecrets().Text(text))
+	text = shown(text)
 	var command []string
 	if at := atEnd.FindStringSubmatchIndex(text); at != nil {
 		text, command = text[:at[2]], []string{text[at[2]:]}
@@ -56,7 +53,8 @@ func Paragraph(w io.Writer, indent, text string, width int) {
 // together joins the words that no line may end between.
 func together(words []string) (out []string) {
 	for i, word := range words {
-		if i > 0 && (strings.HasPrefix(word, "%") || word == "±" && endsNumber(words[i-1]) || relates(words[i-1])) {
+		deviates := word == "±" || word == "+/-"
+		if i > 0 && (strings.HasPrefix(word, "%") || deviates && endsNumber(words[i-1]) || relates(words[i-1])) {
 			out[len(out)-1] += " " + word
 			continue
 		}
@@ -70,7 +68,7 @@ func endsNumber(word string) bool { return strings.ContainsAny(word[len(word)-1:
 // relates reports whether a word says how the number behind it is meant: ">=", "(<", "±", "n".
 func relates(word string) bool {
 	switch strings.TrimLeft(word, "([") {
-	case "n", "=", "==", "!=", "<", "<=", ">", ">=", "≤", "≥", "≠", "±", "×", "≈":
+	case "n", "=", "==", "!=", "<", "<=", ">", ">=", "≤", "≥", "≠", "±", "+/-", "×", "≈":
 		return true
 	}
 	return false
@@ -79,18 +77,18 @@ func relates(word string) bool {
 // Fit cuts a line that would wrap: a display that rewrites one line cannot take
 // back two.
 func Fit(s string, columns int) string {
-	s = foreign.Printable(redact.ProcessSecrets().Text(s))
+	s = shown(s)
 	if columns < 10 || lipgloss.Width(s) <= columns {
 		return s
 	}
 	cut := 0
 	for i := range s {
-		if lipgloss.Width(s[:i]) >= columns {
+		if lipgloss.Width(s[:i])+lipgloss.Width(Plain("…")) > columns {
 			break
 		}
 		cut = i
 	}
-	return s[:cut] + "…"
+	return s[:cut] + Plain("…")
 }
 
 // Folding is a writer for people: it breaks long lines between words, and aligns the rest
@@ -106,6 +104,7 @@ type Folding struct {
 func (f *Folding) Write(p []byte) (int, error) {
 	var out bytes.Buffer
 	for line := range bytes.Lines(p) {
+		line = []byte(Plain(string(line)))
 		text, whole := bytes.CutSuffix(line, []byte("\n"))
 		if whole && !f.inside && lipgloss.Width(string(text)) > f.Width {
 			line = []byte(fold(string(text), f.Width) + "\n")
@@ -141,6 +140,9 @@ func fold(text string, width int) string {
 			head = text[:i]
 			break
 		}
+	}
+	if copied.MatchString(text[len(head):]) { // a command behind its name
+		return text
 	}
 	lines := strings.Split(Wrap(text[len(head):], max(LeastColumn, min(width-rest, MaxColumn))), "\n")
 	return head + strings.Join(lines, "\n"+strings.Repeat(" ", rest))

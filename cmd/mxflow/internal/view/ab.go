@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/lipgloss"
-
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
@@ -78,12 +76,7 @@ func (s *AB) print(r *ab.Result, took time.Duration) {
 		s.row("", reused+"; --rerun measures again", "")
 	}
 	word := cmp.Or(strings.ToUpper(string(r.Verdict)), "OPEN")
-	coloured := word
-	if s.on.Colour {
-		coloured = lipgloss.NewRenderer(s.on.Writer).NewStyle().Bold(true).
-			Foreground(lipgloss.Color(table.Colour(string(r.Verdict)))).Render(word)
-	}
-	s.row(word+"  ", r.Said, coloured+"  ")
+	s.row(word+"  ", r.Said, table.Coloured(word, string(r.Verdict), s.on.Colour)+"  ")
 	s.numbers(r)
 	if r.Accuracy != nil && len(r.Accuracy.Reasons) > 0 {
 		s.row("", r.Accuracy.Reasons[0].String(), "")
@@ -141,7 +134,7 @@ func (s *AB) numbers(r *ab.Result) {
 		bounds = fmt.Sprintf(". A claim of %s or lower would have %s, %s or higher %s.", low, passed, high, failed)
 	}
 	text := fmt.Sprintf("%s: A %s, B %s: %s%s", s.Question.Label(),
-		verdict.Short(*r.A.Value, ""), verdict.Number(*r.B.Value, r.Unit), change, bounds)
+		verdict.Short(*r.A.Value, ""), verdict.Short(*r.B.Value, r.Unit), change, bounds)
 	s.row("", text, "")
 }
 
@@ -235,14 +228,23 @@ func caveats(r *ab.Result) (list []string) {
 					side.name, broke, starts))
 		}
 	}
-	if n := r.A.Replaced + r.B.Replaced - r.A.Broke - r.B.Broke; n > 0 {
-		list = append(list, fmt.Sprintf("%s repeated because the machine was disturbed.", verdict.Launches(n)))
+	var why []verdict.Reason // what disturbed launches, which one note counts
+	for _, note := range r.Notes {
+		if note.Kind == code.LaunchReplaced.Kind {
+			why = append(why, note.Causes...)
+		}
 	}
 	for _, note := range slices.Concat(r.Tries, r.Notes) {
-		if note.Kind != code.LaunchesPerArm.Kind && note.Kind != code.LaunchReplaced.Kind {
-			// reported in more detail elsewhere
-			list = append(list, verdict.Sentence(note))
+		switch note.Kind {
+		case code.LaunchesPerArm.Kind, code.LaunchReplaced.Kind: // reported in more detail elsewhere
+			continue
+		case code.LaunchesReplaced.Kind:
+			if r.A.Replaced+r.B.Replaced == r.A.Broke+r.B.Broke { // as above
+				continue
+			}
+			note = note.From(why...)
 		}
+		list = append(list, verdict.Sentence(note))
 	}
 	return list
 }
@@ -265,7 +267,7 @@ func testWords(r *ab.Result) string {
 		text += "; too near the threshold for so few launches"
 	case t.Stop == stats.Futile:
 		text += fmt.Sprintf("; stopped early: more launches had a %s chance of deciding",
-			cmp.Or(strings.TrimPrefix(percent(look.Chance), "0.0%"), "tiny"))
+			map[bool]string{true: "tiny", false: verdict.Digits(look.Chance, "share", -1)}[look.Chance < 0.001])
 	}
 	if s := r.Rates; s != nil {
 		text += fmt.Sprintf(". A false claim passes at most %s of the time, a true one fails at most %s",

@@ -132,7 +132,10 @@ func TestCaveats(t *testing.T) {
 	q := &ab.Question{}
 	r := &ab.Result{Tries: facts("attempt 1 saw these launches"), Notes: []verdict.Reason{
 		verdict.New(code.LaunchesPerArm, verdict.Int("n", 4)),
-		verdict.New(code.LaunchReplaced).On("x").From(fact("it broke")),
+		verdict.New(code.LaunchReplaced).On("x").From(fact("the client was late")),
+		verdict.New(code.LaunchReplaced).On("y").From(fact("the client was late")),
+		verdict.New(code.LaunchesReplaced, verdict.Int("n", 1), verdict.Int("of", 5), verdict.Text("other", "A"),
+			verdict.Int("other_n", 1), verdict.Int("other_of", 4)).On("B"),
 		verdict.Say("launches.note", "{launches} of {of} launches",
 			verdict.Int("launches", 4), verdict.Int("of", 8)).From(fact("tokens were counted as stream events")),
 	}}
@@ -142,7 +145,8 @@ func TestCaveats(t *testing.T) {
 	r.A.Replaced = 1 // disturbed
 	want := []string{
 		"The server of B crashed in 3 of 5 measured starts, which have no numbers.",
-		"2 launches repeated because the machine was disturbed.", "Attempt 1 saw these launches.",
+		"Attempt 1 saw these launches.",
+		"1 of 5 launches of B and 1 of 4 of A were replaced: the client was late.",
 		"4 of 8 launches: tokens were counted as stream events.",
 	}
 	if got := caveats(r); strings.Join(got, "\n") != strings.Join(want, "\n") {

@@ -79,8 +79,8 @@ func (c *comparing) End(r *apply.Result) {
 
 func (c *comparing) Event(ev runtime.Event) {
 	if c.of.JSON == nil {
-		if rest := bisect.Most(len(c.of.Job.Candidates)) - c.of.done; ev.ETA > 0 {
-			ev.ETA += (ev.Elapsed + ev.ETA) * float64(max(rest-1, 0))
+		if rest := bisect.Most(len(c.of.Job.Candidates)) - c.of.done; ev.ETAMost > 0 {
+			ev.ETAMost += (ev.Elapsed + ev.ETAMost) * float64(max(rest-1, 0))
 		}
 		c.took = ev.Elapsed
 		ev.Elapsed += c.of.took
@@ -123,11 +123,20 @@ func (b *Bisect) Finding(i int, f bisect.Finding) {
 		return
 	}
 	on := b.Screen()
-	line := fmt.Sprintf("%-8s  %-10s  %s", b.Job.Candidates[i].ID, b.word(i, f), table.Fit(f.Brief, table.MaxColumn))
+	line := table.Fit(f.Brief, table.MaxColumn)
 	if left := b.child - b.parent; left > 1 && i != b.Job.Bad() {
 		line += fmt.Sprintf(" · %d left", left)
 	}
-	fmt.Fprintln(on, foreign.Line(line))
+	as := verdict.Inconclusive
+	switch {
+	case f.State != bisect.Skipped && f.Verdict == verdict.Inconclusive:
+	case f.State == bisect.LikeGood:
+		as = verdict.Pass
+	case f.State == bisect.LikeBad:
+		as = verdict.Fail
+	}
+	fmt.Fprintf(on, "%-8s  %s  %s\n", foreign.Line(b.Job.Candidates[i].ID),
+		table.Coloured(fmt.Sprintf("%-10s", b.word(i, f)), string(as), on.Colour), foreign.Line(line))
 }
 
 // word is what a candidate was found to be.

@@ -26,7 +26,7 @@ func Outcome(on table.Screen, res *apply.Result, took string) {
 		fmt.Fprintf(on, "%s\n\n", reused)
 	}
 	if rows := outcomeRows(res.Summary.Rows); len(rows) > 0 {
-		on.Table([]string{"verdict", "decision", "why"}, rows)
+		on.Below([]string{"verdict", "decision", "why"}, rows)
 	}
 	logs(on, res.Summary)
 	fmt.Fprintln(on)
@@ -50,7 +50,7 @@ var order = []string{"error", "invalid", "fail", "inconclusive", "accepted", "pa
 // so are many gates that passed.
 func outcomeRows(states []*runtime.State) (rows [][]string) {
 	var passed [][]string
-	locked, caveats := map[string]int{}, map[string]bool{}
+	locked, caveats := map[string][]string{}, map[string]bool{}
 	for _, st := range states {
 		if !hasRow(st) {
 			continue
@@ -58,8 +58,9 @@ func outcomeRows(states []*runtime.State) (rows [][]string) {
 		row := decidedRow(st, caveats)
 		switch d := st.Decision; {
 		case d == nil:
-			if locked[row[0]+row[2]]++; locked[row[0]+row[2]] > 1 {
-				row[1] = verdict.Count(locked[row[0]+row[2]], "node")
+			alike := row[0] + row[2]
+			if locked[alike] = append(locked[alike], row[1]); len(locked[alike]) > 1 {
+				row[1] = report.Few(locked[alike])
 				rows = slices.DeleteFunc(rows, func(o []string) bool { return o[0] == row[0] && o[2] == row[2] })
 			}
 			rows = append(rows, row)

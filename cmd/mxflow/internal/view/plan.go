@@ -97,6 +97,52 @@ func (r planRow) action() string {
 	return "decide"
 }
 
+// doing is action in words, with the launches of each kind of work on a line of its own.
+func (r planRow) doing() (words, launches string) {
+	if r.action() != "measure" {
+		return r.action(), ""
+	}
+	work := map[string][]runtime.Launch{}
+	var order []string
+	for _, st := range r {
+		if !st.HasWork() {
+			continue
+		}
+		word := string(st.Node.Kind)
+		if st.Node.Kind == runtime.KindStep {
+			word = "run"
+		}
+		if !slices.Contains(order, word) {
+			order = append(order, word)
+		}
+		work[word] = append(work[word], st.Launches...)
+	}
+	counts := make([]string, len(order))
+	for i, word := range order {
+		counts[i] = verdict.Upto(sure(work[word]), len(work[word]))
+	}
+	return strings.Join(order, "\n"), strings.TrimRight(strings.Join(counts, "\n"), "\n")
+}
+
+// folded are rows with those that say the same of several steps, or of several that one cause locks, as one.
+func folded(rows [][]string) (out [][]string) {
+	for from, to := 0, 0; from < len(rows); from = to {
+		row := slices.Clone(rows[from])
+		kind, _, step := strings.Cut(row[0], " ")
+		for to = from + 1; to < len(rows) && row[2] == "" && (step || row[1] == "locked") &&
+			slices.Equal(rows[to][1:], row[1:]); to++ {
+			if own, _, is := strings.Cut(rows[to][0], " "); is != step || row[1] != "locked" && own != kind {
+				break
+			}
+		}
+		if n := to - from - 1; n > 0 {
+			row[0] += fmt.Sprintf(" and %d more", n)
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
 // rows are the rows in the order in which an apply comes to them.
 func (v *Preview) rows() (rows []planRow) {
 	at := map[string]int{}
@@ -142,28 +188,19 @@ func (v *Preview) Print(on table.Screen) {
 			kept++
 			continue
 		}
-		row := []string{nodeName(own.Node.ID), r.action(), "", ""}
+		word, count := r.doing()
+		row := []string{nodeName(own.Node.ID), word, count, ""}
 		if !own.Locked.IsZero() {
 			row[1] = report.LockedWord(own.Locked)
 		}
-		var launches []runtime.Launch
 		var what []string
 		if r[0].If != waits && own.Node.Phase != phase {
 			what = append(what, "if "+r[0].If)
 		}
 		waits, phase = r[0].If, own.Node.Phase
-		for _, st := range r {
-			launches = append(launches, st.Launches...)
-		}
-		if n := len(launches); n > 0 {
-			row[2] = fmt.Sprint(n)
-			if least := sure(launches); least < n {
-				row[2] = fmt.Sprintf("%d–%d", least, n)
-			}
-		}
 		what = append(what, r.why()...)
 		if own.Locked.IsZero() && own.Decision == nil {
-			what = append(what, v.content(own.Node, len(launches) > 0)...)
+			what = append(what, v.content(own.Node, count != "")...)
 		}
 		for _, st := range r {
 			what = append(what, verdict.Lines(st.Notes)...)
@@ -174,8 +211,9 @@ func (v *Preview) Print(on table.Screen) {
 	if kept > 0 {
 		cells = append(cells, []string{verdict.Count(kept, "node"), "reuse", "", "unchanged, all pass"})
 	}
+	cells = folded(cells)
 	if e := v.Estimate; e.Launches > 0 {
-		on.Table([]string{"node", "action", "launches", "what"}, cells)
+		on.Below([]string{"node", "action", "launches", "what"}, cells)
 		fmt.Fprintln(on)
 		text := verdict.Count(e.Launches, "launch")
 		if e.Least < e.Launches {
@@ -192,7 +230,7 @@ func (v *Preview) Print(on table.Screen) {
 	for i := range cells {
 		cells[i] = slices.Delete(cells[i], 2, 3)
 	}
-	on.Table([]string{"node", "action", "what"}, cells)
+	on.Below([]string{"node", "action", "what"}, cells)
 	fmt.Fprintln(on, "\nNothing to measure.")
 }
 
@@ -279,6 +317,8 @@ func (r planRow) why() (lines []string) {
 			text += ", " + own.Why.String()
 		case own.Node.Kind == runtime.KindFeature && rule != nil:
 			text += ": " + rule.Brief()
+		case !d.Verdict.Unlocks():
+			text += verdict.Behind(": ", report.Brief(d))
 		}
 		return []string{text + verdict.Behind("; ", own.Overruled.String())}
 	}

@@ -95,7 +95,7 @@ func decisions(on table.Screen, s *report.Summary, v *ledger.RunView, all bool) 
 	if attempts {
 		head = slices.Insert(head, 2, "attempt", "because")
 	}
-	on.Table(head, rows)
+	on.Below(head, rows)
 	if len(lines) > 0 {
 		fmt.Fprintf(on, "\n%s\n", strings.Join(lines, "\n"))
 	}

@@ -14,7 +14,7 @@ import (
 // Status prints where a plan is: a row for each step, feature and gate, what people
 // overruled, the accepted stack and the targets; with all, the evidence of each port.
 func Status(on table.Screen, s *report.Summary, all bool) {
-	on.Table([]string{"node", "verdict", "why"}, statusRows(s))
+	on.Below([]string{"node", "verdict", "why"}, statusRows(s))
 	for i, r := range s.Rows {
 		if i == 0 && all {
 			fmt.Fprintln(on)
