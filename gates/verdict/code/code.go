@@ -27,8 +27,9 @@ const Graded = "accuracy {was} → {is} of {n} ({points} points, {lost} lost, {w
 // AgreedAt is how often a parent goes on as a candidate's answers and as its own do, in a text.
 const AgreedAt = "{other} agrees at {agreed} of {of} random positions of {part=first?the first tokens of }" +
 	"{part=beginning?the first third of }{part=middle?the middle third of }{part=end?the last third of }" +
-	"{part=faster?the faster half of }{part=slower?the slower half of }its answers to {part=shorter prompts?the " +
-	"shorter prompts of }{part=longer prompts?the longer prompts of }{cell}, and at {own} of {own_of} of its own"
+	"{part=faster?the faster half of }{part=slower?the slower half of }" +
+	"{part=least agreed?the least agreed quarter of }its answers to {part=shorter prompts?the shorter prompts of }" +
+	"{part=longer prompts?the longer prompts of }{cell}, and at {own} of {own_of} of its own"
 
 func Of(kind Kind, text string) Fact { return Fact{kind, text} }
 

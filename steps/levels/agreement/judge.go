@@ -41,7 +41,7 @@ type Claim struct {
 type PartResult struct {
 	Cell string
 	// Of is a Part, the faster or slower half of the answers, that to shorter or longer
-	// prompts; empty for all of a cell.
+	// prompts, or the quarter that agrees least; empty for all of a cell.
 	Of string
 	// Own and Other are how often the parent agrees with its own answers and with the
 	// candidate's.
@@ -142,13 +142,9 @@ func (l looked) reached() stats.Share {
 
 // recites is the mean over answers of the share that is recited, and its standard error.
 func (l looked) recites() (mean, err float64) {
-	type answer struct {
-		launch        string
-		request, turn int
-	}
 	all, recited := map[answer]float64{}, map[answer]float64{}
 	for _, look := range l.looks {
-		of := answer{look.Launch, look.Request, look.Turn}
+		of := answerOf(look)
 		if look.Untold {
 			continue
 		}
@@ -157,14 +153,50 @@ func (l looked) recites() (mean, err float64) {
 		}
 	}
 	n, sum, squares := float64(len(all)), 0.0, 0.0
-	for of := range sorted.By(all, func(a, b answer) int {
-		return cmp.Or(cmp.Compare(a.launch, b.launch), a.request-b.request, a.turn-b.turn)
-	}) {
+	for of := range sorted.By(all, answer.compare) {
 		share := recited[of] / all[of]
 		sum, squares = sum+share, squares+share*share
 	}
 	mean = sum / n
 	return mean, math.Sqrt(max(squares/n-mean*mean, leastSpread*leastSpread) / n)
+}
+
+// answer is one answer of a launch to a cell.
+type answer struct {
+	launch        string
+	request, turn int
+}
+
+func answerOf(look Probe) answer { return answer{look.Launch, look.Request, look.Turn} }
+
+func (a answer) compare(b answer) int {
+	return cmp.Or(cmp.Compare(a.launch, b.launch), a.request-b.request, a.turn-b.turn)
+}
+
+// leastAgreed are looks at the quarter of the answers with which the parent agrees least:
+// every second look at an answer picks it, the others are returned. Another model that gives
+// few of the answers is found so, where all answers together hide it within Margin.
+func (l looked) leastAgreed() looked {
+	looks, differs := map[answer][]Probe{}, map[answer]int{}
+	for _, look := range l.looks {
+		of := answerOf(look)
+		if looks[of] = append(looks[of], look); len(looks[of])%2 == 1 && !look.Unreached && !look.Agrees() {
+			differs[of]++
+		}
+	}
+	by := slices.SortedFunc(maps.Keys(looks), func(a, b answer) int {
+		return cmp.Or(differs[b]-differs[a], a.compare(b))
+	})
+	var out looked
+	for _, of := range by[:(len(by)+3)/4] {
+		for i, look := range looks[of] {
+			if i%2 == 1 {
+				out.looks = append(out.looks, look)
+			}
+		}
+	}
+	out.all = len(out.looks)
+	return out
 }
 
 // half are the looks at answers whose value is above the median, or not.
@@ -268,6 +300,12 @@ func (c Claim) Judge(a *Probes) (r Result) {
 				mine = ownRest // one answer, or all alike
 			}
 			r.Parts = append(r.Parts, c.part(a, cell, half.of, mine, theirs))
+		}
+		// Few looks are left of a quarter, too few to demand that it is shown.
+		least := c.part(a, cell, "least agreed", ownRest.leastAgreed(), rest.leastAgreed())
+		if low, _ := endless(least.Own).Excess(endless(least.Other), shownAt); c.Least == nil && low > Margin {
+			least.Shown, least.Refuted = false, false
+			r.Parts = append(r.Parts, least)
 		}
 	}
 	return r

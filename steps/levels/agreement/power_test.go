@@ -59,7 +59,9 @@ func TestPower(t *testing.T) {
 			if n := e.refuted[len(targets)]; wrong[i] <= 0.02 && n > sessions/100+3 {
 				t.Errorf("an honest port with %v of its %s wrong is accused in %s", wrong[i], kind, percent(n))
 			}
-			if n := e.shown[len(targets)]; wrong[i] >= 0.2 && n > sessions/20+3 {
+			// One in five of close answers differs at 8% of the positions, which is within Margin.
+			caught := wrong[i] >= 0.2 && kind != "close answers" || wrong[i] >= 0.3
+			if n := e.shown[len(targets)]; caught && n > sessions/20+3 {
 				t.Errorf("a lie in %v of the %s is accepted in %s", wrong[i], kind, percent(n))
 			}
 		}
@@ -71,7 +73,8 @@ func TestPower(t *testing.T) {
 // lieKinds are what a lie is a share of: tokens here and there, whole answers from their third
 // token on, the second tokens of events of two, the end of each answer, and whole answers of
 // chats that cannot be continued, in which nothing is known behind a first difference.
-var lieKinds = []string{"tokens", "answers", "events' tails", "late parts", "answers of chats"}
+// And answers of a model that takes another token at two positions in five.
+var lieKinds = []string{"tokens", "answers", "close answers", "events' tails", "late parts", "answers of chats"}
 
 // ends are how often a claim is shown and refuted, by each look alone and by asking until
 // it is.
@@ -134,6 +137,7 @@ func simulated(r *rand.Rand, kind string, wrong float64) (s simulation) {
 						"tokens": r.Float64() < wrong, "events' tails": i%2 == 1 && r.Float64() < 2*wrong,
 						"late parts": float64(i) >= tokens*(1-wrong),
 						"answers":    whole && i >= 2, "answers of chats": whole && i >= 2,
+						"close answers": whole && i >= 2 && r.Float64() < 0.4,
 					}[kind]
 					if r.Float64() < nearTies || lie {
 						look.Is = "b"
