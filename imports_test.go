@@ -30,7 +30,7 @@ const module = "github.com/mxflow/mxflow/"
 var allowed = map[string][]string{
 	"internal": {},
 	"engine":   {},
-	"plans":    {"engine/measure/imported"},
+	"plans":    {"engine/measure/imported", "engine/load/traffic"},
 	"gates":    {"plans"},
 	"runtime":  {"plans", "gates", "engine/trace", "engine/logscan"},
 	"steps":    {"plans", "gates", "runtime", "engine"},
