@@ -59,8 +59,8 @@ type Workload struct {
 	From            time.Duration `json:",omitempty" hcl:"from,optional" group:"pace" requires:"trace" doc:"Leaves out what arrived earlier in the trace."`
 	MaxPromptTokens int           `json:",omitempty" hcl:"max_prompt_tokens,optional" group:"length" unit:"tokens" requires:"trace" min:"1" max:"20000000" doc:"Cuts longer prompts of the trace to this length. They keep their beginning, and with it what they share."`
 	Trace           *Trace        `json:",omitempty"`
-	Turns          int           `hcl:"turns,optional" group:"prompt" default:"1" min:"1" max:"1000" requires:"api=chat" excludes:"trace" doc:"Turns of each conversation (chat only). Each sends the earlier ones too. With a 'dataset', the maximum number of turns sent per conversation."`
-	SystemTokens   int           `hcl:"system_tokens,optional" group:"prompt" default:"0" unit:"tokens" min:"0" max:"20000000" excludes:"dataset|trace" requires:"api=chat" doc:"System prompt that a cell's requests share (chat only). Prefix caches can hold it."`
+	Turns           int           `hcl:"turns,optional" group:"prompt" default:"1" min:"1" max:"1000" requires:"api=chat" excludes:"trace" doc:"Turns of each conversation (chat only). Each sends the earlier ones too. With a 'dataset', the maximum number of turns sent per conversation."`
+	SystemTokens    int           `hcl:"system_tokens,optional" group:"prompt" default:"0" unit:"tokens" min:"0" max:"20000000" excludes:"dataset|trace" requires:"api=chat" doc:"System prompt that a cell's requests share (chat only). Prefix caches can hold it."`
 	// Data has the prompts.
 	Data              *Dataset
 	CountTemplate     bool    `hcl:"count_template,optional" group:"length" default:"true" requires:"api=chat" doc:"Prompt lengths include the tokens that a chat template adds."`

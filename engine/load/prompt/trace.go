@@ -60,8 +60,9 @@ func (f *fitter) recorded(ctx context.Context, series string, index int) (Prompt
 	return p, nil
 }
 
-// blocks makes a text of own tokens of the blocks that a request begins with, and of what only it has. What the engine
-// counts beyond the text is part of the first block, so what prompts share ends where blocks of the engine's cache can.
+// blocks makes a text of own tokens of the blocks that a request begins with, and of what only it has. A token that
+// starts every text is part of the first block, so what prompts share ends where blocks of the engine's cache can. How
+// much of a chat's template comes first is not known: it is shared besides.
 func (f *fitter) blocks(ctx context.Context, s *source, one traffic.Request, own int) (string, error) {
 	if len(one.Blocks) == 0 {
 		return f.text(ctx, s, "", own, true)
@@ -71,8 +72,10 @@ func (f *fitter) blocks(ctx context.Context, s *source, one traffic.Request, own
 			"number of tokens: remove the blocks from the trace")
 	}
 	var b strings.Builder
-	left := own
-	n := f.spec.Trace.Block - max(0, one.Prompt-own)
+	left, n := own, f.spec.Trace.Block
+	if f.spec.API != openai.Chat {
+		n -= f.added
+	}
 	for i, id := range one.Blocks {
 		if n = min(n, left); n > 0 {
 			text, err := f.block(ctx, f.spec.source("block", int(id)), n, i == 0)
