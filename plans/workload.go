@@ -113,6 +113,18 @@ type Trace struct {
 	Sent *traffic.Part  `json:"-"`
 }
 
+// Record makes a workload one of a trace: of the part of a file with this digest that its attributes select.
+func (w *Workload) Record(file string, data []byte, digest string) (err error) {
+	w.Arrival, w.Trace = Recorded, &Trace{File: file, Digest: digest}
+	if w.Trace.All, err = traffic.Read(filepath.Base(file), data, w.JQ); err != nil {
+		return err
+	}
+	w.Trace.Sent, err = w.Trace.All.Part(traffic.Select{
+		From: w.From, Duration: w.Duration, Speed: w.Speed, MaxPrompt: w.MaxPromptTokens,
+	})
+	return err
+}
+
 // Recorded describes the traffic that a workload is sent; nil if it has no trace.
 func (w *Workload) Recorded() *measure.TraceRun {
 	if w.Trace == nil || w.Trace.Sent == nil {

@@ -64,7 +64,6 @@ func (l *loader) decodeWorkload(b *hcl.Block) {
 		w.Arrival = "poisson"
 	}
 	if w.TraceFile != "" {
-		w.Arrival = plans.Recorded
 		l.trace(w, f)
 	}
 	if w.Open() && f.Absent("concurrency") {
@@ -170,16 +169,11 @@ func lengths(f *eval.Body, doc *lang.BlockDoc) *plans.Lengths {
 
 // trace reads recorded traffic, and selects what is sent of it.
 func (l *loader) trace(w *plans.Workload, f *eval.Body) {
-	w.Trace = &plans.Trace{File: l.plan.Abs(w.TraceFile)}
 	data, digest, err := readNamed(l.plan, w.TraceFile, traffic.MaxSize)
-	if w.Trace.Digest = digest; err == nil {
-		w.Trace.All, err = traffic.Read(w.TraceFile, data, w.JQ)
-	}
 	if err == nil {
-		w.Trace.Sent, err = w.Trace.All.Part(traffic.Select{
-			From: w.From, Duration: w.Duration, Speed: w.Speed, MaxPrompt: w.MaxPromptTokens,
-		})
+		err = w.Record(l.plan.Abs(w.TraceFile), data, digest)
 	}
+	w.Arrival = plans.Recorded
 	switch {
 	case err != nil:
 		l.Fail(f.At("trace"), "trace", "Unusable trace", "%s.", strings.TrimSuffix(err.Error(), "."))
