@@ -1,5 +1,7 @@
 package measure
 
+import "time"
+
 // TraceRun is the recorded traffic that a cell was sent.
 type TraceRun struct {
 	// File is its name without folders, Format the tool that wrote it, and Speed how many times faster it was sent.
@@ -57,4 +59,20 @@ func (o single) prefixes(c CellRun, all []answer) {
 	}
 	o.ratio("prefix_shared", float64(shared), float64(prompt), true)
 	o.ratio("prefix_found", float64(cached), float64(shared), known)
+}
+
+// InFlight is how many requests of a cell had arrived and were not answered, every so long from the first arrival on: it
+// grows where an engine falls behind a trace.
+func InFlight(c CellRun, samples []Sample, every time.Duration, times int) (n []int) {
+	for i := range times {
+		at, flying := c.From+time.Duration(i)*every, 0
+		for _, s := range samples {
+			if s.Measured() && s.Workload == c.Cell && len(s.Events) > 0 && s.Scheduled <= at &&
+				at < s.Start+s.Events[len(s.Events)-1].At {
+				flying++
+			}
+		}
+		n = append(n, flying)
+	}
+	return n
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,4 +35,61 @@ func Traffic(t *measure.TraceRun) string {
 		parts = append(parts, fmt.Sprintf("%s left out: %s", verdict.Count(n, "row"), why))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// Flight is how many requests of a trace both arms of a port had in flight, each in its last launch.
+type Flight struct {
+	Cell  string
+	Trace *measure.TraceRun
+	// Arms are the variants, the parent first, and InFlight their numbers, Every so many seconds from the first arrival.
+	Arms     [2]string
+	Every    float64
+	InFlight [2][]int
+}
+
+// Flights are those of a port by cell, at so many times; none without raw data of both arms.
+func (s *Summary) Flights(p *Port, times int) (all []Flight) {
+	pair := p.Pair()
+	if pair == nil {
+		return nil
+	}
+	old, is := pair.Old.Launches[len(pair.Old.Launches)-1], pair.New.Launches[len(pair.New.Launches)-1]
+	for _, c := range old.Cells {
+		i := slices.IndexFunc(is.Cells, func(of measure.CellRun) bool { return of.Cell == c.Cell })
+		if i < 0 || c.Trace == nil {
+			continue
+		}
+		before, err := s.Store.ReadSamples(old)
+		after, wrong := s.Store.ReadSamples(is)
+		if err != nil || wrong != nil {
+			continue
+		}
+		every := max(c.To-c.From, is.Cells[i].To-is.Cells[i].From) / time.Duration(times)
+		all = append(all, Flight{
+			c.Cell, c.Trace, [2]string{pair.Old.Variant, pair.New.Variant}, every.Seconds(),
+			[2][]int{measure.InFlight(c, before, every, times), measure.InFlight(is.Cells[i], after, every, times)},
+		})
+	}
+	return all
+}
+
+// trafficRows are how many times a table has.
+const trafficRows = 8
+
+// TrafficBlocks are a table of each trace that a port was measured with: how requests queued over time.
+func (s *Summary) TrafficBlocks(p *Port) (blocks []Block) {
+	for _, f := range s.Flights(p, trafficRows) {
+		b := Block{
+			Title: "Requests of " + f.Cell + " in flight, in the last launch of each",
+			Notes: []string{f.Trace.File + ": " + Traffic(f.Trace) + "."},
+			Table: Table{Head: []string{"Seconds", f.Arms[0], f.Arms[1]}},
+		}
+		for i := range trafficRows {
+			b.Rows = append(b.Rows, []string{
+				verdict.Number(float64(i)*f.Every, ""), fmt.Sprint(f.InFlight[0][i]), fmt.Sprint(f.InFlight[1][i]),
+			})
+		}
+		blocks = append(blocks, b)
+	}
+	return blocks
 }
