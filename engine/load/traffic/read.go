@@ -136,6 +136,7 @@ var known = sync.OnceValues(func() (all []program, err error) {
 // An error says which line is wrong, and what to do; then nothing is read.
 func Read(name string, data []byte, own string) (*Trace, error) {
 	t := &Trace{Name: name, Skipped: map[string]int{}}
+	t.Requests = make([]Request, 0, min(bytes.Count(data, []byte("\n"))+1, maxRows))
 	r := reader{t: t, sessions: map[string]time.Duration{}}
 	err := r.read(data, own)
 	if err != nil {
