@@ -30,15 +30,15 @@ const module = "github.com/mxflow/mxflow/"
 var allowed = map[string][]string{
 	"internal": {},
 	"engine":   {},
-	"plans":    {"engine/measure/imported", "engine/load/traffic"},
+	"plans":    {"engine/measure/imported"},
 	"gates":    {"plans"},
 	"runtime":  {"plans", "gates", "engine/trace", "engine/logscan"},
 	"steps":    {"plans", "gates", "runtime", "engine"},
 }
 
 // vocabulary lies below all of it: what a metric is, what statistics say, what a verdict and
-// a reason are, what is secret.
-var vocabulary = []string{"engine/measure", "gates/stats", "gates/verdict", "internal"}
+// a reason are, what traffic was recorded, what is secret.
+var vocabulary = []string{"engine/measure", "engine/load/traffic", "gates/stats", "gates/verdict", "internal"}
 
 // forbidden lists, for a package and all below it, what it may not depend on.
 var forbidden = map[string][]string{

@@ -125,7 +125,8 @@ func (b *benchOptions) flags(c *cobra.Command) {
 		f.BoolVar(&b.EOS, "stop-at-eos", false, "let answers end by themselves instead of after --tg tokens")
 	})
 	addGroup(c, "Recorded traffic", func(f *pflag.FlagSet) {
-		f.StringVar(&b.Trace.File, "trace", "", "send the requests of a `FILE` as recorded: Mooncake, Azure, BurstGPT, …")
+		f.StringVar(&b.Trace.File, "trace", "",
+			"send the requests of a `FILE` as recorded: Mooncake, Azure, BurstGPT, …")
 		f.StringVar(&b.Trace.JQ, "jq", "", "a jq `PROGRAM` that makes a request of each of its rows")
 		f.Float64Var(&b.Trace.Speed, "speed", 1, "how many times faster than recorded")
 		f.DurationVar(&b.Trace.From, "from", 0, "leave out what arrived earlier")

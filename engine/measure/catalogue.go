@@ -264,7 +264,7 @@ var cellMetrics = []Metric{
 		"the evidence of tg_total, of prompt tokens; after a context that may be cached, also the server's number of "+
 			"cached tokens",
 		"Uncached prompt tokens of all answered requests, per length of the window. A rate of work, not prefill "+
-			"speed: see pp."),
+			"speed: see pp. None of a trace, where it only shows what a cache spared."),
 	define(Metric{Name: "requests_per_s", Unit: "req/s", Better: Higher, Facet: OfThroughput},
 		"the window of the cell",
 		"Answered requests, per length of the window."),

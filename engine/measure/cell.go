@@ -68,7 +68,7 @@ func (o single) cell(c CellRun, all []answer) (tokens float64, known bool) {
 	}
 	length := c.window().seconds()
 	o.put("tg_total", float64(output)/length, countedAll)
-	o.put("pp_total", float64(prompt)/length, computedAll)
+	o.put("pp_total", float64(prompt)/length, computedAll && c.Trace == nil)
 	o.put("requests_per_s", float64(answered)/length, true)
 	o.put("goodput", float64(good)/length, len(c.SLO) > 0)
 	return float64(output), countedAll

@@ -16,8 +16,8 @@ type TraceRun struct {
 	Seconds       float64 `json:"seconds"`
 	PromptTokens  int     `json:"prompt_tokens,omitempty"`
 	SharedTokens  int     `json:"shared_tokens,omitempty"`
-	// Cut prompts were cut to CutTo tokens, and lost CutTokens. Skipped counts rows of the file that are no requests, by
-	// why.
+	// Cut prompts were cut to CutTo tokens, and lost CutTokens. Skipped counts rows of the file that are no requests,
+	// by why.
 	Cut       int            `json:"cut,omitempty"`
 	CutTo     int            `json:"cut_to,omitempty"`
 	CutTokens int            `json:"cut_tokens,omitempty"`
@@ -61,8 +61,8 @@ func (o single) prefixes(c CellRun, all []answer) {
 	o.ratio("prefix_found", float64(cached), float64(shared), known)
 }
 
-// InFlight is how many requests of a cell had arrived and were not answered, every so long from the first arrival on: it
-// grows where an engine falls behind a trace.
+// InFlight is how many requests of a cell had arrived and were not answered, every so long from the first arrival on:
+// it grows where an engine falls behind a trace.
 func InFlight(c CellRun, samples []Sample, every time.Duration, times int) (n []int) {
 	for i := range times {
 		at, flying := c.From+time.Duration(i)*every, 0

@@ -20,13 +20,16 @@ func traced(prompt, shared, cached int, scheduled, first time.Duration) Sample {
 func TestTraceMetrics(t *testing.T) {
 	cell := CellRun{Cell: "chat", From: time.Second, To: 10 * time.Second, Trace: &TraceRun{}}
 	samples := []Sample{
-		traced(256, 0, 0, time.Second, 100*time.Millisecond), traced(257, 200, 160, 2*time.Second, 200*time.Millisecond),
+		traced(256, 0, 0, time.Second, 100*time.Millisecond),
+		traced(257, 200, 160, 2*time.Second, 200*time.Millisecond),
 		traced(20000, 10000, 9000, 3*time.Second, 900*time.Millisecond),
 	}
 	counter := func(name string, from, to float64) Series {
-		return Series{Name: "engine." + name, At: []time.Duration{time.Second, 10 * time.Second}, Value: []float64{from, to}}
+		at := []time.Duration{time.Second, 10 * time.Second}
+		return Series{Name: "engine." + name, At: at, Value: []float64{from, to}}
 	}
 	counted := []Series{counter("prefix_cache_queries", 0, 20513), counter("prefix_cache_hits", 0, 5100)}
+	uncounted := func(_ *CellRun, all []Sample) { all[1].CachedTokens = -1 }
 	for name, tt := range map[string]struct {
 		change func(*CellRun, []Sample)
 		series []Series
@@ -34,14 +37,18 @@ func TestTraceMetrics(t *testing.T) {
 	}{
 		"by requests": {func(*CellRun, []Sample) {}, counted, "shared 0.4972 found 0.8980, 100 200 900"},
 		"by counters": {
-			func(_ *CellRun, all []Sample) { all[1].CachedTokens = -1 }, counted, "shared 0.4972 found 0.5000, 100 200 900",
+			uncounted, counted, "shared 0.4972 found 0.5000, 100 200 900",
 		},
-		"neither": {func(_ *CellRun, all []Sample) { all[1].CachedTokens = -1 }, nil, "shared 0.4972 found -, 100 200 900"},
+		"neither": {uncounted, nil, "shared 0.4972 found -, 100 200 900"},
 		"nothing is shared": {func(_ *CellRun, all []Sample) {
 			all[1].SharedTokens, all[2].SharedTokens = 0, 0
 		}, counted, "shared 0.0000 found -, 100 200 900"},
-		"texts":   {func(c *CellRun, _ []Sample) { c.Trace = &TraceRun{Texts: 1} }, counted, "shared - found -, 100 200 900"},
-		"a count": {func(_ *CellRun, all []Sample) { all[0].PromptTokens = -1 }, counted, "shared - found -, - 200 900"},
+		"texts": {
+			func(c *CellRun, _ []Sample) { c.Trace = &TraceRun{Texts: 1} }, counted, "shared - found -, 100 200 900",
+		},
+		"a count": {
+			func(_ *CellRun, all []Sample) { all[0].PromptTokens = -1 }, counted, "shared - found -, - 200 900",
+		},
 		"no trace": {
 			func(c *CellRun, _ []Sample) { c.Trace = nil }, counted, "shared - found -, - - -",
 		},
@@ -56,7 +63,8 @@ func TestTraceMetrics(t *testing.T) {
 			}
 			return fmt.Sprintf(format, s.Stats["median"])
 		}
-		text := fmt.Sprintf("shared %s found %s, %s %s %s", value("prefix_shared", "%.4f"), value("prefix_found", "%.4f"),
+		text := fmt.Sprintf("shared %s found %s, %s %s %s",
+			value("prefix_shared", "%.4f"), value("prefix_found", "%.4f"),
 			value("ttft_to_256", "%.0f"), value("ttft_to_1k", "%.0f"), value("ttft_longer", "%.0f"))
 		if text != tt.want {
 			t.Errorf("%s: %s, want %s", name, text, tt.want)

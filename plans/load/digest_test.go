@@ -334,7 +334,8 @@ func TestCellsOfAllDimensions(t *testing.T) {
 		"output_tokens = 8\nprompt_lengths {\ndistribution = \"uniform\"\nmin = 10\nmax = 21\n}": "w=pp~15.5 tg8",
 		"dataset {\nfile = \"prompts.jsonl\"\n}\nwarmup = 0":                                     "w=pp* tg*",
 		"prompt_tokens = 8\noutput_tokens = [4]":                                                 "w.o4=pp8 tg4",
-		"trace = \"../invalid/workload_trace.jsonl\"":                                            "w=pp~556 tg~39, workload_trace.jsonl",
+		"trace = \"../invalid/workload_trace.jsonl\"": "w=pp~556 tg~39, " +
+			"workload_trace.jsonl",
 	}, func(c plans.Cell) string { return c.Address + "=" + c.Label })
 }
 

@@ -41,7 +41,8 @@ func Traffic(t *measure.TraceRun) string {
 type Flight struct {
 	Cell  string
 	Trace *measure.TraceRun
-	// Arms are the variants, the parent first, and InFlight their numbers, Every so many seconds from the first arrival.
+	// Arms are the variants, the parent first, and InFlight their numbers, Every so many seconds from the first
+	// arrival.
 	Arms     [2]string
 	Every    float64
 	InFlight [2][]int
@@ -66,7 +67,9 @@ func (s *Summary) Flights(p *Port, times int) (all []Flight) {
 		}
 		every := max(c.To-c.From, is.Cells[i].To-is.Cells[i].From) / time.Duration(times)
 		all = append(all, Flight{
-			c.Cell, c.Trace, [2]string{pair.Old.Variant, pair.New.Variant}, every.Seconds(),
+			c.Cell, c.Trace,
+			[2]string{pair.Old.Variant, pair.New.Variant},
+			every.Seconds(),
 			[2][]int{measure.InFlight(c, before, every, times), measure.InFlight(is.Cells[i], after, every, times)},
 		})
 	}

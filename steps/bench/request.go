@@ -239,8 +239,8 @@ func (b *Request) workload(run int) *plans.Workload {
 	if b.trace != nil {
 		t := b.trace
 		w.Arrival, w.Trace, w.JQ, w.Speed, w.From, w.Duration = t.Arrival, t.Trace, t.JQ, t.Speed, t.From, t.Duration
-		w.MaxPromptTokens, w.Concurrency, w.PromptTokens, w.PromptList, w.OutputList = t.MaxPromptTokens, nil, nil, false, false
-		w.Depth, w.DepthList = nil, false
+		w.MaxPromptTokens, w.PromptList, w.OutputList, w.DepthList = t.MaxPromptTokens, false, false, false
+		w.Concurrency, w.PromptTokens, w.Depth = nil, nil, nil
 		return w
 	}
 	most := slices.Max(b.Concurrency)

@@ -162,7 +162,8 @@ func TestPromptsOfATrace(t *testing.T) {
 	for name, engine := range engines(client) {
 		for _, api := range []openai.API{openai.Completions, openai.Chat} {
 			p := must.Get(prompt.Build(t.Context(), engine, prompt.Spec{
-				Cell: name + string(api), API: api, CountTemplate: true, Trace: part, Warmup: 1, Requests: len(part.Conversations),
+				Cell: name + string(api), API: api, CountTemplate: true, Trace: part, Warmup: 1,
+				Requests: len(part.Conversations),
 			}))(t)
 			if !p.Exact() {
 				t.Errorf("%s: not exact", name)
@@ -188,8 +189,8 @@ func TestPromptsOfATrace(t *testing.T) {
 				cached := min(one.Shared, one.Tokens-1) / 16 * 16
 				if want := one.Shared; s.PromptTokens != one.Tokens || s.CachedTokens != cached ||
 					longest > want+few || longest < want-p.Template {
-					t.Errorf("%s %s %d: %d tokens, want %d; %d cached, want %d; begins with %d others, want %d", name, api, i,
-						s.PromptTokens, one.Tokens, s.CachedTokens, cached, longest, want)
+					t.Errorf("%s %s %d: %d tokens, want %d; %d cached, want %d; begins with %d others, want %d",
+						name, api, i, s.PromptTokens, one.Tokens, s.CachedTokens, cached, longest, want)
 				}
 			}
 			if got := p.Measured[4].Shared; got != 200 {

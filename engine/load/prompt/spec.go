@@ -80,8 +80,8 @@ func (s *Spec) check() error {
 		return s.Data.enough(*s)
 	}
 	if s.Trace != nil && s.Trace.Prompt > mostTokens {
-		return fmt.Errorf("its %d prompts have %d tokens, more than the limit of %d: send a shorter part, or cut prompts "+
-			"with max_prompt_tokens", s.Trace.Requests, s.Trace.Prompt, mostTokens)
+		return fmt.Errorf("its %d prompts have %d tokens, more than the limit of %d: send a shorter part, or cut "+
+			"prompts with max_prompt_tokens", s.Trace.Requests, s.Trace.Prompt, mostTokens)
 	}
 	// All are made before the first is sent, so making them takes no measured time.
 	n, each := s.Warmup+s.Requests, float64(s.Tokens)

@@ -27,8 +27,8 @@ func (f *fitter) recorded(ctx context.Context, series string, index int) (Prompt
 			last = last.Next
 		}
 		*last = Prompt{
-			At: one.At, After: one.After, Output: one.Output, Shared: one.Shared, Alone: turn > 0 && len(one.Blocks) > 0,
-			Text: one.Text, System: one.System,
+			At: one.At, After: one.After, Output: one.Output, Shared: one.Shared, Text: one.Text, System: one.System,
+			Alone: turn > 0 && len(one.Blocks) > 0,
 		}
 		for _, m := range one.Before {
 			last.Before = append(last.Before, openai.Message{Role: m.Role, Content: m.Content})

@@ -87,8 +87,8 @@ func (t *Trace) Part(s Select) (*Part, error) {
 	}
 	switch {
 	case p.Requests == 0:
-		return nil, fmt.Errorf("none of its %d requests, which arrived within %s, is in this part: change from or duration",
-			len(t.Requests), t.Requests[len(t.Requests)-1].At)
+		return nil, fmt.Errorf("none of its %d requests, which arrived within %s, is in this part: change from or "+
+			"duration", len(t.Requests), t.Requests[len(t.Requests)-1].At)
 	case p.Texts > 0 && s.MaxPrompt > 0:
 		return nil, errors.New("prompts that are recorded as text cannot be cut: remove max_prompt_tokens")
 	}

@@ -125,7 +125,8 @@ var known = sync.OnceValues(func() (all []program, err error) {
 	return all, nil
 })
 
-// Read reads a trace: JSON lines, or CSV with a header. own is a jq program that makes a request of each row, an object:
+// Read reads a trace: JSON lines, or CSV with a header. own is a jq program that makes a request of each row, an
+// object:
 //
 //	{at, after, prompt, output, blocks, block, text, messages, session, skip}
 //
@@ -304,8 +305,9 @@ func (r *reader) recognise(ctx context.Context, row map[string]any) error {
 		}
 	}
 	names := slices.Sorted(maps.Keys(row))
-	return fmt.Errorf("unknown format, with the fields %q. Write a jq program for it: {at: .time_s, prompt: .tokens_in, "+
-		"output: .tokens_out}. mxflow reads: %s", names[:min(len(names), 8)], strings.Join(Formats(), "; "))
+	return fmt.Errorf("unknown format, with the fields %q. Write a jq program for it: {at: .time_s, "+
+		"prompt: .tokens_in, output: .tokens_out}. mxflow reads: %s", names[:min(len(names), 8)],
+		strings.Join(Formats(), "; "))
 }
 
 // fill takes what a program made of a row.
@@ -321,8 +323,8 @@ func (r *reader) fill(one *Request, of map[string]any) (err error) {
 	later = later && one.Session != ""
 	switch {
 	case !one.Timed && !later:
-		return errors.New("at is missing, and only a session's later turn may lack it; a file of prompts without times " +
-			"is a dataset")
+		return errors.New("at is missing, and only a session's later turn may lack it; a file of prompts without " +
+			"times is a dataset")
 	case !one.Timed:
 		one.At = last // to be in order
 	}
@@ -365,7 +367,8 @@ func (r *reader) blocks(one *Request, of map[string]any) error {
 	case r.t.Block != 0 && r.t.Block != length:
 		return fmt.Errorf("block is %d, and %d before", length, r.t.Block)
 	case (len(list)-1)*length >= one.Prompt:
-		return fmt.Errorf("%d blocks of %d tokens are more than the %d tokens of the prompt", len(list), length, one.Prompt)
+		return fmt.Errorf("%d blocks of %d tokens are more than the %d tokens of the prompt", len(list), length,
+			one.Prompt)
 	}
 	r.t.Block, r.t.blocks = length, r.t.blocks+len(list)
 	one.Blocks = make([]int64, len(list))
@@ -395,7 +398,8 @@ func (one *Request) talk(messages []any) error {
 		case role == "user", role == "assistant":
 			one.Before = append(one.Before, Message{role, content})
 		default:
-			return fmt.Errorf("message %d is of %q: the first may be the system's, and the last is the user's", i+1, role)
+			return fmt.Errorf("message %d is of %q: the first may be the system's, and the last is the user's", i+1,
+				role)
 		}
 	}
 	return nil
@@ -464,5 +468,6 @@ func (r *reader) seconds(name string, v any) (d time.Duration, given bool, err e
 			}
 		}
 	}
-	return 0, false, fmt.Errorf("%s is %s, not a number of seconds or a date such as 2026-11-30 18:15:46.68", name, text(v))
+	return 0, false, fmt.Errorf("%s is %s, not a number of seconds or a date such as 2026-11-30 18:15:46.68", name,
+		text(v))
 }

@@ -27,6 +27,8 @@ func written(t *Trace) string {
 	return t.Format + ": " + strings.Join(all, ", ")
 }
 
+const azure = "TIMESTAMP,ContextTokens,GeneratedTokens\n"
+
 // Each tool's file is recognised by its content, and a program reads any other.
 func TestRead(t *testing.T) {
 	for name, tt := range map[string]struct{ file, program, want string }{
@@ -48,16 +50,17 @@ func TestRead(t *testing.T) {
 			"Bailian: 1@0s 20>9[1089 1090] 0",
 		},
 		"Azure": {
-			"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n2023-11-16 18:15:50.9951690,396,109\n",
+			azure + "2023-11-16 18:15:46.6805900,374,44\n2023-11-16 18:15:50.9951690,396,109\n",
 			"", "Azure LLM inference: 2@0s 374>44 0, 3@4.314579s 396>109 0",
 		},
 		"Azure of 2024, with a zone": {
-			"TIMESTAMP,ContextTokens,GeneratedTokens\r\n2024-05-10 00:00:00.009930+00:00,1,2\r\n2024-05-10 00:00:01+00:00,3,4\r\n",
+			azure + "2024-05-10 00:00:00.009930+00:00,1,2\r\n2024-05-10 00:00:01+00:00,3,4\r\n",
 			"", "Azure LLM inference: 2@0s 1>2 0, 3@990.07ms 3>4 0",
 		},
 		"BurstGPT, by columns, not their order": {
 			"Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,Log Type\n" +
-				"5,,1,ChatGPT,472,18,490,Conversation log\n45,,2,GPT-4,1087,0,1087,API log\n118,,1,GPT-4,417,276,693,API log\n",
+				"5,,1,ChatGPT,472,18,490,Conversation log\n45,,2,GPT-4,1087,0,1087,API log\n" +
+				"118,,1,GPT-4,417,276,693,API log\n",
 			"", "BurstGPT: 2@0s 472>18 0, 4@1m53s 417>276 0",
 		},
 		"text": {
@@ -76,8 +79,8 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: %v\n%s\n%s", name, err, written(cmp.Or(got, &Trace{})), tt.want)
 		}
 	}
-	if got := must.Get(Read("f", []byte("Timestamp,Request tokens,Response tokens\n1,2,0\n1,2,3\n"), ""))(t); len(got.Requests) != 1 ||
-		got.Skipped["they failed when recorded"] != 1 {
+	got := must.Get(Read("f", []byte("Timestamp,Request tokens,Response tokens\n1,2,0\n1,2,3\n"), ""))(t)
+	if len(got.Requests) != 1 || got.Skipped["they failed when recorded"] != 1 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -98,9 +101,11 @@ func TestBadRows(t *testing.T) {
 		`{"timestamp": 5, "input_length": 600, "output_length": 1, "hash_ids": ["a", "b"]}`: `f:2: blocks has "a", which is no whole number`,
 		`{"timestamp": 5, "input_length": 600, "output_length": 1, "hash_ids": 7}`:          "f:2: blocks is 7, not a list",
 		`{"timestamp": 5, "text_input": " "}`:                                               "f:2: the prompt is empty",
-		`{"timestamp": 5,`:                                                                  "f:2: the row is no JSON object: it ends in the middle",
-		`[1]`:                                                                               "f:2: the row is no JSON object",
-		"\xff":                                                                              "f: it is not UTF-8",
+		`{"timestamp": 5,`: "f:2: the row is no JSON object: it ends in " +
+			"the middle",
+		`[1]`: "f:2: the row is no " +
+			"JSON object",
+		"\xff": "f: it is not UTF-8",
 	} {
 		if _, err := Read("f", []byte(good+row), ""); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s\n%v\n%s", row, err, want)
