@@ -55,7 +55,7 @@ type Workload struct {
 	Duration       time.Duration `hcl:"duration,optional" group:"pace" doc:"Stops sending after this time. Requests in flight are still answered and measured. With a 'trace', how much of it is sent, in its own time."`
 	// TraceFile is as the plan names it, and Trace what is sent of it.
 	TraceFile       string        `json:"-" hcl:"trace,optional" group:"pace" excludes:"prompt_lengths|output_lengths|dataset" doc:"Recorded traffic, a file relative to the plan's folder: arrivals, lengths, shared beginnings and turns are as in it. Instead of 'rate' and 'concurrency'."`
-	JQ              string        `json:",omitempty" hcl:"jq,optional" group:"pace" requires:"trace" doc:"jq program that makes a request of each row of the trace, as in '{at: .time_s, prompt: .tokens_in, output: .tokens_out}'. Without it the format is recognised."`
+	JQ              string        `json:",omitempty" hcl:"trace_jq,optional" group:"pace" requires:"trace" doc:"jq program that makes a request of each row of the trace, as in '{at: .time_s, prompt: .tokens_in, output: .tokens_out}'. Without it the format is recognised."`
 	Speed           float64       `json:",omitempty" hcl:"speed,optional" group:"pace" requires:"trace" min:"0.001" max:"1000" doc:"How many times faster than recorded the trace is sent. Without it, 1."`
 	From            time.Duration `json:",omitempty" hcl:"from,optional" group:"pace" requires:"trace" doc:"Leaves out what arrived earlier in the trace."`
 	MaxPromptTokens int           `json:",omitempty" hcl:"max_prompt_tokens,optional" group:"length" unit:"tokens" requires:"trace" min:"1" max:"20000000" doc:"Cuts longer prompts of the trace to this length. They keep their beginning, and with it what they share."`

@@ -22,7 +22,7 @@ workload "without" {
   output_tokens     = 8
   speed             = 2   # ERROR: Argument has no effect
   max_prompt_tokens = 4   # ERROR: Argument has no effect
-  jq                = "." # ERROR: Argument has no effect
+  trace_jq          = "." # ERROR: Argument has no effect
 }
 workload "absent" {
   trace = "no_such.jsonl" # ERROR: Unusable trace
@@ -41,4 +41,8 @@ workload "chat_only" {
 workload "unanswered" {
   api   = "chat"
   trace = "workload_rows_timed.jsonl" # ERROR: Missing output_tokens
+}
+workload "before" {
+  trace = "workload_trace.jsonl"
+  from  = "-1s" # ERROR: Invalid duration
 }
