@@ -17,7 +17,11 @@ func (f *fitter) recorded(ctx context.Context, series string, index int) (Prompt
 	all := f.spec.Trace.Conversations
 	turns := all[index%len(all)]
 	if series == "warmup" {
-		turns = []traffic.Request{{Prompt: turns[0].Prompt, Output: turns[0].Output, Text: turns[0].Text}}
+		one := traffic.Request{Prompt: turns[0].Prompt, Output: turns[0].Output}
+		if one.Prompt == 0 {
+			one.Text = f.spec.source(series, index).nonce + ". " + turns[0].Text
+		}
+		turns = []traffic.Request{one}
 	}
 	var p Prompt
 	last := &p

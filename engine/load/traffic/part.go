@@ -26,7 +26,7 @@ type Part struct {
 	Requests int
 	Length   time.Duration
 	// Prompt is how many tokens their prompts have, Output their answers, Shared those with which an earlier one
-	// began; Longest is the longest prompt with its answer. Texts are not counted.
+	// began; Longest is the longest prompt with its answer, and with the turns before it. Texts are not counted.
 	Prompt, Output, Shared, Longest int
 	// Cut is how many prompts were cut, and CutTokens what they lost.
 	Cut, CutTokens int
@@ -77,9 +77,16 @@ func (t *Trace) Part(s Select) (*Part, error) {
 		p.Requests++
 		p.Length = max(p.Length, one.At)
 		p.Prompt, p.Output, p.Shared = p.Prompt+one.Prompt, p.Output+one.Output, p.Shared+one.Shared
-		p.Longest = max(p.Longest, one.Prompt+one.Output)
+		length := one.Prompt + one.Output
 		if again {
+			if len(one.Blocks) == 0 {
+				for _, before := range p.Conversations[at] {
+					length += before.Prompt + before.Output
+				}
+			}
 			p.Conversations[at] = append(p.Conversations[at], one)
+		}
+		if p.Longest = max(p.Longest, length); again {
 			continue
 		}
 		sessions[one.Session] = len(p.Conversations)

@@ -202,6 +202,9 @@ func TestPart(t *testing.T) {
 			t.Errorf("%+v: %s, want %s", s, got, want)
 		}
 	}
+	if part := must.Get(trace.Part(Select{}))(t); part.Longest != 9 {
+		t.Errorf("the longest conversation has %d tokens", part.Longest) // 4 and 5, without answers
+	}
 	if _, err := trace.Part(Select{From: time.Minute}); err == nil || !strings.Contains(err.Error(), "within 30s") {
 		t.Error(err)
 	}
