@@ -53,8 +53,8 @@ func (ns *Namespace) measurement(in *plans.Input, rest []string) (*plans.Input, 
 	if m.OfTrace && w.Trace == nil {
 		return nil,
 			Wrong("not-measured", "Workload has no trace",
-				"%s is of recorded traffic, and workload %q has none. Add ‹trace = \"requests.jsonl\"›, or read another "+
-					"metric.", m.Name, w.Name)
+				"%s is of recorded traffic, and workload %q has none. Add ‹trace = \"requests.jsonl\"›, or read "+
+					"another metric.", m.Name, w.Name)
 	}
 	return ns.metric(in, cells[0].Address, m, rest)
 }
