@@ -30,8 +30,8 @@ func TestTextsAndTurnsOfATrace(t *testing.T) {
 		t.Errorf("%+v", messages)
 	}
 	next := talk.Next
-	if talk.Tokens != 60 || talk.At != 2*time.Second || next == nil || next.Tokens != 50 || next.Alone || next.Output != 0 ||
-		next.After != 1500*time.Millisecond || next.Next != nil {
+	if talk.Tokens != 60 || talk.At != 2*time.Second || next == nil || next.Tokens != 50 || next.Alone ||
+		next.Output != 0 || next.After != 1500*time.Millisecond || next.Next != nil {
 		t.Errorf("%+v\n%+v", talk, next)
 	}
 	if got := p.Warmup[0]; got.Text == text.Text || !strings.HasSuffix(got.Text, text.Text) || got.At != 0 {
