@@ -86,3 +86,7 @@ phase "prefix_cache" {
     }
   }
 }
+
+report {
+  columns = ["chat.ttft", "chat.ttft_to_4k", "chat.goodput", "chat.prefix_found"]
+}
