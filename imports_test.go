@@ -37,8 +37,8 @@ var allowed = map[string][]string{
 }
 
 // vocabulary lies below all of it: what a metric is, what statistics say, what a verdict and
-// a reason are, what is secret.
-var vocabulary = []string{"engine/measure", "gates/stats", "gates/verdict", "internal"}
+// a reason are, what traffic was recorded, what is secret.
+var vocabulary = []string{"engine/measure", "engine/load/traffic", "gates/stats", "gates/verdict", "internal"}
 
 // forbidden lists, for a package and all below it, what it may not depend on.
 var forbidden = map[string][]string{

@@ -314,6 +314,9 @@ func (p *Plan) NamedFiles() []NamedFile {
 		if w.Data != nil {
 			add(w.Data.File, w.Data.Digest)
 		}
+		if w.Trace != nil {
+			add(w.Trace.File, w.Trace.Digest)
+		}
 	}
 	return files
 }

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/load/traffic"
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
@@ -18,11 +21,11 @@ type Workload struct {
 	Summary string `hcl:"summary,optional" doc:"The traffic that it represents, in one sentence."`
 	// A dimension that the plan wrote as a list is part of the cells' addresses even with
 	// one element: its List is set.
-	PromptTokens []int `hcl:"prompt_tokens,optional" group:"length" unit:"tokens" min:"1" max:"20000000" excludes:"prompt_lengths|dataset" unless:"prompt_lengths|dataset" needs:"how many tokens each prompt has, such as 2048." filled:"true" unique:"true" doc:"Length of each prompt, or several lengths. Required unless 'prompt_lengths' or 'dataset' is given."`
-	OutputTokens []int `hcl:"output_tokens,optional" group:"length" unit:"tokens" min:"1" max:"20000000" excludes:"output_lengths" unless:"output_lengths|dataset" needs:"how many tokens are generated for each request, such as 32." filled:"true" unique:"true" doc:"Length of each answer, or several lengths. Required unless 'output_lengths' is given; with a 'dataset', the length for lines that give none."`
+	PromptTokens []int `hcl:"prompt_tokens,optional" group:"length" unit:"tokens" min:"1" max:"20000000" excludes:"prompt_lengths|dataset|trace" unless:"prompt_lengths|dataset|trace" needs:"how many tokens each prompt has, such as 2048." filled:"true" unique:"true" doc:"Length of each prompt, or several lengths. Required unless 'prompt_lengths', 'dataset' or 'trace' is given."`
+	OutputTokens []int `hcl:"output_tokens,optional" group:"length" unit:"tokens" min:"1" max:"20000000" excludes:"output_lengths" unless:"output_lengths|dataset|trace" needs:"how many tokens are generated for each request, such as 32." filled:"true" unique:"true" doc:"Length of each answer, or several lengths. Required unless 'output_lengths' is given; with a 'dataset' or a 'trace', the length for lines that give none."`
 	PromptList   bool
 	OutputList   bool
-	Requests     int `hcl:"requests,optional" group:"pace" default:"10" unit:"requests" min:"1" max:"1000000" doc:"Measured requests per cell and launch; with 'turns', conversations. Without it, at least 4 for each in flight; in an open loop, one minute's worth at the rate. With a 'duration' it is the upper bound."`
+	Requests     int `hcl:"requests,optional" group:"pace" default:"10" unit:"requests" min:"1" max:"1000000" excludes:"trace" doc:"Measured requests per cell and launch; with 'turns', conversations. Without it, at least 4 for each in flight; in an open loop, one minute's worth at the rate. With a 'duration' it is the upper bound."`
 	Warmup       int `hcl:"warmup,optional" group:"pace" default:"3" unit:"requests" min:"0" max:"1000000" doc:"Unmeasured requests before them. Without it, at least one for each in flight."`
 	// RequestsByCell and WarmupByCell are set if the plan gives no number and not all cells
 	// get these: each Cell has its own numbers.
@@ -38,20 +41,27 @@ type Workload struct {
 	// PromptLengths and OutputLengths draw lengths in place of PromptTokens and
 	// OutputTokens, which are then empty.
 	PromptLengths, OutputLengths *Lengths
-	Depth                        []int `hcl:"depth,optional" group:"length" default:"0" unit:"tokens" min:"0" max:"20000000" excludes:"dataset" filled:"true" unique:"true" doc:"Context before each prompt, or several lengths. It is not counted as prompt."`
+	Depth                        []int `hcl:"depth,optional" group:"length" default:"0" unit:"tokens" min:"0" max:"20000000" excludes:"dataset|trace" filled:"true" unique:"true" doc:"Context before each prompt, or several lengths. It is not counted as prompt."`
 	DepthList                    bool
 	DepthCached                  bool `hcl:"depth_cached,optional" group:"length" default:"false" requires:"depth" doc:"Sends the context first, to fill the prefix cache. The engine then computes only the prompt."`
 	// Concurrency is empty in an open loop, which Rate makes.
-	Concurrency     []int `hcl:"concurrency,optional" group:"pace" default:"1" unit:"requests" min:"1" max:"100000" excludes:"rate|arrival" filled:"true" unique:"true" doc:"Requests kept in flight (closed loop). Each answer makes room for the next request. A list makes one cell per value."`
+	Concurrency     []int `hcl:"concurrency,optional" group:"pace" default:"1" unit:"requests" min:"1" max:"100000" excludes:"rate|arrival|trace" filled:"true" unique:"true" doc:"Requests kept in flight (closed loop). Each answer makes room for the next request. A list makes one cell per value."`
 	ConcurrencyList bool
-	Rate            []float64 `hcl:"rate,optional" group:"pace" unit:"requests per second" min:"0.001" max:"100000" filled:"true" unique:"true" doc:"Sends on schedule (open loop). Latencies count from the scheduled send time, however slow the answers. Instead of 'concurrency'."`
+	Rate            []float64 `hcl:"rate,optional" group:"pace" unit:"requests per second" min:"0.001" max:"100000" excludes:"trace" filled:"true" unique:"true" doc:"Sends on schedule (open loop). Latencies count from the scheduled send time, however slow the answers. Instead of 'concurrency'."`
 	RateList        bool
 	// Arrival is empty in a closed loop.
 	Arrival        string        `hcl:"arrival,optional" group:"pace" oneof:"poisson|constant" requires:"rate" doc:"How requests of an open loop arrive. With a rate, poisson by default: like many independent users."`
 	MaxConcurrency int           `hcl:"max_concurrency,optional" group:"pace" unit:"requests" min:"1" max:"100000" requires:"rate" doc:"Maximum requests in flight in an open loop. Further ones wait, and their latency counts. Without it there is no limit."`
-	Duration       time.Duration `hcl:"duration,optional" group:"pace" doc:"Stops sending after this time. Requests in flight are still answered and measured."`
-	Turns          int           `hcl:"turns,optional" group:"prompt" default:"1" min:"1" max:"1000" requires:"api=chat" doc:"Turns of each conversation (chat only). Each sends the earlier ones too. With a 'dataset', the maximum number of turns sent per conversation."`
-	SystemTokens   int           `hcl:"system_tokens,optional" group:"prompt" default:"0" unit:"tokens" min:"0" max:"20000000" excludes:"dataset" requires:"api=chat" doc:"System prompt that a cell's requests share (chat only). Prefix caches can hold it."`
+	Duration       time.Duration `hcl:"duration,optional" group:"pace" doc:"Stops sending after this time. Requests in flight are still answered and measured. With a 'trace', how much of it is sent, in its own time."`
+	// TraceFile is as the plan names it, and Trace what is sent of it.
+	TraceFile       string        `json:"-" hcl:"trace,optional" group:"pace" excludes:"prompt_lengths|output_lengths|dataset" doc:"Recorded traffic, a file relative to the plan's folder: arrivals, lengths, shared beginnings and turns are as in it. Instead of 'rate' and 'concurrency'."`
+	JQ              string        `json:",omitempty" hcl:"trace_jq,optional" group:"pace" requires:"trace" doc:"jq program that makes a request of each row of the trace, as in '{at: .time_s, prompt: .tokens_in, output: .tokens_out}'. Without it the format is recognised."`
+	Speed           float64       `json:",omitempty" hcl:"speed,optional" group:"pace" requires:"trace" min:"0.001" max:"1000" doc:"How many times faster than recorded the trace is sent. Without it, 1."`
+	From            time.Duration `json:",omitempty" hcl:"from,optional" group:"pace" requires:"trace" doc:"Leaves out what arrived earlier in the trace."`
+	MaxPromptTokens int           `json:",omitempty" hcl:"max_prompt_tokens,optional" group:"length" unit:"tokens" requires:"trace" min:"1" max:"20000000" doc:"Cuts longer prompts of the trace to this length. They keep their beginning, and with it what they share."`
+	Trace           *Trace        `json:",omitempty"`
+	Turns           int           `hcl:"turns,optional" group:"prompt" default:"1" min:"1" max:"1000" requires:"api=chat" excludes:"trace" doc:"Turns of each conversation (chat only). Each sends the earlier ones too. With a 'dataset', the maximum number of turns sent per conversation."`
+	SystemTokens    int           `hcl:"system_tokens,optional" group:"prompt" default:"0" unit:"tokens" min:"0" max:"20000000" excludes:"dataset|trace" requires:"api=chat" doc:"System prompt that a cell's requests share (chat only). Prefix caches can hold it."`
 	// Data has the prompts.
 	Data              *Dataset
 	CountTemplate     bool    `hcl:"count_template,optional" group:"length" default:"true" requires:"api=chat" doc:"Prompt lengths include the tokens that a chat template adds."`
@@ -71,6 +81,9 @@ type Workload struct {
 	Range Range `json:"-"`
 }
 
+// Recorded is the arrival of a trace.
+const Recorded = "recorded"
+
 // Open reports whether requests are sent by the clock.
 func (w *Workload) Open() bool { return w.Arrival != "" }
 
@@ -89,6 +102,47 @@ type Dataset struct {
 	Digest string
 	// DataRows are what the file holds, which its digest covers.
 	DataRows `json:"-"`
+}
+
+// Trace is recorded traffic.
+type Trace struct {
+	// File is absolute; Digest is the SHA-256 of its content, in hexadecimal.
+	File   string `json:"-"`
+	Digest string
+	// Format is the tool that wrote it, Skipped how many rows are no requests, by why, and Sent what is sent of it, nil
+	// if it cannot be read.
+	Format  string         `json:"-"`
+	Skipped map[string]int `json:"-"`
+	Sent    *traffic.Part  `json:"-"`
+}
+
+// Record makes a workload one of a trace: of the part of a file with this digest that its attributes select.
+func (w *Workload) Record(file string, data []byte, digest string) error {
+	w.Arrival, w.Trace = Recorded, &Trace{File: file, Digest: digest}
+	defer debug.SetGCPercent(debug.SetGCPercent(40)) // rows leave much garbage: a third less memory, a tenth more time
+	all, err := traffic.Read(filepath.Base(file), data, w.JQ)
+	if err != nil {
+		return err
+	}
+	w.Trace.Format, w.Trace.Skipped = all.Format, all.Skipped
+	w.Trace.Sent, err = all.Part(traffic.Select{
+		From: w.From, Duration: w.Duration, Speed: w.Speed, MaxPrompt: w.MaxPromptTokens,
+	})
+	return err
+}
+
+// Recorded describes the traffic that a workload is sent; nil if it has no trace.
+func (w *Workload) Recorded() *measure.TraceRun {
+	if w.Trace == nil || w.Trace.Sent == nil {
+		return nil
+	}
+	t := w.Trace.Sent
+	return &measure.TraceRun{
+		File: filepath.Base(w.Trace.File), Format: w.Trace.Format, Speed: cmp.Or(w.Speed, 1), Requests: t.Requests,
+		Conversations: len(t.Conversations), Texts: t.Texts, Seconds: t.Length.Seconds(), PromptTokens: t.Prompt,
+		SharedTokens: t.Shared, Cut: t.Cut, CutTo: w.MaxPromptTokens, CutTokens: t.CutTokens,
+		Skipped: w.Trace.Skipped,
+	}
 }
 
 // DataRows are what a plan must know about a file of prompts.
@@ -210,6 +264,11 @@ func (w *Workload) cell(d measure.Dimensions) Cell {
 // label names a cell as the field does. Anything at its usual value in all cells is left
 // out.
 func (w *Workload) label(d measure.Dimensions) string {
+	if w.Trace != nil && w.Trace.Sent != nil {
+		n := max(1, w.Trace.Sent.Requests-w.Trace.Sent.Texts)
+		return fmt.Sprintf("pp~%d tg~%d, %s", w.Trace.Sent.Prompt/n, w.Trace.Sent.Output/w.Trace.Sent.Requests,
+			filepath.Base(w.Trace.File))
+	}
 	text := lengthLabel("pp", d.Prompt, w.PromptLengths) + " " + lengthLabel("tg", d.Output, w.OutputLengths)
 	if d.Depth > 0 {
 		text += fmt.Sprintf(" @ d%d", d.Depth)
@@ -241,6 +300,9 @@ func lengthLabel(what string, tokens int, drawn *Lengths) string {
 
 // requestsOf is how many requests of a cell are measured; with a duration, at most.
 func (w *Workload) requestsOf(concurrency int, rate float64) int {
+	if w.Trace != nil && w.Trace.Sent != nil {
+		return len(w.Trace.Sent.Conversations)
+	}
 	if !w.RequestsByCell {
 		return w.Requests
 	}
@@ -285,8 +347,11 @@ func (w *Workload) MostOutput(cell Cell) int {
 	return MaxTokens // as each line of the file says
 }
 
-// Longest is the most tokens of one request with its answer; 0 if a file decides.
+// Longest is the most tokens of one request with its answer; 0 if that is unknown.
 func (w *Workload) Longest(cell Cell) int {
+	if w.Trace != nil && w.Trace.Sent != nil {
+		return w.Trace.Sent.Longest
+	}
 	if w.Data != nil {
 		return 0
 	}

@@ -34,6 +34,7 @@ invalid (exit status 2; 3 if only this machine is the cause).`,
 		Example: `  mxflow bench http://localhost:8000/v1 --pp 2048 --tg 32,128 --concurrency 1,4
   mxflow bench http://localhost:8000/v1 --temperature 0.8 --top-k 50
   mxflow bench http://localhost:8000/v1 --rate 2,4 --slo ttft=300ms,tpot=50ms
+  mxflow bench http://localhost:8000/v1 --trace requests.jsonl --speed 2
   mxflow bench https://box.example/v1 --api-key-env BOX_KEY --json > bench.json`,
 		Args: cobra.ExactArgs(1),
 		RunE: b.run,
@@ -122,6 +123,15 @@ func (b *benchOptions) flags(c *cobra.Command) {
 		f.Float64SliceVar(&b.Rate, "rate", nil,
 			"requests per second, `N,…`, sent on schedule, instead of --concurrency")
 		f.BoolVar(&b.EOS, "stop-at-eos", false, "let answers end by themselves instead of after --tg tokens")
+	})
+	addGroup(c, "Recorded traffic", func(f *pflag.FlagSet) {
+		f.StringVar(&b.Trace.File, "trace", "",
+			"send the requests of a `FILE` as recorded: Mooncake, Azure, BurstGPT, …")
+		f.StringVar(&b.Trace.JQ, "trace-jq", "", "a jq `PROGRAM` that makes a request of each row of the trace")
+		f.Float64Var(&b.Trace.Speed, "speed", 1, "how many times faster than recorded")
+		f.DurationVar(&b.Trace.From, "from", 0, "leave out what arrived earlier")
+		f.DurationVar(&b.Trace.Duration, "duration", 0, "how much of it is sent, in its own time (default: all)")
+		f.IntVar(&b.Trace.MaxPrompt, "max-prompt-tokens", 0, "cut longer prompts to `N` tokens")
 	})
 	addGroup(c, "How often", func(f *pflag.FlagSet) {
 		f.IntVar(&b.Requests, "requests", 0, requestsUsage)

@@ -267,6 +267,26 @@ func (c *CacheUse) add(s measure.Sample, tokens, of int) {
 	}
 }
 
+// CachingTrace finds what a cache held of prompts of a trace beyond what earlier ones began with, in all: which request
+// finds it depends on the order in which an engine computes those that wait.
+func CachingTrace(samples []measure.Sample, template int) (contaminated CacheUse) {
+	cached, shared, prompt := 0, 0, 0
+	for s := range measure.Answered(samples) {
+		contaminated.Of++
+		if s.CachedTokens < 0 {
+			contaminated.Unknown++
+			continue
+		}
+		cached, prompt = cached+s.CachedTokens, prompt+s.PromptTokens
+		shared += s.SharedTokens + template
+	}
+	if cached > shared {
+		contaminated.Requests, contaminated.Tokens = contaminated.Of, cached-shared
+		contaminated.Worst = float64(cached-shared) / float64(max(prompt, 1))
+	}
+	return contaminated
+}
+
 // Caching finds measured requests with more in the cache than was put there on purpose: a
 // context sent alone before, and the earlier turns of a conversation. What all prompts
 // start with may be cached as well: template tokens of a chat template, which show as a

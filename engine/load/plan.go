@@ -135,6 +135,8 @@ const (
 	Constant Arrival = "constant"
 	// Poisson: exponential gaps, as of many independent users.
 	Poisson Arrival = "poisson"
+	// Recorded: as prompts say (prompt.Prompt.At), in their order.
+	Recorded Arrival = "recorded"
 )
 
 // Pace is when the measured requests of a cell are sent.
@@ -176,12 +178,26 @@ func (p Pace) check() error {
 		return fmt.Errorf("a rate of %v requests per second needs an arrival: constant or poisson", p.Rate)
 	case !p.Open():
 		return nil
+	case p.Arrival == Recorded && p.Rate == 0:
+		return nil
 	case p.Arrival != Constant && p.Arrival != Poisson:
 		return fmt.Errorf("unknown arrival %q: use constant or poisson", p.Arrival)
 	case !(p.Rate > 0 && p.Rate <= maxRate): // NaN is neither
 		return fmt.Errorf("rate of %v requests per second, required > 0 and ≤ %g", p.Rate, maxRate)
 	}
 	return nil
+}
+
+// schedule is when each measured conversation of an open loop begins, since the first; those after the end of a
+// Duration are left out.
+func (p Plan) schedule() (at []time.Duration, err error) {
+	if p.Pace.Arrival != Recorded {
+		return p.Pace.arrivals(len(p.Prompts.Measured))
+	}
+	for _, one := range p.Prompts.Measured {
+		at = append(at, one.At)
+	}
+	return at, nil
 }
 
 // arrivals returns when each of n requests of an open loop is scheduled, since the first,

@@ -149,7 +149,7 @@ func (r *runner) all() error {
 	var schedule []time.Duration
 	if p.Pace.Open() {
 		var err error
-		if schedule, err = p.Pace.arrivals(len(measured)); err != nil {
+		if schedule, err = p.schedule(); err != nil {
 			return fmt.Errorf("cell %s: %w", p.Cell, err)
 		}
 		measured, atOnce = measured[:len(schedule)], warmAtOnce
@@ -277,12 +277,13 @@ func (r *runner) sendingOver() bool {
 	return !r.end.IsZero() && !time.Now().Before(r.end)
 }
 
-// talk sends the requests of one conversation, each after the answer to the previous one:
-// the user has no think time. It calls leave at the end of the last answer, which is decoded
-// later, when that disturbs no other.
+// talk sends the requests of one conversation, each after the answer to the previous one: the
+// user has no think time but that of a trace, and sends nothing before it did there. It calls leave at the end of the
+// last answer, which is decoded later, when that disturbs no other.
 func (r *runner) talk(j job, scheduled, due time.Time, leave func()) {
 	var said history
 	prompt := j.prompt
+	began := scheduled.Add(-prompt.At) // of the trace
 	if j.context {
 		prompt = prompt.ContextAlone()
 	}
@@ -298,7 +299,7 @@ func (r *runner) talk(j job, scheduled, due time.Time, leave func()) {
 		s.OpenLoop = r.plan.Pace.Open() && !j.warmup && !j.context
 		s.Scheduled, s.Due = r.since(scheduled), r.since(due)
 		s.RequestedOutput, s.RequestedPrompt = request.MaxTokens, prompt.Tokens
-		s.ContextTokens = said.context(prompt, turn, s)
+		s.ContextTokens, s.SharedTokens = said.context(prompt, turn, s), prompt.Shared
 		if !r.keep(s, r.since(ended), err) {
 			return
 		}
@@ -308,7 +309,13 @@ func (r *runner) talk(j job, scheduled, due time.Time, leave func()) {
 		}
 		said.answered(prompt, request, s)
 		prompt = prompt.Next
-		scheduled, due = ended, ended
+		scheduled = ended.Add(prompt.After)
+		if at := began.Add(prompt.At); prompt.At > 0 && at.After(scheduled) {
+			scheduled = at
+		}
+		if due = scheduled; scheduled.After(ended) && !r.sleep(r.ctx, scheduled) {
+			return
+		}
 	}
 }
 
@@ -452,6 +459,9 @@ type history struct {
 
 // ask puts the history and a prompt into a request.
 func (h *history) ask(p *prompt.Prompt, r *openai.Request) {
+	if p.Alone {
+		*h = history{}
+	}
 	p.Fill(r)
 	if r.API == openai.Chat {
 		// A separate slice: the previous request may still be read.
@@ -486,7 +496,7 @@ func (h *history) answered(p *prompt.Prompt, r openai.Request, s measure.Sample)
 // sum over prompts and answers.
 func (h *history) context(p *prompt.Prompt, turn int, s measure.Sample) int {
 	switch {
-	case turn == 0 && len(p.Before) == 0:
+	case (turn == 0 || p.Alone) && len(p.Before) == 0:
 		return p.ContextTokens
 	case p.Tokens > 0 && s.PromptTokens >= p.Tokens:
 		return s.PromptTokens - p.Tokens

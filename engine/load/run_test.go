@@ -185,6 +185,33 @@ func TestOpenLoop(t *testing.T) {
 	}
 }
 
+// A trace is sent as recorded: a later turn after the answer before it, after the pause that the user made, and not
+// before the time at which it was recorded.
+func TestRecordedTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, e := plan(), newClockwork(2*second)
+		talk := prompt.Prompt{Text: "a0", At: second, Shared: 7, Next: &prompt.Prompt{
+			Text: "a1", At: second, After: second / 2, Next: &prompt.Prompt{Text: "a2", At: 9 * second, Alone: true},
+		}}
+		p.Prompts = prompt.Prompts{Warmup: numbered("w", 1), Measured: []prompt.Prompt{
+			{Text: "m0"}, talk, {Text: "m2", At: 1250 * time.Millisecond},
+		}}
+		p.Pace = Pace{Arrival: Recorded}
+		r, err := e.sends(t, p)
+		must.Do(t, err)
+		const want = "w0@0s m0@2s a0@3s m2@3.25s a0<a0>a1@5.5s a2@11s"
+		if got := e.inOrder(); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+		for _, s := range r.Samples {
+			first := s.Turn == 0 && s.Index == 1
+			if s.Start != s.Due || s.Due != s.Scheduled || s.OpenLoop == s.Warmup || first != (s.SharedTokens == 7) {
+				t.Errorf("%+v", s)
+			}
+		}
+	})
+}
+
 // The requests of a random process go out exactly when it says, whatever the answers do, and warm-ups
 // before it go out a few at a time.
 func TestOpenLoopKeepsItsSchedule(t *testing.T) {

@@ -71,8 +71,8 @@ type Metric struct {
 	// MayBeZero is set if it may be zero, whatever its unit: waiting need not occur, and
 	// no request need be good.
 	MayBeZero bool
-	// OfText is set if it only exists for answers with text.
-	OfText bool
+	// OfText is set if it only exists for answers with text, OfTrace if it does for recorded traffic.
+	OfText, OfTrace bool
 	// Facet is the aspect of a workload it describes: metrics of one facet show the same
 	// in another way, so one of them is enough to report that it got worse. It is empty
 	// for the client's own, and for what an engine may do as it likes.
@@ -162,6 +162,8 @@ func (m Metric) Path() string {
 	return "<workload>." + m.Name
 }
 
+const ofTrace = "a text event and the server's number of prompt tokens, of a workload with a trace"
+
 // The definitions are printed by reports and docs, so each is self-contained. A "token
 // event" is an event that carried generated text, or one in which the server's own count
 // rose without any text (a buffered or unprintable token). A server that counts only
@@ -191,6 +193,16 @@ var requestMetrics = []Metric{
 		"a text event",
 		"Time to first token: to the first visible text, reasoning and tool calls included. Leading spaces, line "+
 			"breaks and zero-width characters do not count as text."+sinceScheduled),
+	define(Metric{Name: "ttft_to_256", Unit: "ms", Better: Lower, OfText: true, OfTrace: true}, ofTrace,
+		"ttft of prompts of at most 256 tokens, of a trace."),
+	define(Metric{Name: "ttft_to_1k", Unit: "ms", Better: Lower, OfText: true, OfTrace: true}, ofTrace,
+		"ttft of prompts of 257 to 1,024 tokens, of a trace."),
+	define(Metric{Name: "ttft_to_4k", Unit: "ms", Better: Lower, OfText: true, OfTrace: true}, ofTrace,
+		"ttft of prompts of 1,025 to 4,096 tokens, of a trace."),
+	define(Metric{Name: "ttft_to_16k", Unit: "ms", Better: Lower, OfText: true, OfTrace: true}, ofTrace,
+		"ttft of prompts of 4,097 to 16,384 tokens, of a trace."),
+	define(Metric{Name: "ttft_longer", Unit: "ms", Better: Lower, OfText: true, OfTrace: true}, ofTrace,
+		"ttft of prompts of more than 16,384 tokens, of a trace."),
 	define(Metric{Name: "ttft_own", Unit: "ms", Better: Lower, Facet: OfFirstText, OfText: true},
 		"at least two text events",
 		"Time to first own token: to the first behind an opening that many answers share. Shared is, as visible text "+
@@ -252,7 +264,7 @@ var cellMetrics = []Metric{
 		"the evidence of tg_total, of prompt tokens; after a context that may be cached, also the server's number of "+
 			"cached tokens",
 		"Uncached prompt tokens of all answered requests, per length of the window. A rate of work, not prefill "+
-			"speed: see pp."),
+			"speed: see pp. None of a trace, where it only shows what a cache spared."),
 	define(Metric{Name: "requests_per_s", Unit: "req/s", Better: Higher, Facet: OfThroughput},
 		"the window of the cell",
 		"Answered requests, per length of the window."),
@@ -311,6 +323,15 @@ var cellMetrics = []Metric{
 		"the engine's counts of tokens looked up and found in its prefix cache at both edges of the window",
 		"Share of looked-up prompt tokens that the engine found in its prefix cache. It is by differences of its "+
 			"counts over the window. Requests that only cache a context are looked up too."),
+	define(Metric{Name: "prefix_shared", Unit: "share", Better: Neither, OfTrace: true},
+		"a trace whose prompts are given by lengths, and the server's number of prompt tokens",
+		"Share of prompt tokens with which an earlier prompt of the trace began. A prefix cache without limits would "+
+			"find that much."),
+	define(Metric{Name: "prefix_found", Unit: "share", Better: Higher, Facet: OfPrefixes, OfTrace: true},
+		"prefix_shared above 0, and the server's number of cached tokens of every request or the evidence of "+
+			"prefix_hit_rate",
+		"Tokens that the engine found in its prefix cache, as a share of those of prefix_shared. It is less than 1 "+
+			"where the cache lost them, or had not computed them yet."),
 	define(Metric{Name: "preemptions", Unit: "count", Whole: true, Better: Lower, Facet: OfPreempted},
 		"the engine's count of preemptions at both edges of the window",
 		"Requests that the engine preempted within the window."),

@@ -57,6 +57,7 @@ func (o single) cell(c CellRun, all []answer) (tokens float64, known bool) {
 		inside = inside && s.inside(c.window())
 	}
 	o.put("retry_count", float64(retries), recorded)
+	o.prefixes(c, all)
 	if len(all) > 0 {
 		o.put("errors", float64(len(all)-answered), true)
 		o.put("error_rate", float64(len(all)-answered)/float64(len(all)), true)
@@ -67,7 +68,7 @@ func (o single) cell(c CellRun, all []answer) (tokens float64, known bool) {
 	}
 	length := c.window().seconds()
 	o.put("tg_total", float64(output)/length, countedAll)
-	o.put("pp_total", float64(prompt)/length, computedAll)
+	o.put("pp_total", float64(prompt)/length, computedAll && c.Trace == nil)
 	o.put("requests_per_s", float64(answered)/length, true)
 	o.put("goodput", float64(good)/length, len(c.SLO) > 0)
 	return float64(output), countedAll
@@ -148,6 +149,10 @@ func (o single) engine(w Window, sent []Sample, all seriesSet) {
 	hits, hasHits := counted("prefix_cache_hits")
 	queries, hasQueries := counted("prefix_cache_queries")
 	o.ratio("prefix_hit_rate", hits, queries, hasHits && hasQueries)
+	shared := o.out[o.prefix+"prefix_shared"].Stats["mean"]
+	if _, known := o.out[o.prefix+"prefix_found"]; !known && queries > 0 {
+		o.ratio("prefix_found", hits/queries, shared, hasHits && hasQueries)
+	}
 	preempted, known := counted("preemptions")
 	o.put("preemptions", preempted, known)
 	queued, hasQueued := counted("queue_time_sum")

@@ -88,6 +88,8 @@ type CellRun struct {
 	Unread bool `json:"unread,omitempty"`
 	// Limit is what the machine allows; nil if machine or model are unknown.
 	Limit *Limit `json:"limit,omitempty"`
+	// Trace is what it was sent of recorded traffic; nil of none.
+	Trace *TraceRun `json:"trace,omitempty"`
 	// Prompts is how its prompts were made.
 	Prompts PromptLengths `json:"prompts,omitzero"`
 	// Requests were to be measured, Warmup requests were sent before them, with Sampling; for

@@ -117,6 +117,8 @@ type Sample struct {
 	RequestedOutput int `parquet:"requested_output"`
 	RequestedPrompt int `parquet:"requested_prompt"`
 	ContextTokens   int `parquet:"context_tokens"`
+	// SharedTokens is with how many of its tokens an earlier prompt of a trace began, by the trace.
+	SharedTokens int `parquet:"shared_tokens,optional"`
 	// PromptBytes is the length of the sent text, and PromptSum identifies prompts (the first 64 bits of
 	// their SHA-256, in hex). 0 and empty if not determined.
 	PromptBytes int    `parquet:"prompt_bytes"`
@@ -220,6 +222,9 @@ func derive(s Sample, cell CellRun) (Values, error) {
 	}
 	first, last := t.steps[0], t.steps[len(t.steps)-1]
 	v.add("ttft", ms(s.waited()+first.at))
+	if cell.Trace != nil && plausible(s.PromptTokens) {
+		v.add(byLength(s.PromptTokens), ms(s.waited()+first.at))
+	}
 	v.add("e2e", ms(s.waited()+last.at))
 	if tokens, known := computed(s, cell); known && s.Retries == 0 && first.at > 0 {
 		v.add("pp", float64(tokens)/first.at.Seconds())

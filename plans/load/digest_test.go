@@ -334,6 +334,8 @@ func TestCellsOfAllDimensions(t *testing.T) {
 		"output_tokens = 8\nprompt_lengths {\ndistribution = \"uniform\"\nmin = 10\nmax = 21\n}": "w=pp~15.5 tg8",
 		"dataset {\nfile = \"prompts.jsonl\"\n}\nwarmup = 0":                                     "w=pp* tg*",
 		"prompt_tokens = 8\noutput_tokens = [4]":                                                 "w.o4=pp8 tg4",
+		"trace = \"../invalid/workload_trace.jsonl\"": "w=pp~556 tg~39, " +
+			"workload_trace.jsonl",
 	}, func(c plans.Cell) string { return c.Address + "=" + c.Label })
 }
 
@@ -348,6 +350,7 @@ func TestRequestsOfCells(t *testing.T) {
 		lengths8 + "rate = 10\nduration = \"10s\"":                         "166+3",
 		lengths8 + "rate = 100000\nmax_concurrency = 64":                   "1000000+3",
 		"dataset {\nfile = \"prompts.jsonl\"\n}\nrequests = 2\nwarmup = 2": "2+2",
+		"trace = \"../invalid/workload_trace.jsonl\"":                      "2+3",
 	}, func(c plans.Cell) string { return fmt.Sprintf("%d+%d", c.Requests, c.Warmup) })
 }
 
@@ -371,6 +374,25 @@ func TestDatasetIsPartOfTheDigest(t *testing.T) {
 	}
 	if digest("prompts.jsonl") == digest("../other.jsonl") {
 		t.Error("the content does not count")
+	}
+}
+
+// TestTraceIsPartOfTheDigest: by its content and by what is sent of it, not by its path.
+func TestTraceIsPartOfTheDigest(t *testing.T) {
+	digest := func(body string) string { return planOf(t, body).Digest() }
+	is := digest("trace = \"../invalid/workload_trace.jsonl\"")
+	if is != digest("trace = \"../valid/../invalid/workload_trace.jsonl\"\nconcurrency = null") {
+		t.Error("the way to the file counts")
+	}
+	for _, other := range []string{
+		"trace = \"../invalid/workload_rows_timed.jsonl\"\napi = \"chat\"\noutput_tokens = 4",
+		"trace = \"../invalid/workload_trace.jsonl\"\nspeed = 2",
+		"trace = \"../invalid/workload_trace.jsonl\"\nmax_prompt_tokens = 100",
+		"trace = \"../invalid/workload_trace.jsonl\"\nfrom = \"1s\"",
+	} {
+		if digest(other) == is {
+			t.Errorf("does not count: %s", other)
+		}
 	}
 }
 

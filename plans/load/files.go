@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -168,7 +169,9 @@ func readNamed(p *plans.Plan, name string, most int64) (data []byte, digest stri
 		return nil, "", cannot(err)
 	}
 	defer file.Close()
-	data, err = io.ReadAll(io.LimitReader(file, most+1))
+	buffer := bytes.NewBuffer(make([]byte, 0, min(info.Size(), most)+bytes.MinRead)) // of all of it, and no more
+	_, err = buffer.ReadFrom(io.LimitReader(file, most+1))
+	data = buffer.Bytes()
 	if err == nil && int64(len(data)) > most {
 		return nil, "", fmt.Errorf("%s exceeds the limit of %d MiB: use a smaller file", name, most>>20)
 	}

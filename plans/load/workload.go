@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/mxflow/mxflow/engine/load/traffic"
 	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
@@ -60,6 +62,9 @@ func (l *loader) decodeWorkload(b *hcl.Block) {
 	}
 	if w.Arrival == "" && len(w.Rate) > 0 {
 		w.Arrival = "poisson"
+	}
+	if w.TraceFile != "" {
+		l.trace(w, f)
 	}
 	if w.Open() && f.Absent("concurrency") {
 		w.Concurrency = nil
@@ -160,6 +165,26 @@ func lengths(f *eval.Body, doc *lang.BlockDoc) *plans.Lengths {
 			"The mean, %g, is not between min, %d, and max, %d. Correct one of them.", n.Mean, n.Min, n.Max)
 	}
 	return n
+}
+
+// trace reads recorded traffic, and selects what is sent of it.
+func (l *loader) trace(w *plans.Workload, f *eval.Body) {
+	data, digest, err := readNamed(l.plan, w.TraceFile, traffic.MaxSize)
+	if err == nil {
+		err = w.Record(l.plan.Abs(w.TraceFile), data, digest)
+	}
+	w.Arrival = plans.Recorded
+	switch {
+	case err != nil:
+		l.Fail(f.At("trace"), "trace", "Unusable trace", "%s.", strings.TrimSuffix(err.Error(), "."))
+	case w.API == "completions" && w.Trace.Sent.Chats > 0:
+		l.Fail(f.At("trace"), "trace", "Unusable trace",
+			"%d of its requests can only be sent as a chat. Set ‹api = \"chat\"›.", w.Trace.Sent.Chats)
+	case w.Trace.Sent.Unanswered > 0 && f.Lacks("output_tokens"):
+		l.Fail(f.At("trace"), "missing-attribute", "Missing output_tokens",
+			"Line %d of the trace does not give the answer's length. Set output_tokens, the default for such lines.",
+			w.Trace.Sent.Unanswered)
+	}
 }
 
 // maxDataset is the largest file of prompts, in bytes: it is read at each load.

@@ -50,6 +50,12 @@ func (ns *Namespace) measurement(in *plans.Input, rest []string) (*plans.Input, 
 				"%s counts requests within limits, and workload %q declares none. Add an slo block, such as ‹slo { "+
 					"ttft = \"300ms\" }›.", m.Name, w.Name)
 	}
+	if m.OfTrace && w.Trace == nil {
+		return nil,
+			Wrong("not-measured", "Workload has no trace",
+				"%s is of recorded traffic, and workload %q has none. Add ‹trace = \"requests.jsonl\"›, or read "+
+					"another metric.", m.Name, w.Name)
+	}
 	return ns.metric(in, cells[0].Address, m, rest)
 }
 

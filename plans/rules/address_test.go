@@ -282,6 +282,7 @@ func TestAddressesOfCells(t *testing.T) {
 		"gpu.power_w < @":                      `error Invalid rule: Unexpected "@"`,
 		"serving.r5.ttft > 1":                  "error Unknown cell: serving.r1, serving.r2_5",
 		"grid.p512.o32.d0.c1.goodput > 1":      `error Workload has no SLO: workload "grid" declares none`,
+		"grid.p512.o32.d0.c1.prefix_found > 1": `error Workload has no trace: workload "grid" has none`,
 		"grid.p512.o32.d0.c1.tg_total.p99 > 1": "error One value per launch: Write grid.p512.o32.d0.c1.tg_total.",
 		"serving.r1.tg_total.n >= 3":           "serving.r1 tg_total n launches",
 		"gpu.power_w < 400":                    "gpu power_w median W",

@@ -33,6 +33,11 @@ var headline = []struct {
 	{"pp", "median", true},
 	{"pp_of_limit", "mean", true},
 	{"ttft", "median", true},
+	{"ttft_to_256", "median", true},
+	{"ttft_to_1k", "median", true},
+	{"ttft_to_4k", "median", true},
+	{"ttft_to_16k", "median", true},
+	{"ttft_longer", "median", true},
 	{"itl", "p99", true},
 	{"e2e", "median", true},
 	{"tg_total", "mean", true},
@@ -41,6 +46,8 @@ var headline = []struct {
 	{"queue", "median", false},
 	{"accept_length", "mean", true},
 	{"cached_tokens", "median", false},
+	{"prefix_shared", "mean", false},
+	{"prefix_found", "mean", false},
 	{"tokens_per_joule", "mean", true},
 	{"errors", "mean", false},
 	{"retry_count", "mean", false},
@@ -190,6 +197,8 @@ func Sent(launches []*ledger.Launch, cell string) string {
 				text += fmt.Sprintf(" @ d%d", c.Depth)
 			}
 			switch {
+			case c.Trace != nil:
+				text += ", " + c.Trace.File
 			case c.Rate > 0:
 				text += fmt.Sprintf(", %g req/s", c.Rate)
 			case c.Concurrency > 1:
@@ -218,6 +227,9 @@ func StartedAs(l *ledger.Launch) string {
 // Workload is what was sent in a cell, how often and with what sampling, on one line.
 func Workload(l *ledger.Launch, c measure.CellRun) string {
 	text := c.Cell + ": " + Sent([]*ledger.Launch{l}, c.Cell)
+	if c.Trace != nil {
+		text += ", " + Traffic(c.Trace)
+	}
 	if c.Requests == 0 {
 		return text // it was recorded before the rest was
 	}

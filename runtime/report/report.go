@@ -84,6 +84,10 @@ func (p *Writer) feature(d *ledger.Decision) {
 	p.Rules(d)
 	if port := p.PortOf(d); port != nil && d.Kind == ledger.KindFeature {
 		p.Table(p.Own(port, true))
+		for _, b := range p.TrafficBlocks(port) {
+			p.Line("%s. %s\n", b.Title, b.Notes[0])
+			p.Table(b.Table)
+		}
 	}
 }
 

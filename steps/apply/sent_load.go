@@ -44,6 +44,9 @@ func SentLoadOf(p *plans.Plan, n *runtime.Node) (s SentLoad) {
 
 // pace is how long sending a cell takes by its rate or duration.
 func pace(w *plans.Workload, c plans.Cell) float64 {
+	if w.Trace != nil && w.Trace.Sent != nil {
+		return w.Trace.Sent.Length.Seconds()
+	}
 	seconds := w.Duration.Seconds()
 	if c.Rate <= 0 {
 		return seconds

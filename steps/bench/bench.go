@@ -65,6 +65,8 @@ type Cell struct {
 	Depth       int     `json:"depth"`
 	Concurrency int     `json:"concurrency,omitempty"`
 	Rate        float64 `json:"rate,omitempty"`
+	// Trace is what was sent of recorded traffic.
+	Trace *measure.TraceRun `json:"trace,omitempty"`
 	// Prompts is how the prompts got their length.
 	Prompts measure.PromptLengths `json:"prompts"`
 	// Metrics by name.
@@ -104,7 +106,7 @@ func (r *Result) Add(w *plans.Workload, taken record.Measurement) {
 		if len(r.Cells) <= i {
 			r.Cells = append(r.Cells, Cell{
 				Label: cell.Label, Prompt: cell.Prompt, Output: cell.Output, Depth: cell.Depth,
-				Concurrency: cell.Concurrency, Rate: cell.Rate,
+				Concurrency: cell.Concurrency, Rate: cell.Rate, Trace: taken.Cells[i].Trace,
 				Metrics: map[string]*Metric{},
 			})
 		}

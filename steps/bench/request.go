@@ -3,6 +3,8 @@ package bench
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -33,6 +35,7 @@ type Request struct {
 	Model, API, Kind           string
 	PP, TG, Depth, Concurrency []int
 	Rate                       []float64
+	Trace                      Trace
 	Requests, Warmup, Runs     int
 	Seed                       int
 	// Sampling is by the names of a workload's attributes, of Sampled.
@@ -44,6 +47,43 @@ type Request struct {
 	KeyEnv    string
 
 	limits map[string]time.Duration // of SLO
+	trace  *plans.Workload          // with what is sent of Trace; nil of none
+}
+
+// Trace is the file of recorded traffic, empty for none, and what is sent of it, by the names of a workload's
+// attributes.
+type Trace struct {
+	File, JQ       string
+	Speed          float64
+	From, Duration time.Duration
+	MaxPrompt      int
+}
+
+// read reads the trace.
+func (b *Request) read(set func(flag string) bool) error {
+	for _, flag := range []string{"pp", "tg", "depth", "concurrency", "rate", "requests"} {
+		if set(flag) && (flag != "tg" || !b.EOS) {
+			return b.wrong("trace", "arrivals and lengths are those of the file: leave out --%s", flag)
+		}
+	}
+	t := b.Trace
+	if t.Speed < 0 || t.From < 0 || t.Duration < 0 || t.MaxPrompt < 0 {
+		return b.wrong("trace", "--speed, --from, --duration and --max-prompt-tokens must be positive")
+	}
+	data, err := os.ReadFile(t.File)
+	if err != nil {
+		return b.wrong("trace", "cannot read %s: %v", t.File, errors.Unwrap(err))
+	}
+	sum := sha256.Sum256(data)
+	w := plans.NewWorkload("bench")
+	w.JQ, w.Speed, w.From, w.Duration, w.MaxPromptTokens = t.JQ, t.Speed, t.From, t.Duration, t.MaxPrompt
+	if err = w.Record(t.File, data, hex.EncodeToString(sum[:])); err != nil {
+		return b.wrong("trace", "%v", err)
+	}
+	if b.trace = w; w.Trace.Sent.Chats > 0 && b.API != "chat" {
+		return b.wrong("trace", "%d of its requests can only be sent as a chat: use --api chat", w.Trace.Sent.Chats)
+	}
+	return nil
 }
 
 // Sampled are the workload's attributes that say how tokens are sampled, and are flags here.
@@ -94,6 +134,11 @@ func (b *Request) Check(set func(flag string) bool) error {
 	}
 	if !set("seed") { // another measurement's prompts may still be in the server's cache
 		b.Seed = rand.IntN(1<<31 - 1)
+	}
+	if b.Trace.File != "" {
+		if err := b.read(set); err != nil {
+			return err
+		}
 	}
 	return b.checkObjectives()
 }
@@ -190,6 +235,13 @@ func (b *Request) workload(run int) *plans.Workload {
 	}
 	if b.MaxLag > 0 {
 		w.MaxLag = b.MaxLag
+	}
+	if b.trace != nil {
+		t := b.trace
+		w.Arrival, w.Trace, w.JQ, w.Speed, w.From, w.Duration = t.Arrival, t.Trace, t.JQ, t.Speed, t.From, t.Duration
+		w.MaxPromptTokens, w.PromptList, w.OutputList, w.DepthList = t.MaxPromptTokens, false, false, false
+		w.Concurrency, w.PromptTokens, w.Depth = nil, nil, nil
+		return w
 	}
 	most := slices.Max(b.Concurrency)
 	if len(b.Rate) > 0 {

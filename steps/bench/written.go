@@ -20,6 +20,13 @@ func (r *Result) rows() (rows [][]string) {
 		prompts[c.Prompt], outputs[c.Output] = true, true
 	}
 	for _, c := range r.Cells {
+		if c.Trace != nil {
+			lengths, _, _ := strings.Cut(c.Label, ",")
+			prompt, output, _ := strings.Cut(lengths, " ")
+			rows = append(rows, c.row(prompt, "pp", "pp_total", "ttft", "", ""),
+				c.row(output, "tg", "tg_total", "", "tpot", "e2e"))
+			continue
+		}
 		load, before, after := "", "", ""
 		if len(outputs) > 1 {
 			before = " + tg" + strconv.Itoa(c.Output)
@@ -85,6 +92,13 @@ var moreColumns = []struct{ metric, head string }{
 	{"accept_length", "accept_length"},
 	{"accept_rate", "accept_rate"},
 	{"prefix_hit_rate", "prefix_hit_rate"},
+	{"prefix_shared", "prefix_shared"},
+	{"prefix_found", "prefix_found"},
+	{"ttft_to_256", "ttft ms to 256"},
+	{"ttft_to_1k", "to 1k"},
+	{"ttft_to_4k", "to 4k"},
+	{"ttft_to_16k", "to 16k"},
+	{"ttft_longer", "longer"},
 }
 
 // more is the second table, empty if none of it was measured.
@@ -136,6 +150,11 @@ func (r *Result) Notices() (lines []string) {
 	runs := fmt.Sprintf("%d runs of one server: mean ± sample standard deviation of the runs' medians.", most)
 	if most < 2 {
 		runs = "One run of one server: the spread is unknown without more runs."
+	}
+	for _, c := range r.Cells {
+		if c.Trace != nil {
+			lines = append(lines, c.Trace.File+": "+report.Traffic(c.Trace)+".")
+		}
 	}
 	lines = append(lines, "total t/s: tokens of all requests per second, from the first send to the last end.", runs)
 	lines = append(lines, fmt.Sprintf("The prompts are those of --seed %d.", r.Seed))

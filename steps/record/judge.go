@@ -105,6 +105,11 @@ func (r *recording) checkClientDelay(c sentCell) {
 // checkCache looks for prompts that were not computed, and for contexts that were.
 func (r *recording) checkCache(c sentCell) {
 	found, recomputed := load.Caching(c.samples, c.run.Prompts.Template, c.w.SystemTokens)
+	if c.run.Trace != nil {
+		if found = load.CachingTrace(c.samples, c.run.Prompts.Template); c.run.Trace.Texts > 0 {
+			return // what texts have in common is not known
+		}
+	}
 	switch {
 	case found.Worst > templateShare:
 		r.invalid(c.fact(code.FromCache, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of),

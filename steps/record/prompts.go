@@ -21,6 +21,9 @@ func promptSpec(w *plans.Workload, cell plans.Cell, draw, body string, data *dat
 		Warmup: cell.Warmup, Requests: cell.Requests,
 		Timeouts: openai.Timeouts{Total: w.FirstTimeout, First: w.FirstTimeout, Stall: w.FirstTimeout},
 	}
+	if w.Trace != nil {
+		spec.Trace = w.Trace.Sent
+	}
 	var err error
 	spec.Data, err = data.read(w.Data)
 	return spec, err

@@ -225,7 +225,7 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 			Method: string(prompts.Method), Verified: prompts.Verified, Own: r.Exact,
 			Template: prompts.Template,
 		},
-		Requests: cell.Requests, Warmup: cell.Warmup,
+		Requests: cell.Requests, Warmup: cell.Warmup, Trace: w.Recorded(),
 		Sampling: measure.Sampling{
 			API: w.API, Temperature: w.Temperature, TopP: w.TopP, TopK: w.TopK, MinP: w.MinP,
 			RepetitionPenalty: w.RepetitionPenalty, Seed: w.Seed,
@@ -248,7 +248,7 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 
 // cachesOnPurpose reports whether a workload is about what the engine has cached.
 func cachesOnPurpose(w *plans.Workload) bool {
-	return w.DepthCached || w.Turns > 1 || w.SystemTokens > 0
+	return w.DepthCached || w.Turns > 1 || w.SystemTokens > 0 || w.Trace != nil
 }
 
 // LoadPlan is how one cell of a workload is sent, whatever its prompts.
@@ -268,6 +268,9 @@ func LoadPlan(w *plans.Workload, cell plans.Cell) load.Plan {
 			Arrival: load.Arrival(w.Arrival), Rate: cell.Rate,
 			MaxConcurrency: w.MaxConcurrency, Duration: w.Duration, Seed: seed,
 		},
+	}
+	if w.Trace != nil {
+		p.Pace.Duration = 0 // which selected the part of it
 	}
 	if w.Arrival == "" {
 		p.Pace.Concurrency = cell.Concurrency

@@ -23,12 +23,19 @@ func Build(ctx context.Context, engine Engine, spec Spec) (p Prompts, err error)
 	}
 	p.Method = Given
 	make := spec.fromDataset
-	if spec.Data == nil {
+	switch {
+	case spec.Data != nil:
+	case spec.Trace != nil && spec.Trace.Texts == spec.Trace.Requests:
+		make = (&fitter{spec: spec}).recorded
+	default:
 		f, err := newFitter(ctx, engine, spec)
 		if err != nil {
 			return Prompts{}, fmt.Errorf("cell %s: fitting prompts: %w", spec.Cell, err)
 		}
 		p.Method, p.Verified, make = f.method, f.verified, f.conversation
+		if spec.Trace != nil {
+			make = f.recorded
+		}
 		if spec.API == openai.Chat || f.verified {
 			p.Template = f.added
 		}
@@ -46,6 +53,10 @@ func Build(ctx context.Context, engine Engine, spec Spec) (p Prompts, err error)
 			}
 			if err != nil {
 				return Prompts{}, fmt.Errorf("cell %s: %s prompt %d: %w", spec.Cell, series.name, i, err)
+			}
+			if spec.Trace != nil { // which may have a prompt twice
+				*series.into = append(*series.into, one)
+				continue
 			}
 			text, err := json.Marshal(one)
 			if err != nil {

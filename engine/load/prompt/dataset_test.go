@@ -184,6 +184,8 @@ func TestDigestCoversAll(t *testing.T) {
 			field.SetString(old + "b")
 		case int, time.Duration:
 			field.SetInt(field.Int() + 5)
+		case bool:
+			field.SetBool(!old)
 		case []openai.Message:
 			field.Set(reflect.ValueOf([]openai.Message{{Role: "user", Content: "x"}}))
 		case *Prompt:

@@ -203,16 +203,18 @@ func (f *fitter) text(ctx context.Context, s *source, before string, n int, nonc
 	return text, nil
 }
 
+// lengths are what the engine must count for a first message of n tokens, and how many its text must have by itself.
+func (f *fitter) lengths(n int) (asked, own int) {
+	if f.spec.API == openai.Chat && !f.spec.CountTemplate {
+		return n + f.added, n
+	}
+	return n, n - f.added
+}
+
 // conversation makes a prompt of generated text, with the messages that follow it.
 func (f *fitter) conversation(ctx context.Context, series string, index int) (Prompt, error) {
 	spec := f.spec
-	// asked is what the engine must count for the first message, and own how many tokens its
-	// text must have by itself.
-	asked := spec.length(series, index, 0)
-	own := asked - f.added
-	if spec.API == openai.Chat && !spec.CountTemplate {
-		asked, own = asked+f.added, asked
-	}
+	asked, own := f.lengths(spec.length(series, index, 0))
 	if own < 1 {
 		return Prompt{}, fmt.Errorf("%d tokens are too few: the template alone has %d. "+
 			"Raise prompt_tokens, or turn count_template off", asked, f.added)

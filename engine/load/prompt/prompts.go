@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
@@ -50,8 +51,15 @@ type Prompt struct {
 	// Output is the length of the answer if prompts differ in it (a distribution, a data
 	// set, a trace); 0 uses the plan's.
 	Output int `json:"output,omitempty"`
+	// At is when it is sent, since the first of a trace, and After how long after the answer before it at least, if it
+	// is a later message. Shared is how many of its tokens an earlier prompt of the trace began with.
+	At     time.Duration `json:"at_ns,omitempty"`
+	After  time.Duration `json:"after_ns,omitempty"`
+	Shared int           `json:"shared,omitempty"`
+	// Alone is a later message that is sent without those before it: a trace has all of them in its text.
+	Alone bool `json:"alone,omitempty"`
 	// Next is the user's next message of the same conversation, sent after the answer to
-	// this one, nil at its end. Only its Text, Tokens, Output and Next are set;
+	// this one, nil at its end. Only its Text, Tokens, Output and Next are set, and what a trace has;
 	// its tokens are its own, without a template's.
 	Next *Prompt `json:"next,omitempty"`
 	// Extra are additional fields of its request (tools of a data set).

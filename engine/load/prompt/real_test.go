@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/embedded"
 	"github.com/mxflow/mxflow/engine/load/prompt"
+	"github.com/mxflow/mxflow/engine/load/traffic"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/internal/testing/must"
@@ -139,6 +141,60 @@ func TestPromptsAndAPrefixCache(t *testing.T) {
 		}).Measured {
 			if s := send(one, openai.Chat); i > 0 && (s.CachedTokens <= 100-block || s.CachedTokens > 100+block) {
 				t.Errorf("prompt %d: %d tokens were cached, want those of the system prompt", i, s.CachedTokens)
+			}
+		}
+	}
+}
+
+// Prompts of a trace have the lengths that it says by the engine's count, and begin with the very tokens that it says
+// that they share, and with no more.
+func TestPromptsOfATrace(t *testing.T) {
+	client := embeddedEngine(t, map[string]string{"MXFLOW_EMBEDDED_PREFIX_CACHE": "on"})
+	const rows = `{"at": 0, "prompt": 200, "output": 1, "blocks": [1, 2, 3, 4]}
+{"at": 1, "prompt": 250, "output": 1, "blocks": [1, 2, 5, 6]}
+{"at": 2, "prompt": 333, "output": 1, "blocks": [1, 2, 3, 7]}
+{"at": 3, "prompt": 96, "output": 1, "blocks": [8, 2]}
+{"at": 4, "prompt": 200, "output": 1, "blocks": [1, 2, 3, 4]}
+{"at": 5, "prompt": 80, "output": 1}`
+	trace := must.Get(traffic.Read("f", []byte(rows), ". + {block: 64}"))(t)
+	part := must.Get(trace.Part(traffic.Select{}))(t)
+	const few = 3
+	for name, engine := range engines(client) {
+		for _, api := range []openai.API{openai.Completions, openai.Chat} {
+			p := must.Get(prompt.Build(t.Context(), engine, prompt.Spec{
+				Cell: name + string(api), API: api, CountTemplate: true, Trace: part, Warmup: 1,
+				Requests: len(part.Conversations),
+			}))(t)
+			if !p.Exact() {
+				t.Errorf("%s: not exact", name)
+			}
+			var sent [][]int
+			for i, one := range slices.Concat(p.Warmup, p.Measured) {
+				r := openai.Request{API: api, MaxTokens: 1}
+				one.Fill(&r)
+				s := must.Get(client.Stream(t.Context(), r))(t)
+				_, ids, err := client.Tokenize(t.Context(), one.Text)
+				must.Do(t, err)
+				longest := 0
+				for _, other := range sent {
+					n := 0
+					for n < min(len(ids), len(other)) && ids[n] == other[n] {
+						n++
+					}
+					longest = max(longest, n)
+				}
+				sent = append(sent, ids)
+				// The cache holds whole blocks of 16 tokens, and never the last token. By chance the next few words are
+				// those of another prompt.
+				cached := min(one.Shared, one.Tokens-1) / 16 * 16
+				if want := one.Shared; s.PromptTokens != one.Tokens || s.CachedTokens != cached ||
+					longest > want+few || longest < want-p.Template {
+					t.Errorf("%s %s %d: %d tokens, want %d; %d cached, want %d; begins with %d others, want %d",
+						name, api, i, s.PromptTokens, one.Tokens, s.CachedTokens, cached, longest, want)
+				}
+			}
+			if got := p.Measured[4].Shared; got != 200 {
+				t.Errorf("a prompt sent twice shares %d tokens", got)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/mxflow/mxflow/engine/load/traffic"
 	"github.com/mxflow/mxflow/engine/openai"
 )
 
@@ -27,6 +28,8 @@ type Spec struct {
 	Tokens  int
 	Lengths *Lengths
 	Data    *Dataset
+	// Trace has the lengths of all prompts and answers, and what prompts share.
+	Trace *traffic.Part
 	// Outputs draws the length of each answer (Prompt.Output); nil leaves it to the
 	// plan, or to Data.
 	Outputs *Lengths
@@ -67,13 +70,18 @@ func (s *Spec) check() error {
 			return fmt.Errorf("lengths cannot be drawn: %+v", *l)
 		}
 	}
-	if s.Requests < 0 || s.Warmup < 0 || s.Depth < 0 || s.SystemTokens < 0 || s.Data == nil && s.longest() < 1 {
+	if s.Requests < 0 || s.Warmup < 0 || s.Depth < 0 || s.SystemTokens < 0 ||
+		s.Data == nil && s.longest() < 1 && s.Trace == nil {
 		return fmt.Errorf("invalid lengths or counts: %d prompt tokens, %d of context, %d of system prompt, %d "+
 			"prompts and %d for warm-up",
 			s.Tokens, s.Depth, s.SystemTokens, s.Requests, s.Warmup)
 	}
 	if s.Data != nil {
 		return s.Data.enough(*s)
+	}
+	if s.Trace != nil && s.Trace.Prompt > mostTokens {
+		return fmt.Errorf("its %d prompts have %d tokens, more than the limit of %d: send a shorter part, or cut "+
+			"prompts with max_prompt_tokens", s.Trace.Requests, s.Trace.Prompt, mostTokens)
 	}
 	// All are made before the first is sent, so making them takes no measured time.
 	n, each := s.Warmup+s.Requests, float64(s.Tokens)
@@ -96,6 +104,8 @@ const (
 	// that used up memory would end the whole run, and the engine's.
 	mostTokens = 400_000_000
 	minSize    = 100
+	// longestDecoy is how long a text is on which words are seen to add up, of a trace with longer ones.
+	longestDecoy = 4096
 )
 
 const (
@@ -143,6 +153,9 @@ func (s Spec) length(series string, index, turn int) int {
 
 // longest is the maximum of tokens per prompt.
 func (s Spec) longest() int {
+	if s.Trace != nil {
+		return min(s.Trace.Longest, longestDecoy)
+	}
 	if s.Lengths == nil {
 		return s.Tokens
 	}

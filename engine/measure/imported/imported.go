@@ -22,13 +22,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 	"unicode/utf8"
 
 	"github.com/itchyny/gojq"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/internal/jq"
 )
 
 // MaxSize is the maximum file size, in bytes.
@@ -128,17 +128,14 @@ var Formats = sync.OnceValue(func() (all []*Format) {
 	return all
 })
 
-// module is what a program says of its tool, and of the files that it writes.
-var module = regexp.MustCompile(`(?m)^module \{tool: "([^"]*)"(?:, file: "([^"]*)")?\};`)
-
 // Tools names the supported tools, for messages and docs. It compiles no program, as help
 // needs them at each start of mxflow.
 func Tools() (names []string) {
 	paths, _ := fs.Glob(programs, "formats/*.jq")
 	for _, path := range paths {
 		text, _ := programs.ReadFile(path)
-		if m := module.FindStringSubmatch(string(text)); m != nil {
-			names = append(names, m[1]+" ("+m[2]+")")
+		if tool, file := jq.Module(string(text)); tool != "" {
+			names = append(names, tool+" ("+file+")")
 		}
 	}
 	return names
@@ -168,8 +165,8 @@ func parse(text string) (*Format, error) {
 	}
 	f := &Format{Name: "a tool of your own"}
 	q.Meta = nil
-	if m := module.FindStringSubmatch(text); m != nil {
-		f.Name, f.Written = m[1], m[2]
+	if tool, file := jq.Module(text); tool != "" {
+		f.Name, f.Written = tool, file
 	}
 	calling := func(function string, args ...*gojq.Query) *gojq.Term {
 		return &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: function, Args: args}}
@@ -184,36 +181,15 @@ func parse(text string) (*Format, error) {
 	return f, nil
 }
 
-const timeLimit = 20 * time.Second
-
 // run gives all results of a program.
 func run(compiled func() (*gojq.Code, error), input any) (all []any, err error) {
 	code, err := compiled()
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), timeLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), jq.Limit)
 	defer cancel()
-	for iter := code.RunWithContext(ctx, input); ; {
-		v, more := iter.Next()
-		switch err, failed := v.(error); {
-		case !more:
-			return all, nil
-		case ctx.Err() != nil:
-			return nil, fmt.Errorf("its jq program did not end within %s", timeLimit)
-		case failed:
-			if given, is := errors.AsType[gojq.ValueError](err); is {
-				switch reason := given.Value().(type) {
-				case nil:
-					err = errors.New("its jq program ended without a reason, by halt or error")
-				case string:
-					err = errors.New(reason)
-				}
-			}
-			return nil, err
-		}
-		all = append(all, v)
-	}
+	return jq.Run(ctx, code, input)
 }
 
 // Read reads a result file by its own format or, if that is nil, by the one that recognises

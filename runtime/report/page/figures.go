@@ -178,6 +178,26 @@ func (b *builder) traces(pair *report.Pair) (out []Figure) {
 	return out
 }
 
+// traffic is how requests of traces queued over time.
+func (b *builder) traffic(port *report.Port) (out []Figure) {
+	few := b.Flights(port, traceRows)
+	for i, f := range b.Flights(port, tracePoints) {
+		draw := func(f report.Flight) *Plot {
+			p := &Plot{Name: "requests in flight", X: "seconds"}
+			for arm, name := range f.Arms {
+				l := Line{Arm: name, Base: arm == 0}
+				for j, n := range f.InFlight[arm] {
+					l.At = append(l.At, Point{X: float64(j) * f.Every, Y: float64(n)})
+				}
+				p.Lines = append(p.Lines, l)
+			}
+			return p
+		}
+		out = append(out, draw(f).figure("Requests of "+f.Cell+" in flight, in the last launch of each", draw(few[i])))
+	}
+	return out
+}
+
 // stretches are the means of at most so many equal stretches of a series.
 func stretches(s measure.Series, most int) (out []Point) {
 	every := (len(s.At) + most - 1) / most

@@ -297,6 +297,9 @@ func loadWords(w *plans.Workload) string {
 	if last.Requests != first.Requests {
 		text += fmt.Sprintf(" to %d + %d", last.Requests, last.Warmup)
 	}
+	if t := w.Recorded(); t != nil {
+		return fmt.Sprintf("%s, %d warm-up + %s", first.Label, first.Warmup, report.Traffic(t))
+	}
 	if w.Duration > 0 {
 		text += ", for " + w.Duration.String()
 	}
