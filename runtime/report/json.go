@@ -37,6 +37,8 @@ func (s *Summary) JSON() map[string]any {
 		}
 	}
 	return map[string]any{
+		"reproduction": s.Reproduction,
+
 		"results": s.Results(), "comparisons": comparisons,
 
 		"runs": s.Store.Runs(), "decisions": decisions, "locked": locked, "overruled": overruled,

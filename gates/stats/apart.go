@@ -1,0 +1,39 @@
+package stats
+
+import "math"
+
+// Sides are the launches of two arms of one session, in the metric's unit. Without Base the effect is
+// the level of Own.
+type Sides struct{ Own, Base []float64 }
+
+// Apart is how far the effect in one session is from that in another, in logs: the log of the one ratio
+// of geometric means less that of the other, with a two-sided interval of confidence 1 − alpha by
+// Welch–Satterthwaite over all arms. It is not Bounded if an arm has fewer than two launches or nothing
+// varies; an error says which value has no log.
+func Apart(is, was Sides, alpha float64) (d Difference, err error) {
+	var variances, df []float64
+	sum, few := 0.0, false
+	for _, arm := range []struct {
+		values []float64
+		sign   float64
+	}{{is.Own, 1}, {is.Base, -1}, {was.Own, -1}, {was.Base, 1}} {
+		if len(is.Base)+len(was.Base) == 0 && arm.values == nil {
+			continue // a level
+		}
+		xs, err := logsOf(arm.values)
+		if err != nil {
+			return Difference{}, err
+		}
+		n := float64(len(xs))
+		d.Estimate += arm.sign * mean(xs)
+		few = few || n < 2
+		variances, df = append(variances, Variance(xs)/n), append(df, n-1)
+		sum += Variance(xs) / n
+	}
+	if se := math.Sqrt(sum); !few && se > 0 && !math.IsInf(se, 0) {
+		d.SE, d.DF = se, satterthwaite(variances, df)
+		t := Quantile(alpha/2, d.DF)
+		d.Low, d.High, d.Bounded = d.Estimate-t*se, d.Estimate+t*se, true
+	}
+	return d, nil
+}
