@@ -11,21 +11,19 @@ type Sides struct{ Own, Base []float64 }
 // Welch–Satterthwaite over all arms. It is not Bounded if an arm has fewer than two launches or nothing
 // varies; an error says which value has no log.
 func Apart(is, was Sides, alpha float64) (d Difference, err error) {
+	arms := [][]float64{is.Own, was.Own, is.Base, was.Base}
+	if len(is.Base)+len(was.Base) == 0 {
+		arms = arms[:2] // levels
+	}
 	var variances, df []float64
 	sum, few := 0.0, false
-	for _, arm := range []struct {
-		values []float64
-		sign   float64
-	}{{is.Own, 1}, {is.Base, -1}, {was.Own, -1}, {was.Base, 1}} {
-		if len(is.Base)+len(was.Base) == 0 && arm.values == nil {
-			continue // a level
-		}
-		xs, err := logsOf(arm.values)
+	for i, sign := range []float64{1, -1, -1, 1}[:len(arms)] {
+		xs, err := logsOf(arms[i])
 		if err != nil {
 			return Difference{}, err
 		}
 		n := float64(len(xs))
-		d.Estimate += arm.sign * mean(xs)
+		d.Estimate += sign * mean(xs)
 		few = few || n < 2
 		variances, df = append(variances, Variance(xs)/n), append(df, n-1)
 		sum += Variance(xs) / n

@@ -86,7 +86,7 @@ type Reproduces struct {
 	// Settings are what the applied plan sets otherwise, and Accept names conditions that a person or
 	// the plan declares not to matter.
 	Settings []plans.Difference `json:"settings,omitempty"`
-	Accept []string `json:"accept,omitempty"`
+	Accept   []string           `json:"accept,omitempty"`
 }
 
 // Start is a launch that begins. One without a Launch behind it was cut off: by an interruption
