@@ -184,7 +184,8 @@ func (q applying) start(soft, hard context.Context, a *app, loaded *load.Result,
 	return apply.Run(soft, apply.Options{
 		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.dir,
 		Rerun: q.rerun, Target: q.target, Reuse: q.reuse,
-		Aside: q.aside, Reproduces: q.reproduces, Lock: q.lock, Wait: q.wait, Seal: q.seal, SealFile: sealOf(q.path), Signer: audit.Signer(a.stderr),
+		Aside: q.aside, Reproduces: q.reproduces, Lock: q.lock,
+		Wait: q.wait, Seal: q.seal, SealFile: sealOf(q.path), Signer: audit.Signer(a.stderr),
 		Tool: tool, Force: hard,
 	}, watch)
 }

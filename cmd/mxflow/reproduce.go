@@ -61,10 +61,10 @@ undecided, 4 the engine failed or could not be started, or mxflow failed,
 	}
 	f := c.Flags()
 	keyFlag(f, &o.key)
-	f.Var(variableFlag{&o.vars, false}, "var", "other value of a variable, as `NAME=VALUE` (repeatable)")
-	f.StringSliceVar(&o.accept, "accept", nil, "`NAMES` or parts that may differ: driver, kernel, settings …")
+	varFlag(f, &o.vars)
+	f.StringSliceVar(&o.accept, "accept", nil, acceptUsage)
 	f.BoolVar(&o.rerun, "rerun", false, "measure everything again")
-	f.BoolVar(&o.dryRun, "dry-run", false, "say what differs and cannot be had, and start nothing")
+	f.BoolVar(&o.dryRun, "dry-run", false, dryRunUsage)
 	a.jsonFlag(f)
 	return c
 }

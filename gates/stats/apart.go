@@ -8,8 +8,8 @@ type Sides struct{ Own, Base []float64 }
 
 // Apart is how far the effect in one session is from that in another, in logs: the log of the one ratio
 // of geometric means less that of the other, with a two-sided interval of confidence 1 − alpha by
-// Welch–Satterthwaite over all arms. It is not Bounded if an arm has fewer than two launches or nothing
-// varies; an error says which value has no log.
+// Welch–Satterthwaite over all arms, a point if nothing varies. It is not Bounded if an arm has fewer than
+// two launches; an error says which value has no log.
 func Apart(is, was Sides, alpha float64) (d Difference, err error) {
 	arms := [][]float64{is.Own, was.Own, is.Base, was.Base}
 	if len(is.Base)+len(was.Base) == 0 {
@@ -28,10 +28,11 @@ func Apart(is, was Sides, alpha float64) (d Difference, err error) {
 		variances, df = append(variances, Variance(xs)/n), append(df, n-1)
 		sum += Variance(xs) / n
 	}
-	if se := math.Sqrt(sum); !few && se > 0 && !math.IsInf(se, 0) {
-		d.SE, d.DF = se, satterthwaite(variances, df)
-		t := Quantile(alpha/2, d.DF)
-		d.Low, d.High, d.Bounded = d.Estimate-t*se, d.Estimate+t*se, true
+	half := 0.0
+	if sum > 0 {
+		d.SE, d.DF = math.Sqrt(sum), satterthwaite(variances, df)
+		half = d.SE * Quantile(alpha/2, d.DF)
 	}
+	d.Low, d.High, d.Bounded = d.Estimate-half, d.Estimate+half, !few && !math.IsInf(half, 0)
 	return d, nil
 }

@@ -40,11 +40,14 @@ func TestApartOfTooLittle(t *testing.T) {
 	for _, c := range []struct{ is, was Sides }{
 		{Sides{one, two}, Sides{two, two}},
 		{Sides{two, two}, Sides{two, one}},
-		{Sides{[]float64{3, 3}, []float64{2, 2}}, Sides{[]float64{3, 3}, []float64{2, 2}}},
 	} {
 		if d, err := Apart(c.is, c.was, 0.05); err != nil || d.Bounded {
 			t.Errorf("%v: %+v %v", c, d, err)
 		}
+	}
+	still := Sides{[]float64{3, 3}, []float64{2, 2}}
+	if d, err := Apart(still, still, 0.05); err != nil || !d.Bounded || d.Low != 0 || d.High != 0 {
+		t.Errorf("%+v %v", d, err)
 	}
 	for _, c := range []struct{ is, was Sides }{
 		{Sides{}, Sides{}},

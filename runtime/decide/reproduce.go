@@ -2,6 +2,7 @@ package decide
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -113,7 +114,9 @@ func Reproduce(first []*ledger.Decision, here map[string]*ledger.Decision, locke
 	for _, was := range first {
 		a := Again{Node: was.Node, Was: was.Verdict, Agrees: Open}
 		if is := here[was.Node]; is == nil {
-			a.Why = cmpReason(locked[was.Node], verdict.Say("reproduce.undone", "it was not decided here"))
+			if a.Why = locked[was.Node]; a.Why.IsZero() {
+				a.Why = verdict.Say("reproduce.undone", "it was not decided here")
+			}
 		} else if a.Is = is.Verdict; is.Verdict == was.Verdict {
 			a.Agrees = Yes
 			for _, rule := range was.Rules {
@@ -160,13 +163,6 @@ func Reproduce(first []*ledger.Decision, here map[string]*ledger.Decision, locke
 	return r
 }
 
-func cmpReason(r, or verdict.Reason) verdict.Reason {
-	if r.IsZero() {
-		return or
-	}
-	return r
-}
-
 // causeOf is the first cause of a decision.
 func causeOf(d *ledger.Decision) verdict.Reason {
 	if why := d.Why(); len(why) > 0 {
@@ -192,8 +188,8 @@ func tested(d *ledger.Decision, r verdict.Rule) (all []*verdict.Test) {
 func sameTest(d *ledger.Decision, rule string, t *verdict.Test) *verdict.Test {
 	for _, r := range d.Rules {
 		for _, c := range r.Comparisons {
-			if o := c.Test; r.Name == rule && o.N() > 0 && o.Form == t.Form && o.Metric == t.Metric && o.Stat == t.Stat &&
-				o.Arm == t.Arm && o.Against == t.Against {
+			if o := c.Test; r.Name == rule && o.N() > 0 && o.Form == t.Form && o.Metric == t.Metric &&
+				o.Stat == t.Stat && o.Arm == t.Arm && o.Against == t.Against {
 				return o
 			}
 		}
@@ -293,20 +289,21 @@ func Conditions(was, is Made, settings []plans.Difference, accept []string) (all
 			all = append(all, Condition{part, name, arm, then, now, free})
 		}
 	}
-	each := func(of func(name string) string, arm string, then, now map[string]string) {
-		names := map[string]bool{}
-		for name := range then {
-			names[name] = true
+	each := func(part, arm string, then, now map[string]string) {
+		both := maps.Clone(now)
+		if both == nil {
+			both = map[string]string{}
 		}
-		for name := range now {
-			names[name] = true
-		}
-		for name := range sorted.All(names) {
-			if _, known := now[name]; known || !is.Ahead {
-				if _, there := then[name]; there || !is.Ahead {
-					add(of(name), name, arm, device.ReplaceAllString(then[name], ""),
-						device.ReplaceAllString(now[name], ""))
-				}
+		maps.Copy(both, then)
+		for name := range sorted.All(both) {
+			_, there := then[name]
+			_, here := now[name]
+			of := cmp.Or(partOf[name], part)
+			if strings.HasPrefix(name, "repo.") {
+				of = "engine"
+			}
+			if there && here || !is.Ahead {
+				add(of, name, arm, device.ReplaceAllString(then[name], ""), device.ReplaceAllString(now[name], ""))
 			}
 		}
 	}
@@ -316,12 +313,10 @@ func Conditions(was, is Made, settings []plans.Difference, accept []string) (all
 		if now == nil {
 			continue // its decision says why
 		}
-		each(func(string) string { return "engine" }, name, engineOf(then), engineOf(now))
-		each(func(string) string { return "engine" }, name, was.Files[name], is.Files[name])
-		each(func(entry string) string {
-			return cmp.Or(partOf[entry], map[bool]string{true: "engine", false: "machine"}[strings.HasPrefix(entry, "repo.")])
-		}, name, without(then.Fingerprint, "host"), without(now.Fingerprint, "host"))
-		each(func(string) string { return "kernels" }, name, wordsOf(then), wordsOf(now))
+		each("engine", name, engineOf(then), engineOf(now))
+		each("engine", name, was.Files[name], is.Files[name])
+		each("machine", name, hostless(then.Fingerprint), hostless(now.Fingerprint))
+		each("kernels", name, wordsOf(then), wordsOf(now))
 		weights := then.Fingerprint["weights"]
 		sameModel = sameModel || weights != "" && weights == now.Fingerprint["weights"]
 	}
@@ -334,13 +329,10 @@ func Conditions(was, is Made, settings []plans.Difference, accept []string) (all
 	return all
 }
 
-func without(m map[string]string, name string) map[string]string {
-	out := map[string]string{}
-	for key, value := range m {
-		if key != name {
-			out[key] = value
-		}
-	}
+// hostless is a fingerprint without the name of the machine: elsewhere it is another.
+func hostless(fingerprint map[string]string) map[string]string {
+	out := maps.Clone(fingerprint)
+	delete(out, "host")
 	return out
 }
 

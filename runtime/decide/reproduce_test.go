@@ -39,7 +39,10 @@ func meanLog(values []float64) (sum float64) {
 
 func TestReproduce(t *testing.T) {
 	around := func(x float64) []float64 { return []float64{x, 1.01 * x, 0.99 * x} }
-	pass := testedAs("a", verdict.Pass, around(150), around(100))
+	as := func(v verdict.Verdict, own, base float64) *ledger.Decision {
+		return testedAs("a", v, around(own), around(base))
+	}
+	pass := as(verdict.Pass, 150, 100)
 	differs := []Condition{{Part: "driver", Name: "driver", Was: "1", Is: "2"}}
 	accepted := []Condition{{Part: "driver", Name: "driver", Was: "1", Is: "2", Accepted: true}}
 	locked := map[string]verdict.Reason{"a": fact("locked")}
@@ -51,27 +54,31 @@ func TestReproduce(t *testing.T) {
 		want    Outcome
 		effect  Agreement
 	}{
-		{"the same", nil, testedAs("a", verdict.Pass, around(151), around(100)), nil, Reproduced, Yes},
-		{"at another speed", nil, testedAs("a", verdict.Pass, around(302), around(200)), nil, Reproduced, Yes},
-		{"half the effect", nil, testedAs("a", verdict.Pass, around(125), around(100)), nil, NotReproduced, No},
-		{"twice the effect", nil, testedAs("a", verdict.Pass, around(200), around(100)), nil, NotReproduced, No},
+		{"the same", nil, as(verdict.Pass, 151, 100), nil, Reproduced, Yes},
+		{"at another speed", nil, as(verdict.Pass, 302, 200), nil, Reproduced, Yes},
+		{"half the effect", nil, as(verdict.Pass, 125, 100), nil, NotReproduced, No},
+		{"twice the effect", nil, as(verdict.Pass, 200, 100), nil, NotReproduced, No},
 		// Known to 0.1%, and 1% apart: no launches explain it, and nobody minds.
 		{
 			"exactly, and nearly the same",
 			testedAs("a", verdict.Pass, []float64{150, 150.1, 149.9}, []float64{100, 100.1, 99.9}),
-			testedAs("a", verdict.Pass, []float64{151.5, 151.6, 151.4}, []float64{100, 100.1, 99.9}), nil, Reproduced, Yes,
+			testedAs("a", verdict.Pass, []float64{151.5, 151.6, 151.4}, []float64{100, 100.1, 99.9}),
+			nil, Reproduced, Yes,
 		},
-		{"no spread to tell by", nil, testedAs("a", verdict.Pass, []float64{150}, []float64{100}), nil, Undecided, Open},
-		{"fails", nil, testedAs("a", verdict.Fail, around(100), around(100)), nil, NotReproduced, ""},
-		{"is invalid", nil, testedAs("a", verdict.Invalid, around(150), around(100)), nil, NotReproduced, ""},
-		{"is inconclusive", nil, testedAs("a", verdict.Inconclusive, around(115), around(100)), nil, Undecided, ""},
+		{
+			"no spread to tell by", nil, testedAs("a", verdict.Pass, []float64{150}, []float64{100}), nil,
+			Undecided, Open,
+		},
+		{"fails", nil, as(verdict.Fail, 100, 100), nil, NotReproduced, ""},
+		{"is invalid", nil, as(verdict.Invalid, 150, 100), nil, NotReproduced, ""},
+		{"is inconclusive", nil, as(verdict.Inconclusive, 115, 100), nil, Undecided, ""},
 		{"breaks", nil, testedAs("a", verdict.Error, nil, nil), nil, Undecided, ""},
 		{"is locked", nil, nil, nil, Undecided, ""},
-		{"another driver", nil, testedAs("a", verdict.Pass, around(151), around(100)), differs, OtherConditions, Yes},
-		{"fails by another driver", nil, testedAs("a", verdict.Fail, around(100), around(100)), differs, OtherConditions, ""},
+		{"another driver", nil, as(verdict.Pass, 151, 100), differs, OtherConditions, Yes},
+		{"fails by another driver", nil, as(verdict.Fail, 100, 100), differs, OtherConditions, ""},
 		{"open by another driver", nil, nil, differs, Undecided, ""},
-		{"an accepted driver", nil, testedAs("a", verdict.Pass, around(151), around(100)), accepted, Reproduced, Yes},
-		{"fails by an accepted one", nil, testedAs("a", verdict.Fail, around(100), around(100)), accepted, NotReproduced, ""},
+		{"an accepted driver", nil, as(verdict.Pass, 151, 100), accepted, Reproduced, Yes},
+		{"fails by an accepted one", nil, as(verdict.Fail, 100, 100), accepted, NotReproduced, ""},
 	} {
 		here := map[string]*ledger.Decision{}
 		if c.is != nil {
@@ -90,7 +97,7 @@ func TestReproduce(t *testing.T) {
 		t.Errorf("nothing is %s", r.Outcome)
 	}
 	// A gate that tests what its feature did has no second effect.
-	gate := testedAs("a", verdict.Pass, around(150), around(100))
+	gate := as(verdict.Pass, 150, 100)
 	gate.Node, gate.Kind = "phase.a", ledger.KindGate
 	here := map[string]*ledger.Decision{"a": pass, "phase.a": gate}
 	if r := Reproduce([]*ledger.Decision{pass, gate}, here, nil, nil); r.Outcome != Reproduced ||
@@ -202,7 +209,8 @@ func TestReproducedRates(t *testing.T) {
 			return out
 		}
 		outcome, looks, err := stats.Sequential(stats.Question{
-			Candidate: logs(own), Base: logs(base), Terms: stats.Terms{Theta: math.Log(1.2), Pass: d.Pass, Fail: d.Fail},
+			Candidate: logs(own), Base: logs(base),
+			Terms: stats.Terms{Theta: math.Log(1.2), Pass: d.Pass, Fail: d.Fail},
 		}, d)
 		must.Do(t, err)
 		v := map[stats.Outcome]verdict.Verdict{stats.Passed: verdict.Pass, stats.Failed: verdict.Fail}[outcome]
@@ -235,7 +243,8 @@ func TestReproducedRates(t *testing.T) {
 			n++
 		}
 		not := counts[NotReproduced] / n
-		t.Logf("+%2.0f%% there, +%2.0f%% here, launches vary by %.0f%%: reproduced %.1f%%, not %.2f%%, undecided %.1f%%",
+		t.Logf("+%2.0f%% there, +%2.0f%% here, launches vary by %.0f%%: reproduced %.1f%%, not %.2f%%, "+
+			"undecided %.1f%%",
 			100*c.gain, 100*c.again, 100*c.sd, 100*counts[Reproduced]/n, 100*not, 100*counts[Undecided]/n)
 		if slack := 4 * math.Sqrt(0.05/n); not < c.not[0]-slack || not > c.not[1]+slack {
 			t.Errorf("+%.0f%%, +%.0f%%: %.4f not reproduced", 100*c.gain, 100*c.again, not)

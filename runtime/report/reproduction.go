@@ -78,8 +78,9 @@ func apart(e decide.Effect) string {
 	case e.Low == nil:
 		return verdict.Percent(*e.Apart, 1) + ", no interval of so few launches"
 	}
+	word := map[decide.Agreement]string{decide.Yes: "compatible", decide.No: "not compatible"}[e.Compatible]
 	return fmt.Sprintf("%s (%s to %s): %s", verdict.Percent(*e.Apart, 1), verdict.Percent(*e.Low, 1),
-		verdict.Percent(*e.High, 1), map[decide.Agreement]string{decide.Yes: "compatible", decide.No: "not compatible"}[e.Compatible])
+		verdict.Percent(*e.High, 1), word)
 }
 
 // writeReproduction is the record that it reproduces, what differs, and both results.

@@ -38,6 +38,11 @@ func GitHub(w io.Writer, s *report.Summary) error {
 	if why := s.Unfinished(); why != "" {
 		p.Line("**Run %s %s.** The results below are from earlier runs.\n", run.ID, why)
 	}
+	if s.Reproduction != nil {
+		p.Line("**%s**\n", report.ReproductionSentence(s.Reproduction))
+		p.Table(report.AgainTable(s.Reproduction))
+		p.Table(report.ConditionTable(s.Reproduction.Differs))
+	}
 	rows, left := commented(s)
 	p.Table(report.Table{Head: []string{"Feature", "Before", "After", "Gain", "Verdict"}, Rows: rows})
 	if left > 0 {

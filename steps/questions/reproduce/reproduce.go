@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/source"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/decide"
@@ -87,7 +87,7 @@ func (j *Job) Inputs() *plans.Inputs { return j.kept.RecordedInputs(j.Run.ID) }
 // SameQuestion returns an error if a plan asks something else of the nodes than the record answers.
 func (j *Job) SameQuestion(p *plans.Plan) error {
 	goals := decide.Goals(p)
-	for node, was := range j.Run.Start.Goals {
+	for node, was := range sorted.All(j.Run.Start.Goals) {
 		if is, has := goals[node]; !has || runtime.Digest(is) != runtime.Digest(was) {
 			return fmt.Errorf("%s: the rules of %s are not those of the record, so it asks something else: apply it "+
 				"instead, or restore them", p.File, node)
@@ -111,8 +111,7 @@ func (j *Job) Ahead(ctx context.Context, lab *steps.Lab, p *plans.Plan, tool str
 		}
 	}
 	const where = "name the plan where it is (mxflow reproduce FILE PLAN), or set its variable (--var)"
-	for _, name := range slices.Sorted(maps.Keys(was.Arms)) {
-		then := was.Arms[name]
+	for name, then := range sorted.All(was.Arms) {
 		v, err := lab.Variants.Resolve(nil, then.Variant, then.Block, then.Knobs)
 		if err != nil {
 			lack("%s: %v", then.Variant, err)
@@ -175,15 +174,14 @@ func Of(st *store.Store) (*decide.Reproduction, error) {
 	if err != nil || then.Start == nil {
 		return nil, errors.Join(fmt.Errorf("the record that it reproduces has no run %s", of.Run), err)
 	}
-	here, locked := map[string]*ledger.Decision{}, map[string]verdict.Reason{}
+	here, locked, all := map[string]*ledger.Decision{}, map[string]verdict.Reason{}, []*ledger.Decision{}
 	for _, r := range report.RowsOf(st, time.Now()) {
-		if r.InForce() {
-			here[r.Node] = r.Decided.Decision
+		if locked[r.Node] = r.Locked; r.InForce() {
+			here[r.Node], all = r.Decided.Decision, append(all, r.Decided.Decision)
 		}
-		locked[r.Node] = r.Locked
 	}
 	decisions := decided(first)
-	was, is := madeOf(first, decisions), madeOf(st, slices.Collect(maps.Values(here)))
+	was, is := madeOf(first, decisions), madeOf(st, all)
 	was.Tool, is.Tool = then.Start.Tool, run.Start.Tool
 	made := decide.Reproduce(decisions, here, locked, decide.Conditions(was, is, of.Settings, of.Accept))
 	made.Of = *of
