@@ -255,7 +255,7 @@ func TestAction(t *testing.T) {
 	}
 
 	// Its record is reproduced by the same action, beside it.
-	export := exec.CommandContext(t.Context(), scenario.Program, "audit", "export", "--lock", "-o", "port.lock", "plan.hcl")
+	export := exec.CommandContext(t.Context(), scenario.Program, "audit", "export", "--lock", "-o", "port.lock")
 	if export.Dir = dir; export.Run() != nil {
 		t.Fatal("no lock")
 	}
