@@ -241,7 +241,7 @@ func estimated(t *verdict.Test) Estimated {
 
 // Condition is one thing that numbers depend on, and that differs between two records.
 type Condition struct {
-	// Part is "engine", "model", "kernels", "gpu", "driver", "machine", "settings" or "mxflow"; Name is the
+	// Part is "arms", "engine", "model", "kernels", "gpu", "driver", "machine", "settings" or "mxflow"; Name is the
 	// entry of the fingerprint, the observation or the setting.
 	Part string `json:"part"`
 	Name string `json:"name"`
@@ -313,6 +313,7 @@ func Conditions(was, is Made, settings []plans.Difference, accept []string) (all
 		if now == nil {
 			continue // its decision says why
 		}
+		each("arms", name, then.Knobs, now.Knobs) // the accepted stack may be another
 		each("engine", name, engineOf(then), engineOf(now))
 		each("engine", name, was.Files[name], is.Files[name])
 		each("machine", name, hostless(then.Fingerprint), hostless(now.Fingerprint))
