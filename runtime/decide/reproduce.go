@@ -163,12 +163,17 @@ func Reproduce(first []*ledger.Decision, here map[string]*ledger.Decision, locke
 	return r
 }
 
-// causeOf is the first cause of a decision.
-func causeOf(d *ledger.Decision) verdict.Reason {
-	if why := d.Why(); len(why) > 0 {
-		return why[0]
+// causeOf is the first cause of a decision that has its verdict, or else the first.
+func causeOf(d *ledger.Decision) (cause verdict.Reason) {
+	for _, r := range d.Why() {
+		if r.Verdict == d.Verdict {
+			return r
+		}
+		if cause.IsZero() {
+			cause = r
+		}
 	}
-	return verdict.Reason{}
+	return cause
 }
 
 // tested are the tests of launches by which a rule that counts was decided.

@@ -143,6 +143,10 @@ func TestConditions(t *testing.T) {
 			l.Engine["source.vllm.commit"], l.Trees["own"], l.Fingerprint["image"] = "c2", ledger.Tree{Hash: "h2"}, "j"
 		}, nil, []string{"engine source.vllm", "engine tree own", "engine image"}},
 		{
+			"another stack", func(l *ledger.Launch) { l.Knobs = map[string]string{"moe": "routed"} }, nil,
+			[]string{"arms moe"},
+		},
+		{
 			"kernels", func(l *ledger.Launch) { l.Observed["kernel"] = ledger.Observed{Value: "triton"} }, nil,
 			[]string{"kernels kernel"},
 		},
