@@ -1,12 +1,12 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/steps/questions/reproduce"
@@ -19,16 +19,11 @@ func Reproduces(on table.Screen, j *reproduce.Job, differs []decide.Condition) {
 	fmt.Fprintf(on, "To decide again: %s\n\n", strings.Join(j.Nodes(), ", "))
 	if len(differs) == 0 {
 		fmt.Fprintln(on, "Nothing is known to differ before the first launch.")
-	}
-	conditions(on, differs)
-	fmt.Fprintln(on)
-}
-
-func conditions(on table.Screen, differs []decide.Condition) {
-	t := report.ConditionTable(differs)
-	if len(t.Rows) > 0 {
+	} else {
+		t := report.ConditionTable(differs)
 		on.Table(t.Head, t.Rows)
 	}
+	fmt.Fprintln(on)
 }
 
 // Reproduction prints both results side by side, and what follows.
@@ -36,12 +31,12 @@ func Reproduction(on table.Screen, r *decide.Reproduction, state, took string, e
 	fmt.Fprintln(on)
 	t := report.AgainTable(r)
 	on.Table(t.Head, t.Rows)
-	if len(r.Differs) > 0 {
+	if t = report.ConditionTable(r.Differs); len(t.Rows) > 0 {
 		fmt.Fprintln(on)
-		conditions(on, r.Differs)
+		on.Table(t.Head, t.Rows)
 	}
 	fmt.Fprintln(on)
 	on.Sentence(report.ReproductionSentence(r))
 	fmt.Fprintf(on, "%s, exit status %d\n", took, exit)
-	on.Commands([][2]string{{cmp.Or("mxflow report --state "+state, ""), "both results, as Markdown"}})
+	on.Commands([][2]string{{shell.Line("mxflow", "report", "--state", state), "both results, as Markdown"}})
 }
