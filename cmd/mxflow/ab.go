@@ -137,7 +137,7 @@ func (o *abOptions) evidenceFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.Changes, "changes", nil,
 		"reported `SETTINGS` that may differ, such as moe_kernel (changing this does not re-measure)")
 	f.StringSliceVar(&o.Accept, "accept", nil,
-		"`NAMES` of what may differ between the launches: repo.vllm, packages, …")
+		acceptUsage)
 	f.StringVar(&o.Answers, "answers", "checked",
 		"`HOW` answers are judged: checked: B must answer as A does; a share such as 0.9, where B changes answers on "+
 			"purpose; or unchecked")

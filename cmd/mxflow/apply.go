@@ -20,6 +20,7 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/seal"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
@@ -145,6 +146,9 @@ type applying struct {
 	reuse         bool
 	// aside is set for what is none of the plan's own applies.
 	aside bool
+	// reproduces, with its lock, is the record whose decisions it makes again; nil of others.
+	reproduces *ledger.Reproduces
+	lock       []byte
 	// seal, which may be nil, is what the apply is held to.
 	seal *seal.Seal
 	// wait waits for another apply on the state directory.
@@ -180,7 +184,8 @@ func (q applying) start(soft, hard context.Context, a *app, loaded *load.Result,
 	return apply.Run(soft, apply.Options{
 		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.dir,
 		Rerun: q.rerun, Target: q.target, Reuse: q.reuse,
-		Aside: q.aside, Wait: q.wait, Seal: q.seal, SealFile: sealOf(q.path), Signer: audit.Signer(a.stderr),
+		Aside: q.aside, Reproduces: q.reproduces, Lock: q.lock,
+		Wait: q.wait, Seal: q.seal, SealFile: sealOf(q.path), Signer: audit.Signer(a.stderr),
 		Tool: tool, Force: hard,
 	}, watch)
 }

@@ -138,6 +138,9 @@ func (o *verifyOptions) verify(st *store.Store, checked ledger.Report, signer st
 			fmt.Fprintln(o.stdout, "note:", n)
 			intact = "What is recorded is intact."
 		}
+		if st.IsLock() {
+			intact += " It is a lock: samples, logs and answers are not in it."
+		}
 		fmt.Fprintln(o.stdout, intact)
 	})
 	if len(bad) == 0 {
@@ -149,12 +152,16 @@ func (o *verifyOptions) verify(st *store.Store, checked ledger.Report, signer st
 
 func newExportCommand(a *app) *cobra.Command {
 	var key, out string
+	var lock bool
 	c := &cobra.Command{
 		Use:   "export [PLAN]",
 		Short: "Write the record as one file that anyone can verify and replay",
 		Long: `Writes the ledger, its signed checkpoint, the public key and every artifact that a
 record names (plans, samples, logs) as one tar file. What does not verify is not
-written. Logs and plans are in it as they were kept: look before you publish.`,
+written. Logs and plans are in it as they were kept: look before you publish.
+
+With --lock it has the ledger, the plans and the lists of files that ran: enough
+for mxflow reproduce and audit verify, not for audit replay.`,
 		Example: `  mxflow audit export -o port.tar plan.hcl
   mxflow audit verify --key kim.pub port.tar
   mxflow audit replay port.tar`,
@@ -163,9 +170,9 @@ written. Logs and plans are in it as they were kept: look before you publish.`,
 			return a.whole(a.reader, args, key, func(st *store.Store, checked ledger.Report, signer string) error {
 				if out == "" {
 					runs := st.Runs()
-					out = runs[len(runs)-1].Plan + ".tar"
+					out = runs[len(runs)-1].Plan + map[bool]string{false: ".tar", true: ".lock"}[lock]
 				}
-				size, err := audit.ExportTo(out, st, signer)
+				size, err := audit.ExportTo(out, st, signer, lock)
 				if err != nil {
 					return err
 				}
@@ -176,6 +183,7 @@ written. Logs and plans are in it as they were kept: look before you publish.`,
 		},
 	}
 	c.Flags().StringVarP(&out, "out", "o", "", "write to this `FILE` (default: beside the plan)")
+	c.Flags().BoolVar(&lock, "lock", false, "leave out samples, logs and answers")
 	keyFlag(c.Flags(), &key)
 	return c
 }

@@ -254,6 +254,19 @@ func TestAction(t *testing.T) {
 		t.Errorf("%d launches, and %d after what did not change", measured, n)
 	}
 
+	// Its record is reproduced by the same action, beside it.
+	export := exec.CommandContext(t.Context(), scenario.Program, "audit", "export", "--lock", "-o", "port.lock")
+	if export.Dir = dir; export.Run() != nil {
+		t.Fatal("no lock")
+	}
+	again := r
+	again.context = maps.Clone(r.context)
+	again.context["inputs.reproduce"] = "port.lock"
+	expect(again.play(t), 0, "REPRODUCED: 2 of 2 decisions came out the same")
+	if n := launches(); n != measured {
+		t.Errorf("%d launches in the plan's own record, and %d after it was reproduced", measured, n)
+	}
+
 	for _, step := range gitlabJob(t) {
 		c := exec.CommandContext(t.Context(), "sh", "-ec", step)
 		c.Dir, c.Env = dir, append(append(os.Environ(), "NO_COLOR=1"), r.env...)

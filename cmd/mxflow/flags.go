@@ -67,5 +67,6 @@ const (
 	kindUsage        = "`KIND` of engine: see mxflow engine kinds"
 	repoUsage        = "`NAME` of the source, if the plan's engine has several"
 	dryRunUsage      = "print what it would do and start nothing"
+	acceptUsage      = "`NAMES` of what may differ between the launches: repo.vllm, packages, …"
 	maxLagUsage      = "how late the client can be before a launch is invalid (default 10ms)"
 )

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
@@ -17,6 +18,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/apply"
+	"github.com/mxflow/mxflow/steps/questions/reproduce"
 )
 
 // planNow is the plan of the newest run as its files are now, with the variables and the
@@ -107,7 +109,12 @@ func (a *app) planOfRun(st *store.Store, args []string) (*plans.Plan, planNow, e
 // that can be read.
 func (a *app) summary(st *store.Store, args []string) *report.Summary {
 	p, _, _ := a.planOfRun(st, args)
-	return report.SummaryOf(st, p, time.Now())
+	s := report.SummaryOf(st, p, time.Now())
+	var err error
+	if s.Reproduction, err = reproduce.Of(st); err != nil {
+		a.note(verdict.OfError(err))
+	}
+	return s
 }
 
 // recordIfAny opens the state directory of a plan; nil if nothing was applied.

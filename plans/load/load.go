@@ -38,6 +38,8 @@ type Options struct {
 	// As, if set, are the inputs of an earlier load that this one must reproduce: they
 	// replace all others, except for private ones.
 	As *plans.Inputs
+	// Anew are variables that get another value than As has.
+	Anew []Given
 	// Unproven only warns of knob values without evidence: a caller that starts an engine
 	// to find evidence has none yet.
 	Unproven bool

@@ -66,6 +66,15 @@ func (l *loader) readVariableValues() {
 	for _, name := range lang.KeysOf(l.opts.Vars) {
 		inputs = append(inputs, Given{Var: name + "=" + l.opts.Vars[name]})
 	}
+	l.give(inputs, l.opts.As == nil) // else they are meant for the current plan
+	if l.opts.As != nil {
+		l.useRecordedValues()
+	}
+	l.give(l.opts.Anew, true)
+}
+
+// give takes values of the command line; an unknown variable is a mistake if they are all this plan's.
+func (l *loader) give(inputs []Given, own bool) {
 	for _, given := range inputs {
 		name, text, _ := strings.Cut(given.Var, "=")
 		switch in := l.declared[name]; {
@@ -73,13 +82,10 @@ func (l *loader) readVariableValues() {
 			l.varFile(given.File, "--var-file "+given.File, l.Fail)
 		case in != nil:
 			in.given = &variableValue{from: "--var", text: text, isText: true}
-		case l.opts.As == nil: // else it is meant for the current plan
+		case own:
 			l.Fail(l.Start(), "invalid-variable-value", "Unknown variable in --var",
 				"The plan declares no variable %q.%s", name, l.DidYouMean(name, lang.KeysOf(l.declared)))
 		}
-	}
-	if l.opts.As != nil {
-		l.useRecordedValues()
 	}
 }
 

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"encoding/base64"
+	"fmt"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -67,6 +69,24 @@ type RunStart struct {
 	// Aside is set if it asked something else of the plan's engine, beside the plan's own
 	// applies: readers show those, while its launches are on record for all.
 	Aside bool `json:"aside,omitempty"`
+	// Reproduces is the record whose decisions it makes again; nil of the plan's own applies.
+	Reproduces *Reproduces `json:"reproduces,omitempty"`
+}
+
+// Reproduces names another record, and what may differ from it.
+type Reproduces struct {
+	// Root is the tree hash of its ledger of so many Records, SignedBy the public key that
+	// verified it, and Run the run whose plan is applied.
+	Root     string `json:"root"`
+	Records  int    `json:"records"`
+	SignedBy string `json:"signed_by"`
+	Run      string `json:"run"`
+	// Lock is the digest of the artifact with that ledger: a store's lock.
+	Lock string `json:"lock"`
+	// Settings are what the applied plan sets otherwise, and Accept names conditions that a person or
+	// the plan declares not to matter.
+	Settings []plans.Difference `json:"settings,omitempty"`
+	Accept   []string           `json:"accept,omitempty"`
 }
 
 // Start is a launch that begins. One without a Launch behind it was cut off: by an interruption
@@ -76,6 +96,12 @@ type Start struct {
 	Launch     string `json:"launch"`
 	Session    string `json:"session"`
 	VariantKey string `json:"variant_key"`
+}
+
+// Name is a short name of the record that is reproduced, fit for a folder.
+func (r *Reproduces) Name() string {
+	root, _ := base64.StdEncoding.DecodeString(r.Root)
+	return fmt.Sprintf("%.8x", root)
 }
 
 type End struct {

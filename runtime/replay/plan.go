@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -110,7 +111,7 @@ func (r *Replay) compile(run string, start *ledger.RunStart) *recordedPlan {
 		return p
 	}
 	defer os.RemoveAll(dir)
-	path, err := r.unpack(start, dir)
+	path, err := r.unpack(start, filepath.Join(dir, strings.Repeat("in/", mostAbove)), dir)
 	if err != nil {
 		p.why = verdict.OfError(err)
 		return p
@@ -168,8 +169,22 @@ func planSyntax(name string) string {
 	return ""
 }
 
-// unpack writes the sources of a plan below dir and returns what to load.
-func (r *Replay) unpack(start *ledger.RunStart, dir string) (string, error) {
+// Unpack writes the sources of a run's plan below dir, laid out as they were, and returns what to load.
+func (r *Replay) Unpack(run, dir string) (string, error) {
+	start := r.runs[run]
+	if start == nil {
+		return "", errors.New("its run did not record its plan")
+	}
+	above := 0
+	for name := range start.PlanSources {
+		above = max(above, strings.Count(path.Clean(name)+"/", "../"))
+	}
+	return r.unpack(start, filepath.Join(dir, strings.Repeat("in/", above)), dir)
+}
+
+// unpack writes the sources of a plan in relation to the folder at, all of them below dir, and returns
+// what to load.
+func (r *Replay) unpack(start *ledger.RunStart, at, dir string) (string, error) {
 	sources := start.PlanSources
 	if len(sources) == 0 {
 		if start.PlanSource == "" {
@@ -182,8 +197,6 @@ func (r *Replay) unpack(start *ledger.RunStart, dir string) (string, error) {
 		}
 		sources = map[string]string{filepath.ToSlash(name): start.PlanSource}
 	}
-	// Included files may be above the folder that the plan's name starts in.
-	under := filepath.Join(dir, strings.Repeat("in/", mostAbove))
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		text, err := r.store.Get(sources[name])
 		if errors.Is(err, fs.ErrNotExist) {
@@ -196,7 +209,7 @@ func (r *Replay) unpack(start *ledger.RunStart, dir string) (string, error) {
 			return "", &verdict.Fault{Reason: verdict.Say("replay.plan_file_unread", "plan file {subject}: {error}",
 				verdict.Err(err)).On(name)}
 		}
-		to := filepath.Join(under, filepath.FromSlash(name))
+		to := filepath.Join(at, filepath.FromSlash(name))
 		if !strings.HasPrefix(to, dir+string(filepath.Separator)) ||
 			filepath.IsAbs(name) != filepath.IsAbs(start.PlanFile) {
 			return "", &verdict.Fault{Reason: verdict.Say("replay.plan_file_elsewhere",
@@ -206,7 +219,7 @@ func (r *Replay) unpack(start *ledger.RunStart, dir string) (string, error) {
 			return "", err
 		}
 	}
-	return filepath.Join(under, start.PlanFile), nil
+	return filepath.Join(at, start.PlanFile), nil
 }
 
 // mostAbove is how many folders above the working folder of its run a plan's files can be.

@@ -57,6 +57,8 @@ func (s *Summary) JSON() map[string]any {
 		ports = append(ports, p)
 	}
 	return map[string]any{
+		"reproduction": s.Reproduction,
+
 		"results": s.Results(), "comparisons": comparisons, "ports": ports,
 
 		"runs": s.Store.Runs(), "decisions": decisions, "locked": locked, "overruled": overruled,

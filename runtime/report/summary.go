@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/decide"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -30,6 +31,8 @@ type Summary struct {
 	Ends    Ends
 	Answer  Answer
 	Targets []Contest
+	// Reproduction is what came of the record that it reproduces, as whoever read that found; nil without one.
+	Reproduction *decide.Reproduction
 
 	tests Tests
 	// engine is the one on which the baseline was last qualified.

@@ -23,11 +23,13 @@ import (
 // An archive is a state directory as one file that a stranger can verify and replay: a
 // tar file with the signed part of the ledger, its checkpoint, the signer's public key,
 // and the artifacts that records name. Nothing in it is compressed, so it unpacks to no
-// more than its size.
+// more than its size. A lock is one without what launches sent, answered and logged: its
+// artifacts are plans and lists of what ran, and an empty file marks it.
 const (
 	archivedLedger     = "ledger"
 	archivedCheckpoint = "ledger.checkpoint"
 	archivedKey        = "signing.pub"
+	archivedLock       = "identities"
 )
 
 var archivedArtifact = regexp.MustCompile(`^artifacts/sha256/([0-9a-f]{2})/([0-9a-f]{62})$`)
@@ -39,8 +41,11 @@ type Named struct {
 	What   string
 }
 
-// Named returns all artifacts that records name, each once, in the order of the ledger.
-func (s *Store) Named() (out []Named) {
+// Named returns all artifacts that records name, each once, in the order of the ledger; of a lock
+// those that it keeps.
+func (s *Store) Named() []Named { return s.named(s.IsLock()) }
+
+func (s *Store) named(lock bool) (out []Named) {
 	seen := map[string]bool{}
 	for i, r := range s.Records() {
 		name := func(sum, format string, args ...any) {
@@ -56,6 +61,11 @@ func (s *Store) Named() (out []Named) {
 			for _, file := range slices.Sorted(maps.Keys(r.RunStart.PlanSources)) {
 				name(r.RunStart.PlanSources[file], "file %s of the plan of run %s", file, r.Run)
 			}
+			if of := r.RunStart.Reproduces; of != nil {
+				name(of.Lock, "lock of the record that run %s reproduces", r.Run)
+			}
+		case r.Launch != nil && lock:
+			name(r.Launch.Files, "%s of launch %s", files, r.Launch.ID)
 		case r.Launch != nil:
 			for _, k := range ofLaunch(r.Launch) {
 				name(k[0], "%s of launch %s", k[1], r.Launch.ID)
@@ -64,6 +74,8 @@ func (s *Store) Named() (out []Named) {
 	}
 	return out
 }
+
+const files = "files"
 
 // ofLaunch returns the digests of the artifacts that a launch names, with their roles;
 // some are empty.
@@ -75,7 +87,7 @@ func ofLaunch(l *ledger.Launch) [][2]string {
 		{l.Prompts, "prompts"},
 		{l.Log, "log"},
 		{l.Metadata, "metadata"},
-		{l.Files, "files"},
+		{l.Files, files},
 	}
 	for _, at := range slices.Sorted(maps.Keys(l.Left)) {
 		out = append(out, [2]string{l.Left[at], at})
@@ -97,8 +109,9 @@ func ArtifactsOf(l *ledger.Launch) (sums []string) {
 }
 
 // Export writes the signed part of the ledger, and everything that it names, as an
-// archive.
-func (s *Store) Export(w io.Writer, key string) error {
+// archive, or as a lock.
+func (s *Store) Export(w io.Writer, key string, lock bool) error {
+	lock = lock || s.IsLock()
 	text, checkpoint, records, err := ledger.Signed(s.dir.path(ledgerFile))
 	if err != nil {
 		return err
@@ -118,7 +131,12 @@ func (s *Store) Export(w io.Writer, key string) error {
 		add(archivedKey, []byte(key+"\n"))); err != nil {
 		return err
 	}
-	for _, n := range s.Named() {
+	if lock {
+		if err := add(archivedLock, nil); err != nil {
+			return err
+		}
+	}
+	for _, n := range s.named(lock) {
 		if n.Record >= records {
 			break
 		}
@@ -164,8 +182,21 @@ func OpenArchive(file string) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", file, err), os.RemoveAll(dir))
 	}
-	s.archive = file
 	return s, nil
+}
+
+// IsLock reports whether it is a lock, opened as an archive.
+func (s *Store) IsLock() bool {
+	_, err := os.Stat(s.dir.path(archivedLock))
+	return s.archive != "" && err == nil
+}
+
+// Reproduced opens the lock of the record that a run reproduces. The caller closes it.
+func (s *Store) Reproduced(of *ledger.Reproduces) (*Store, error) {
+	if _, err := s.Get(of.Lock); err != nil {
+		return nil, err
+	}
+	return OpenArchive(s.artifact(of.Lock))
 }
 
 // unpack writes the contents of an archive below dir, and opens what is there.
@@ -181,6 +212,7 @@ func unpack(in *os.File, dir string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.archive = in.Name()
 	for _, n := range s.Named() {
 		delete(artifacts, n.Sum)
 	}
@@ -215,10 +247,13 @@ func unpackFiles(r io.Reader, dir string) (artifacts map[string]bool, err error)
 		if part := archivedArtifact.FindStringSubmatch(h.Name); part != nil {
 			sum = part[1] + part[2]
 			artifacts[sum] = true
-		} else if !slices.Contains([]string{archivedLedger, archivedCheckpoint, archivedKey}, h.Name) {
+		} else if !slices.Contains([]string{archivedLedger, archivedCheckpoint, archivedKey, archivedLock}, h.Name) {
 			return nil, fmt.Errorf("it has the unexpected file %q", h.Name)
 		}
 		// A sparse file would unpack to more than it takes in the archive.
+		if h.Name == archivedLock && h.Size > 0 {
+			return nil, fmt.Errorf("%s has content", h.Name)
+		}
 		if h.Typeflag != tar.TypeReg || len(h.PAXRecords) > 0 {
 			return nil, fmt.Errorf("%s is not a regular file (type %q)", h.Name, h.Typeflag)
 		}

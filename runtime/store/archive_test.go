@@ -36,7 +36,7 @@ func TestHostileArchives(t *testing.T) {
 		t.Fatal(err)
 	}
 	var whole bytes.Buffer
-	must.Do(t, s.Export(&whole, "key"))
+	must.Do(t, s.Export(&whole, "key", false))
 	type entry struct {
 		tar.Header
 		data string

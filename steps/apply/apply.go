@@ -51,6 +51,10 @@ type Options struct {
 	Wait bool
 	// Aside marks a run that is none of the plan's own applies.
 	Aside bool
+	// Reproduces is the record whose decisions the plan is to make again, and Lock what its Lock is
+	// stored from; nil of others.
+	Reproduces *ledger.Reproduces
+	Lock       []byte
 	// Tool is the program with its version, for the record.
 	Tool string
 	// Signer, which may be nil, signs the ledger.
@@ -272,6 +276,13 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	}
 	if r.Seal != nil {
 		start.Seal = r.Seal.Digest
+	}
+	if r.Reproduces != nil {
+		of := *r.Reproduces
+		if of.Lock, err = r.store.Put(r.Lock); err != nil {
+			return nil, err
+		}
+		start.Reproduces = &of
 	}
 	if start.Rules, err = seal.Rules(r.plan); err != nil { // a file that judges cannot be read: nothing is paid
 		start.Rules = ""

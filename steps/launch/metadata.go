@@ -19,8 +19,11 @@ import (
 	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/group"
 	"github.com/mxflow/mxflow/internal/redact"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -111,7 +114,7 @@ func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant.Variant
 // metadataRequest is what to collect, and how.
 func (l *Lab) metadataRequest(v *variant.Variant, st *Started) machine.MetadataRequest {
 	q := machine.MetadataRequest{
-		GPUs: st.GPU.UUIDs(), Also: map[string]string{},
+		GPUs: st.GPU.UUIDs(), Also: map[string]string{}, Engine: st.here,
 		Model:    variant.ModelOf(v.Spec, l.Variants.Plan.Engine(v.Engine)),
 		Revision: variant.FlagOf(v.Spec.Command, "--revision"),
 		Python:   variant.PythonOf(v.Spec), Packages: variant.IsPython(v.Spec),
@@ -133,6 +136,45 @@ func (l *Lab) metadataRequest(v *variant.Variant, st *Started) machine.MetadataR
 		}
 	}
 	return q
+}
+
+// Foresee is what the record of a launch would have of what it runs on and from, as far as that is known
+// without one: nothing of what lives in a container that does not run, or of what the engine reports.
+func (l *Lab) Foresee(ctx context.Context, v *variant.Variant) *ledger.Launch {
+	record := &ledger.Launch{Variant: v.Name, Block: v.Engine, Engine: map[string]string{}}
+	for _, s := range v.Spec.Sources {
+		record.Engine["source."+s.Name+".commit"] = s.Commit
+	}
+	for _, t := range v.Spec.Trees {
+		setTree(record, t.Name, ledger.Tree{Hash: t.Hash})
+	}
+	st := &Started{Lab: l, Record: record}
+	if v.Spec.How() == engine.HowProcess {
+		st.here = func(ctx context.Context, argv ...string) ([]byte, error) {
+			cmd := group.Command(ctx, argv[0], argv[1:]...)
+			cmd.Env = os.Environ()
+			for name, value := range sorted.All(v.Spec.Env) {
+				cmd.Env = append(cmd.Env, name+"="+value)
+			}
+			if !engine.Marked(v.Spec.Dir) {
+				cmd.Dir = v.Spec.Dir
+			}
+			return cmd.Output()
+		}
+	}
+	doc := &machine.Document{
+		Engine: machine.EngineData{Version: l.Variants.KindVersions[v.Spec.Kind]}, Host: machine.Environment(),
+	}
+	asked, cancel := context.WithTimeout(ctx, metadataLimit)
+	defer cancel()
+	machine.Collect(asked, l.metadataRequest(v, st), doc)
+	record.Fingerprint = doc.Fingerprint
+	for _, name := range []string{"gpu", "driver"} {
+		if value := doc.Host[name]; value != "" {
+			record.Fingerprint[name] = value
+		}
+	}
+	return record
 }
 
 // inheritedNames are variables that engines and their libraries react to.

@@ -131,6 +131,8 @@ type Started struct {
 	describe func()
 	named    source.Identity
 	opened   func() (keep func())
+	// here runs a command as the engine will, of what has not started; nil if that is in a container.
+	here machine.Run
 	// broke is the class of what broke it, if its log or its launcher shows one.
 	broke kinds.Class
 }

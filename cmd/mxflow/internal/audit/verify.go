@@ -61,7 +61,7 @@ func Artifacts(st *store.Store) (n int, bad []string) {
 }
 
 // ExportTo writes a new file; what could not be written as a whole is removed.
-func ExportTo(path string, st *store.Store, public string) (size int64, err error) {
+func ExportTo(path string, st *store.Store, public string, lock bool) (size int64, err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return 0, fmt.Errorf("--out: %s already exists: name another file, or remove it", path)
@@ -69,7 +69,7 @@ func ExportTo(path string, st *store.Store, public string) (size int64, err erro
 	if err != nil {
 		return 0, err
 	}
-	err = st.Export(f, public)
+	err = st.Export(f, public, lock)
 	info, statErr := f.Stat()
 	if err := errors.Join(err, statErr, f.Sync(), f.Close()); err != nil {
 		return 0, errors.Join(err, os.Remove(path))

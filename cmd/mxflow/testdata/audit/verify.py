@@ -228,6 +228,7 @@ def named(r):
     if "run_start" in r:
         s = r["run_start"]
         found = [s.get("plan_source"), *s.get("plan_sources", {}).values()]
+        found.append(s.get("reproduces", {}).get("lock"))
     elif "launch" in r:
         l = r["launch"]
         found = [l.get(k) for k in ("samples", "series", "output", "prompts", "log", "metadata")]
