@@ -1,0 +1,265 @@
+// Package capacity finds the largest rate of requests at which a server keeps an SLO. It
+// knows neither clock nor server: a search asks an oracle what happened at a rate, so a
+// simulation and a measurement run the same code.
+package capacity
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Criterion is one limit of an SLO: "p99 ttft ≤ 500 ms".
+type Criterion struct {
+	// Metric is "ttft", "tpot", "itl" or "e2e", with a Limit in ms, or "errors", without.
+	Metric string  `json:"metric"`
+	Limit  float64 `json:"limit,omitempty"`
+	// Share of the requests must be within the limit: 0.99 for a p99.
+	Share float64 `json:"share"`
+}
+
+// Probe is what came of one rate.
+type Probe struct {
+	// Rate is in requests per second.
+	Rate float64
+	// Requests were measured; Violations are, by criterion, how many of them were not
+	// within its limit. A request counts in part if its metric has several values.
+	Requests   int
+	Violations []float64
+	// Late is set if the client was: then nothing is known of the server.
+	Late bool
+}
+
+// violated is the share of requests that violated a criterion.
+func (p Probe) violated(i int) float64 {
+	if p.Requests == 0 {
+		return 1
+	}
+	return p.Violations[i] / float64(p.Requests)
+}
+
+// chance is how many requests a probe needs for one violation among them to be chance.
+const chance = 20
+
+// Worst is the criterion that a probe missed by most, with the share of requests that kept
+// it; keeps is set if it missed none.
+func (p Probe) Worst(slo []Criterion) (worst Criterion, kept float64, keeps bool) {
+	most := math.Inf(-1)
+	keeps = true
+	for i, c := range slo {
+		over := p.violated(i) / (1 - c.Share)
+		if over > most {
+			most, worst, kept = over, c, 1-p.violated(i)
+		}
+		keeps = keeps && (over <= 1 || p.Violations[i] <= 1 && p.Requests >= chance)
+	}
+	return worst, kept, keeps
+}
+
+// Options are how a search goes about it.
+type Options struct {
+	SLO []Criterion
+	// Start is the first rate, Most the highest that may be sent.
+	Start, Most float64
+	// Probes is how many are usual. A search that starts far away takes more.
+	Probes int
+}
+
+const (
+	// bracketing is how many probes may look for a rate that keeps the SLO and one that
+	// does not.
+	bracketing = 12
+	// near is how far, in log rate, probes lie from the estimate at first.
+	near = 0.12
+)
+
+// MostProbes is how many probes a search makes at most.
+func MostProbes(usual int) int { return bracketing + 2 + (usual+1)/2 }
+
+// Search probes rates until the crossing is known as well as the number of probes allows.
+// What the probes show is for Estimate to say. It returns the oracle's error with the
+// probes before it.
+func Search(o Options, probe func(rate float64) (Probe, error)) (all []Probe, err error) {
+	most, late := o.Most, 0
+	ask := func(rate float64) (kept bool, err error) {
+		for {
+			p, err := probe(rate)
+			if err != nil {
+				return false, err
+			}
+			all = append(all, p)
+			if !p.Late {
+				_, _, kept := p.Worst(o.SLO)
+				return kept, nil
+			}
+			// Once is a hiccup of the machine; twice is what this client can send.
+			if late++; late > 1 {
+				late, most = 0, min(most, rate)
+				return false, nil
+			}
+		}
+	}
+	low, high := 0.0, math.Inf(1) // the highest rate that kept it, and the lowest that did not
+	rate, factor := min(o.Start, most), 1.3
+	for range bracketing {
+		kept, err := ask(rate)
+		if err != nil {
+			return all, err
+		}
+		if kept {
+			low = max(low, rate)
+		} else {
+			high = min(high, rate)
+		}
+		switch {
+		case low > 0 && (high < math.Inf(1) || low >= most):
+		case kept:
+			rate, factor = min(rate*factor, most), min(factor*factor, 2)
+			continue
+		default:
+			rate, factor = rate/factor, min(factor*factor, 2)
+			continue
+		}
+		break
+	}
+	if low == 0 || math.IsInf(high, 1) || low >= most {
+		return all, nil // infeasible, or beyond what can be sent
+	}
+	for n := 0; len(all) < o.Probes || n < (o.Probes+1)/2; n++ {
+		at := Estimate(o.SLO, all)
+		// Alternately above and below, closer with each pair.
+		step := near / math.Sqrt(float64(1+n/2))
+		if n%2 == 1 {
+			step = -step
+		}
+		if _, err := ask(min(at.Rate*math.Exp(step), most)); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// Result is what the probes of a launch show.
+type Result struct {
+	// Rate is the capacity in requests per second; 0 if no rate kept the SLO.
+	Rate float64
+	// AtLeast is set if no rate violated it: the capacity is Rate or more.
+	AtLeast bool
+	// Limiting is the criterion that is violated first, or that the lowest rate violated
+	// most, and Kept the share of requests that kept it there.
+	Limiting Criterion
+	Kept     float64
+	// Lowest is the lowest rate that was probed.
+	Lowest float64
+}
+
+// Known reports whether the capacity is: some rate kept the SLO, and another did not.
+func (r Result) Known() bool { return r.Rate > 0 && !r.AtLeast }
+
+// Estimate finds where the SLO is crossed, from all probes: for each criterion by a logistic
+// regression of violations on the logarithm of the rate, in which probes near the crossing
+// weigh most; the lowest of these is the capacity.
+func Estimate(slo []Criterion, all []Probe) (r Result) {
+	counted := slices.DeleteFunc(slices.Clone(all), func(p Probe) bool { return p.Late || p.Requests == 0 })
+	if len(counted) == 0 {
+		return r
+	}
+	slices.SortStableFunc(counted, func(a, b Probe) int { return cmp.Compare(a.Rate, b.Rate) })
+	r.Lowest = counted[0].Rate
+	low, high := 0.0, math.Inf(1)
+	for _, p := range counted {
+		if _, _, kept := p.Worst(slo); kept {
+			low = max(low, p.Rate)
+		} else {
+			high = min(high, p.Rate)
+		}
+	}
+	switch {
+	case low == 0:
+		r.Limiting, r.Kept, _ = counted[0].Worst(slo)
+		return r
+	case math.IsInf(high, 1):
+		r.Rate, r.AtLeast = low, true
+		r.Limiting, r.Kept, _ = counted[len(counted)-1].Worst(slo)
+		return r
+	}
+	first := math.Inf(1)
+	for i, c := range slo {
+		if at, ok := crossing(counted, i, c); ok && at < first {
+			first, r.Limiting, r.Kept = at, c, c.Share
+		}
+	}
+	r.Rate = math.Exp(first)
+	return r
+}
+
+const (
+	// width is how near to the crossing, in log rate, probes weigh.
+	width = 0.25
+	// slope is the usual increase of the log odds of a violation with log rate, and spread
+	// how much its logarithm varies between servers.
+	slope, spread = 12, 0.7
+	// clump is how many violations come together: requests of one burst wait together.
+	clump = 3
+)
+
+// crossing is the log rate at which the share of requests within a criterion is its own; ok is
+// false if no probe violated it.
+func crossing(all []Probe, i int, c Criterion) (at float64, ok bool) {
+	low, high := math.Inf(-1), math.Inf(1)
+	for _, p := range all {
+		if x := math.Log(p.Rate); p.violated(i) > 1-c.Share {
+			high = min(high, x)
+		} else {
+			low = max(low, x)
+		}
+	}
+	switch {
+	case math.IsInf(high, 1):
+		return 0, false
+	case math.IsInf(low, -1):
+		low = high
+	}
+	at = (low + high) / 2
+	logit := math.Log((1 - c.Share) / c.Share)
+	for range 4 {
+		centre := at
+		cost := func(x, b float64) float64 {
+			sum := sq((x-centre)/width)/8 + sq(math.Log(b/slope)/spread)/2
+			for _, p := range all {
+				d := (math.Log(p.Rate) - centre) / width
+				weight := math.Exp(-d*d/2) / clump
+				odds := logit + float64(b*(math.Log(p.Rate)-x))
+				v := p.Violations[i]
+				// −log of p and of 1−p, without overflow
+				sum += float64(weight * (float64(v*softplus(-odds)) + float64((float64(p.Requests)-v)*softplus(odds))))
+			}
+			return sum
+		}
+		at = lowest(cost, centre)
+	}
+	return at, true
+}
+
+// lowest is the x at which cost(x, b) is least over both, by grids that get finer.
+func lowest(cost func(x, b float64) float64, centre float64) float64 {
+	x, b := centre, math.Log(float64(slope))
+	for stepX, stepB := 0.08, 0.4; stepX > 0.0005; stepX, stepB = stepX/2.5, stepB/2.5 {
+		best, atX, atB := math.Inf(1), x, b
+		for i := -4; i <= 4; i++ {
+			for j := -3; j <= 3; j++ {
+				tx, tb := x+float64(float64(i)*stepX), b+float64(float64(j)*stepB)
+				if y := cost(tx, math.Exp(tb)); y < best {
+					best, atX, atB = y, tx, tb
+				}
+			}
+		}
+		x, b = atX, atB
+	}
+	return x
+}
+
+func sq(x float64) float64 { return x * x }
+
+// softplus is log(1 + e^x).
+func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }

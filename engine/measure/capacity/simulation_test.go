@@ -1,0 +1,185 @@
+package capacity
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+)
+
+// server is a model of one, with times in seconds.
+type server struct {
+	name string
+	slo  []Criterion
+	// run sends requests that arrive at these times, and returns by request and criterion
+	// whether it was violated.
+	run func(r *rand.Rand, arrivals []float64) [][]bool
+}
+
+// queue is M/G/k: FIFO before k servers, log-normal service of mean 1 s.
+func queue(k int, cv, limit float64) server {
+	sigma := math.Sqrt(math.Log1p(cv * cv))
+	return server{
+		name: fmt.Sprintf("M/G/%d, cv %g, p99 wait ≤ %g s", k, cv, limit),
+		slo:  []Criterion{{"ttft", limit * 1000, 0.99}},
+		run: func(r *rand.Rand, arrivals []float64) [][]bool {
+			free := make([]float64, k)
+			out := make([][]bool, len(arrivals))
+			for i, at := range arrivals {
+				n := 0
+				for j := range free {
+					if free[j] < free[n] {
+						n = j
+					}
+				}
+				start := max(at, free[n])
+				free[n] = start + math.Exp(sigma*r.NormFloat64()-sigma*sigma/2)
+				out[i] = []bool{start-at > limit}
+			}
+			return out
+		},
+	}
+}
+
+// batching is a server whose steps give a token to each running request, slower the more run.
+// A prompt holds up all others while it is computed.
+func batching(slots int, prefill, base, each float64, mean float64, ttft, tpot float64) server {
+	return server{
+		name: fmt.Sprintf("batching, %d slots, p99 ttft ≤ %g s, p99 tpot ≤ %g s", slots, ttft, tpot),
+		slo:  []Criterion{{"ttft", ttft * 1000, 0.99}, {"tpot", tpot * 1000, 0.99}},
+		run: func(r *rand.Rand, arrivals []float64) [][]bool {
+			type request struct {
+				i, left, of int
+				first       float64
+			}
+			out := make([][]bool, len(arrivals))
+			var running []request
+			now, next := 0.0, 0
+			for done := 0; done < len(arrivals); {
+				if len(running) == 0 && arrivals[next] > now {
+					now = arrivals[next]
+				}
+				if next < len(arrivals) && arrivals[next] <= now && len(running) < slots {
+					now += prefill
+					n := 2 + int(r.ExpFloat64()*mean)
+					running = append(running, request{next, n, n, now})
+					out[next] = []bool{now-arrivals[next] > ttft, false}
+					next++
+					continue
+				}
+				now += base + each*float64(len(running))
+				kept := running[:0]
+				for _, q := range running {
+					if q.left--; q.left > 0 {
+						kept = append(kept, q)
+						continue
+					}
+					out[q.i][1] = (now-q.first)/float64(q.of) > tpot
+					done++
+				}
+				running = kept
+			}
+			return out
+		},
+	}
+}
+
+func poisson(r *rand.Rand, rate, until float64) (at []float64) {
+	for t := r.ExpFloat64() / rate; t < until; t += r.ExpFloat64() / rate {
+		at = append(at, t)
+	}
+	return at
+}
+
+// probe sends a rate for so long after a warm-up.
+func (s server) probe(arrivals, service *rand.Rand, rate, warm, length float64) Probe {
+	p := Probe{Rate: rate, Violations: make([]float64, len(s.slo))}
+	at := poisson(arrivals, rate, warm+length)
+	for i, violated := range s.run(service, at) {
+		if at[i] < warm {
+			continue
+		}
+		p.Requests++
+		for j, v := range violated {
+			if v {
+				p.Violations[j]++
+			}
+		}
+	}
+	return p
+}
+
+// truth is the capacity, by one long run per rate.
+func (s server) truth() float64 {
+	low, high := 0.01, 1000.0
+	for high/low > 1.002 {
+		rate := math.Sqrt(low * high)
+		p := s.probe(rand.New(rand.NewPCG(1, 2)), rand.New(rand.NewPCG(3, 4)), rate, 2000/rate, 400_000/rate)
+		if _, _, kept := p.Worst(s.slo); kept {
+			low = rate
+		} else {
+			high = rate
+		}
+	}
+	return math.Sqrt(low * high)
+}
+
+// launch is one search; arms of a round share the arrivals.
+func (s server) launch(round, own uint64, start, length float64, probes int) ([]Probe, Result) {
+	service, n := rand.New(rand.NewPCG(own, 7)), uint64(0)
+	all, _ := Search(Options{SLO: s.slo, Start: start, Most: 1e5, Probes: probes}, func(rate float64) (Probe, error) {
+		n++
+		return s.probe(rand.New(rand.NewPCG(round, n)), service, rate, length/6, length), nil
+	})
+	return all, Estimate(s.slo, all)
+}
+
+func servers() []server {
+	return []server{
+		queue(8, 1, 1), queue(8, 0.5, 0.5), queue(32, 1.5, 0.5), queue(1, 1, 5),
+		batching(32, 0.02, 0.008, 0.0004, 60, 0.3, 0.03), batching(16, 0.05, 0.01, 0.001, 100, 0.5, 1),
+		batching(64, 0.03, 0.012, 0.0002, 80, 2, 0.045),
+	}
+}
+
+func TestSimulated(t *testing.T) {
+	launches := 60
+	if os.Getenv("MXFLOW_TEST_LONG") != "" {
+		launches = 600
+	}
+	for _, s := range servers() {
+		truth := s.truth()
+		for _, requests := range []float64{200, 400, 800} { // in a probe at the crossing
+			length := requests / truth
+			var logs []float64
+			total, start := 0, truth/20
+			for i := range launches {
+				all, r := s.launch(uint64(i), uint64(i)+1<<32, start, length, 10)
+				if r.Rate == 0 || r.AtLeast {
+					t.Errorf("%s: launch %d found %+v", s.name, i, r)
+					continue
+				}
+				start = r.Rate
+				total += len(all)
+				logs = append(logs, math.Log(r.Rate/truth))
+			}
+			mean, sd := moments(logs)
+			slices.Sort(logs)
+			t.Logf("%-55s truth %6.2f/s, %4.0f requests: bias %+5.1f%%, SD %4.1f%%, worst %+.0f%% %+.0f%%, %.1f probes",
+				s.name, truth, requests, 100*mean, 100*sd, 100*logs[0], 100*logs[len(logs)-1],
+				float64(total)/float64(launches))
+		}
+	}
+}
+
+func moments(x []float64) (mean, sd float64) {
+	for _, v := range x {
+		mean += v / float64(len(x))
+	}
+	for _, v := range x {
+		sd += (v - mean) * (v - mean) / float64(len(x)-1)
+	}
+	return mean, math.Sqrt(sd)
+}
