@@ -11,6 +11,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps/bench"
 )
 
@@ -34,6 +35,7 @@ invalid (exit status 2; 3 if only this machine is the cause).`,
 		Example: `  mxflow bench http://localhost:8000/v1 --pp 2048 --tg 32,128 --concurrency 1,4
   mxflow bench http://localhost:8000/v1 --temperature 0.8 --top-k 50
   mxflow bench http://localhost:8000/v1 --rate 2,4 --slo ttft=300ms,tpot=50ms
+  mxflow bench http://localhost:8000/v1 --capacity --slo 'p99 ttft <= 500ms'
   mxflow bench https://box.example/v1 --api-key-env BOX_KEY --json > bench.json`,
 		Args: cobra.ExactArgs(1),
 		RunE: b.run,
@@ -123,6 +125,13 @@ func (b *benchOptions) flags(c *cobra.Command) {
 			"requests per second, `N,…`, sent on schedule, instead of --concurrency")
 		f.BoolVar(&b.EOS, "stop-at-eos", false, "let answers end by themselves instead of after --tg tokens")
 	})
+	addGroup(c, "Capacity", func(f *pflag.FlagSet) {
+		usual := plans.NewCapacity(plans.SLO{})
+		f.BoolVar(&b.Capacity, "capacity", false, "search for the largest rate that keeps --slo, and draw the curve")
+		f.DurationVar(&b.Probe, "probe", usual.Probe, "how long each rate is measured, after a warm-up of a quarter of it")
+		f.Float64Var(&b.Start, "start", usual.Start, "first rate, in requests per second")
+		f.Float64Var(&b.MaxRate, "max-rate", usual.MaxRate, "highest rate, in requests per second")
+	})
 	addGroup(c, "How often", func(f *pflag.FlagSet) {
 		f.IntVar(&b.Requests, "requests", 0, requestsUsage)
 		f.IntVar(&b.Warmup, "warmup", 2, warmupUsage)
@@ -143,8 +152,9 @@ func (b *benchOptions) flags(c *cobra.Command) {
 		f.StringVar(&b.KeyEnv, "api-key-env", "", "environment `VARIABLE` that holds the API key")
 	})
 	addGroup(c, "What counts", func(f *pflag.FlagSet) {
-		f.StringToStringVar(&b.SLO, "slo", nil,
-			"limits, `METRIC=TIME,…`, of a good request, such as ttft=300ms,tpot=50ms")
+		f.StringVar(&b.SLO, "slo", "",
+			"limits, `METRIC=TIME,…`, of a good request, such as ttft=300ms,tpot=50ms; for --capacity 'p99 ttft <= "+
+				"500ms, …, errors <= 0.1%'")
 		f.StringVar(&b.Coherence, "coherence", "absolute",
 			"`CHECK` of answers: absolute: they must read as text; off: random weights")
 		f.DurationVar(&b.MaxLag, "max-lag", 0, maxLagUsage)

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,7 +44,10 @@ func (c CellRun) searches(of string) bool { return c.Probe != nil && c.Probe.Of 
 
 // Criteria are what a probe is to keep, by metric.
 func (c CellRun) Criteria() (slo []capacity.Criterion) {
-	for _, metric := range slices.Sorted(maps.Keys(c.SLO)) {
+	order := []string{"ttft", "tpot", "itl", "e2e"}
+	for _, metric := range slices.SortedFunc(maps.Keys(c.SLO), func(a, b string) int {
+		return cmp.Or(cmp.Compare(slices.Index(order, a), slices.Index(order, b)), cmp.Compare(a, b))
+	}) {
 		slo = append(slo, capacity.Criterion{Metric: metric, Limit: c.SLO[metric], Share: c.Probe.Share})
 	}
 	if c.Probe.ErrorShare > 0 {
@@ -99,6 +103,17 @@ func (r Recording) Searched() (cells []string) {
 		}
 	}
 	return cells
+}
+
+// Capacities are the rates that recorded searches found, by cell.
+func (r Recording) Capacities() map[string]float64 {
+	found := map[string]float64{}
+	for _, of := range r.Searched() {
+		if rate := Capacity(r.Cells, of).Rate; rate > 0 {
+			found[of] = rate
+		}
+	}
+	return found
 }
 
 // probes are those of a cell in the order in which they were sent, counted from samples.

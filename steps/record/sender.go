@@ -135,16 +135,12 @@ func (l *Sender) subject(st *launch.Started, same map[string]prompt.Prompts, pro
 	}
 }
 
-// capacitiesBefore are the capacities, by cell, that the newest launch of the same variant
-// found: a search near them takes fewest probes.
+// capacitiesBefore are those that the newest launch of the same variant found: a search near
+// them takes fewest probes.
 func capacitiesBefore(st *launch.Started) map[string]float64 {
 	found := map[string]float64{}
 	for _, l := range st.Lab.Store.Launches(store.LaunchFilter{VariantKey: st.Record.VariantKey, OK: true}) {
-		for _, of := range (measure.Recording{Cells: l.Cells}).Searched() {
-			if rate := measure.Capacity(l.Cells, of).Rate; rate > 0 {
-				found[of] = rate
-			}
-		}
+		maps.Copy(found, measure.Recording{Cells: l.Cells}.Capacities())
 	}
 	return found
 }

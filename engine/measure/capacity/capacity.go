@@ -30,8 +30,8 @@ type Probe struct {
 	Late bool
 }
 
-// violated is the share of requests that violated a criterion.
-func (p Probe) violated(i int) float64 {
+// Violated is the share of requests that violated a criterion.
+func (p Probe) Violated(i int) float64 {
 	if p.Requests == 0 {
 		return 1
 	}
@@ -47,9 +47,9 @@ func (p Probe) Worst(slo []Criterion) (worst Criterion, kept float64, keeps bool
 	most := math.Inf(-1)
 	keeps = true
 	for i, c := range slo {
-		over := p.violated(i) / (1 - c.Share)
+		over := p.Violated(i) / (1 - c.Share)
 		if over > most {
-			most, worst, kept = over, c, 1-p.violated(i)
+			most, worst, kept = over, c, 1-p.Violated(i)
 		}
 		keeps = keeps && (over <= 1 || p.Violations[i] <= 1 && p.Requests >= chance)
 	}
@@ -142,19 +142,27 @@ func Search(o Options, probe func(rate float64) (Probe, error)) (all []Probe, er
 // Result is what the probes of a launch show.
 type Result struct {
 	// Rate is the capacity in requests per second; 0 if no rate kept the SLO.
-	Rate float64
+	Rate float64 `json:"rate"`
 	// AtLeast is set if no rate violated it: the capacity is Rate or more.
-	AtLeast bool
+	AtLeast bool `json:"at_least,omitempty"`
 	// Limiting is the criterion that is violated first, or that the lowest rate violated
 	// most, and Kept the share of requests that kept it there.
-	Limiting Criterion
-	Kept     float64
+	Limiting Criterion `json:"limiting"`
+	Kept     float64   `json:"kept"`
 	// Lowest is the lowest rate that was probed.
-	Lowest float64
+	Lowest float64 `json:"lowest"`
+	// Near is how many requests were sent at rates near the capacity, of Need that its
+	// percentile takes.
+	Near int `json:"near"`
+	Need int `json:"need"`
 }
 
-// Known reports whether the capacity is: some rate kept the SLO, and another did not.
-func (r Result) Known() bool { return r.Rate > 0 && !r.AtLeast }
+// need is how many violations should be allowed among the requests near the capacity.
+const need = 3
+
+// Known reports whether the capacity is: some rate kept the SLO, another did not, and there
+// were enough requests between them.
+func (r Result) Known() bool { return r.Rate > 0 && !r.AtLeast && r.Near >= r.Need }
 
 // Estimate finds where the SLO is crossed, from all probes: for each criterion by a logistic
 // regression of violations on the logarithm of the rate, in which probes near the crossing
@@ -190,6 +198,12 @@ func Estimate(slo []Criterion, all []Probe) (r Result) {
 		}
 	}
 	r.Rate = math.Exp(first)
+	r.Need = int(math.Round(need / (1 - r.Limiting.Share)))
+	for _, p := range counted {
+		if math.Abs(math.Log(p.Rate)-first) <= width {
+			r.Near += p.Requests
+		}
+	}
 	return r
 }
 
@@ -208,7 +222,7 @@ const (
 func crossing(all []Probe, i int, c Criterion) (at float64, ok bool) {
 	low, high := math.Inf(-1), math.Inf(1)
 	for _, p := range all {
-		if x := math.Log(p.Rate); p.violated(i) > 1-c.Share {
+		if x := math.Log(p.Rate); p.Violated(i) > 1-c.Share {
 			high = min(high, x)
 		} else {
 			low = max(low, x)

@@ -192,6 +192,10 @@ var (
 	CapacityBeyond = Of("capacity.beyond",
 		"{subject}: capacity is at least {rate:3}, the highest rate that was sent, and not known: raise max_rate, "+
 			"or send from a faster client")
+	// CapacityFew: the probes near the capacity had too few requests for its percentile.
+	CapacityFew = Of("capacity.few",
+		"{subject}: capacity is not known: {requests} requests were sent near it ({rate:3}), required {need} for the "+
+			"percentile: make probes longer (probe = {longer})")
 	SentLate = Of("client.sent_late",
 		"{subject}: requests were sent up to {max:3} late (p99 {p99:3}, allowed {limit}): the client could not "+
 			"keep up with the schedule")
