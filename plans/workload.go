@@ -65,10 +65,10 @@ type Workload struct {
 	// Capacity is set if each launch searches for the largest rate that keeps SLO, at which
 	// the loop is open and has no Rate.
 	Capacity  *Capacity `json:",omitempty"`
-	SameTexts bool   `json:",omitempty" hcl:"same_texts,optional" group:"sampling" default:"false" doc:"Sends all arms of a round the same texts. Each comes after a unique prefix. It is for features that depend on the text, such as speculation. An engine that caches texts across launches can benefit from it. Without it, every launch has its own texts."`
-	Coherence string `hcl:"coherence,optional" group:"judging" oneof:"baseline|absolute|off" doc:"How answers are checked, so that garbage cannot win. 'absolute' checks each answer, 'baseline' requires them to be no worse than the parent's. Without it, baseline if 'ignore_eos' forces lengths, absolute if answers end on their own."`
-	Retries   int    `hcl:"retries,optional" group:"judging" default:"0" min:"0" max:"100" doc:"Retries of a request that the engine defers. It defers with status 429 or 503 and Retry-After. The time counts."`
-	MaxErrors int    `hcl:"max_errors,optional" group:"judging" default:"0" excludes:"capacity" unit:"requests" min:"0" max:"1000000" doc:"Measured requests of a cell that can fail. With more, the launch fails."`
+	SameTexts bool      `json:",omitempty" hcl:"same_texts,optional" group:"sampling" default:"false" doc:"Sends all arms of a round the same texts. Each comes after a unique prefix. It is for features that depend on the text, such as speculation. An engine that caches texts across launches can benefit from it. Without it, every launch has its own texts."`
+	Coherence string    `hcl:"coherence,optional" group:"judging" oneof:"baseline|absolute|off" doc:"How answers are checked, so that garbage cannot win. 'absolute' checks each answer, 'baseline' requires them to be no worse than the parent's. Without it, baseline if 'ignore_eos' forces lengths, absolute if answers end on their own."`
+	Retries   int       `hcl:"retries,optional" group:"judging" default:"0" min:"0" max:"100" doc:"Retries of a request that the engine defers. It defers with status 429 or 503 and Retry-After. The time counts."`
+	MaxErrors int       `hcl:"max_errors,optional" group:"judging" default:"0" excludes:"capacity" unit:"requests" min:"0" max:"1000000" doc:"Measured requests of a cell that can fail. With more, the launch fails."`
 	// MaxLag is 0 if the kind of engine decides.
 	MaxLag time.Duration `hcl:"max_lag,optional" group:"judging" doc:"Limit on the client's lateness, beyond which measurements are invalid. It holds for the 99th percentiles of sending and waking. Without it, 10ms; 100ms for the embedded engine, which shares the client's CPUs."`
 

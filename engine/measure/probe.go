@@ -127,6 +127,20 @@ func (r Recording) probes(of string) (slo []capacity.Criterion, all []capacity.P
 	return slo, all
 }
 
+// amounts are the metrics of all requests of a search together: what was sent and came back, at
+// whatever rate.
+var amounts = []string{"prompt_tokens", "output_tokens", "cached_tokens", "shortfall"}
+
+// pooled are the answers of all probes of a cell.
+func (r Recording) pooled(of string) (all []answer) {
+	for _, c := range r.Cells {
+		if c.searches(of) {
+			all = append(all, answersOf(r.Samples, c)...)
+		}
+	}
+	return all
+}
+
 // Capacity is what the recorded probes of a cell show.
 func Capacity(cells []CellRun, of string) capacity.Result {
 	var slo []capacity.Criterion

@@ -101,7 +101,6 @@ type CellRun struct {
 	Probe *Probe `json:"probe,omitempty"`
 }
 
-
 // Sampling are the parameters that requests were sent with. Those that are 0 and not sent have no
 // entry.
 type Sampling struct {
@@ -167,6 +166,11 @@ func Evaluate(r Recording) map[string]Summary {
 		one.limit(c, answers)
 	}
 	for _, of := range r.Searched() {
+		for name, s := range summarize(r.pooled(of)) {
+			if slices.Contains(amounts, name) {
+				out[of+"."+name] = s
+			}
+		}
 		found := capacity.Estimate(r.probes(of))
 		single{out: out, prefix: of + ".", scope: PerCell}.put("capacity", found.Rate, found.Known())
 	}

@@ -71,7 +71,7 @@ type Cell struct {
 	// Metrics by name.
 	Metrics map[string]*Metric `json:"metrics"`
 	// Capacity is what the last run's search for it shows, and Probes its probes.
-	Capacity *capacity.Result   `json:"capacity,omitempty"`
+	Capacity *capacity.Result  `json:"capacity,omitempty"`
 	Probes   []measure.CellRun `json:"probes,omitempty"`
 }
 

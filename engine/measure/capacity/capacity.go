@@ -69,8 +69,10 @@ const (
 	// bracketing is how many probes may look for a rate that keeps the SLO and one that
 	// does not.
 	bracketing = 12
-	// near is how far, in log rate, probes lie from the estimate at first.
-	near = 0.12
+	// near is how far, in log rate, probes lie from the estimate at first; by these factors it
+	// grows and shrinks, to nearest at least.
+	near, nearest = 0.12, 0.03
+	wider, closer = 1.5, 0.7
 )
 
 // MostProbes is how many probes a search makes at most.
@@ -125,16 +127,25 @@ func Search(o Options, probe func(rate float64) (Probe, error)) (all []Probe, er
 	if low == 0 || math.IsInf(high, 1) || low >= most {
 		return all, nil // infeasible, or beyond what can be sent
 	}
+	step, up := near, true
 	for n := 0; len(all) < o.Probes || n < (o.Probes+1)/2; n++ {
-		at := Estimate(o.SLO, all)
-		// Alternately above and below, closer with each pair.
-		step := near / math.Sqrt(float64(1+n/2))
-		if n%2 == 1 {
-			step = -step
+		at := Estimate(o.SLO, all).Rate
+		if up {
+			at *= math.Exp(step)
+		} else {
+			at /= math.Exp(step)
 		}
-		if _, err := ask(min(at.Rate*math.Exp(step), most)); err != nil {
+		kept, err := ask(min(at, most))
+		if err != nil {
 			return all, err
 		}
+		// What was expected makes probes come closer, a surprise lets them go further.
+		if kept == up {
+			step *= wider
+		} else {
+			step = max(step*closer, nearest)
+		}
+		up = kept
 	}
 	return all, nil
 }
