@@ -76,71 +76,68 @@ const (
 )
 
 // MostProbes is how many probes a search makes at most.
-func MostProbes(usual int) int { return bracketing + 2 + (usual+1)/2 }
+func MostProbes(usual int) int { return max(bracketing+2+(usual+1)/2, 2*usual) }
 
 // Search probes rates until the crossing is known as well as the number of probes allows.
 // What the probes show is for Estimate to say. It returns the oracle's error with the
 // probes before it.
+//
+// First it looks for a rate that keeps the SLO and one that does not; without both there is
+// no crossing. Then it goes up from a probe that kept it and down from one that did not, by
+// less each time.
 func Search(o Options, probe func(rate float64) (Probe, error)) (all []Probe, err error) {
-	most, late := o.Most, 0
-	ask := func(rate float64) (kept bool, err error) {
-		for {
+	most := o.Most
+	ask := func(rate float64) (kept, late bool, err error) {
+		for range 2 { // once late is a hiccup, twice is what this client can send
 			p, err := probe(rate)
 			if err != nil {
-				return false, err
+				return false, false, err
 			}
 			all = append(all, p)
 			if !p.Late {
 				_, _, kept := p.Worst(o.SLO)
-				return kept, nil
-			}
-			// Once is a hiccup of the machine; twice is what this client can send.
-			if late++; late > 1 {
-				late, most = 0, min(most, rate)
-				return false, nil
+				return kept, false, nil
 			}
 		}
+		most = min(most, rate)
+		return false, true, nil
 	}
-	low, high := 0.0, math.Inf(1) // the highest rate that kept it, and the lowest that did not
+	low, high := false, false // whether a rate kept it, and one did not
 	rate, factor := min(o.Start, most), 1.3
-	for range bracketing {
-		kept, err := ask(rate)
-		if err != nil {
-			return all, err
-		}
-		if kept {
-			low = max(low, rate)
-		} else {
-			high = min(high, rate)
-		}
+	for len(all) < bracketing && !(low && high) {
+		kept, late, err := ask(rate)
+		low, high = low || kept, high || !kept && !late
 		switch {
-		case low > 0 && (high < math.Inf(1) || low >= most):
+		case err != nil:
+			return all, err
+		case kept && rate >= most, late && low:
+			return all, nil // beyond what can be sent
 		case kept:
-			rate, factor = min(rate*factor, most), min(factor*factor, 2)
-			continue
+			rate = min(rate*factor, most)
 		default:
-			rate, factor = rate/factor, min(factor*factor, 2)
-			continue
+			rate /= factor
 		}
-		break
+		factor = min(factor*factor, 2)
 	}
-	if low == 0 || math.IsInf(high, 1) || low >= most {
-		return all, nil // infeasible, or beyond what can be sent
+	if !low || !high {
+		return all, nil
 	}
-	step, up := near, true
-	for n := 0; len(all) < o.Probes || n < (o.Probes+1)/2; n++ {
-		at := Estimate(o.SLO, all).Rate
-		if up {
-			at *= math.Exp(step)
-		} else {
-			at /= math.Exp(step)
+	step, up, least := near, true, max(o.Probes, len(all)+(o.Probes+1)/2)
+	for len(all) < MostProbes(o.Probes) {
+		found := Estimate(o.SLO, all)
+		if len(all) >= least && found.Near >= found.Need {
+			break
 		}
-		kept, err := ask(min(at, most))
+		by := math.Exp(step)
+		if !up {
+			by = 1 / by
+		}
+		kept, late, err := ask(min(found.Rate*by, most))
 		if err != nil {
 			return all, err
 		}
 		// What was expected makes probes come closer, a surprise lets them go further.
-		if kept == up {
+		if kept == up && !late {
 			step *= wider
 		} else {
 			step = max(step*closer, nearest)
@@ -247,7 +244,7 @@ func crossing(all []Probe, i int, c Criterion) (at float64, ok bool) {
 	}
 	at = (low + high) / 2
 	logit := math.Log((1 - c.Share) / c.Share)
-	for range 4 {
+	for range 3 {
 		centre := at
 		cost := func(x, b float64) float64 {
 			sum := sq((x-centre)/width)/8 + sq(math.Log(b/slope)/spread)/2
@@ -269,10 +266,10 @@ func crossing(all []Probe, i int, c Criterion) (at float64, ok bool) {
 // lowest is the x at which cost(x, b) is least over both, by grids that get finer.
 func lowest(cost func(x, b float64) float64, centre float64) float64 {
 	x, b := centre, math.Log(float64(slope))
-	for stepX, stepB := 0.08, 0.4; stepX > 0.0005; stepX, stepB = stepX/2.5, stepB/2.5 {
+	for stepX, stepB := 0.1, 0.5; stepX > 0.0005; stepX, stepB = stepX/2.5, stepB/2.5 {
 		best, atX, atB := math.Inf(1), x, b
-		for i := -4; i <= 4; i++ {
-			for j := -3; j <= 3; j++ {
+		for i := -3; i <= 3; i++ {
+			for j := -2; j <= 2; j++ {
 				tx, tb := x+float64(float64(i)*stepX), b+float64(float64(j)*stepB)
 				if y := cost(tx, math.Exp(tb)); y < best {
 					best, atX, atB = y, tx, tb
