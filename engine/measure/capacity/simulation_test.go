@@ -7,6 +7,9 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/internal/testing/must"
 )
 
 // server is a model of one, with times in seconds.
@@ -133,7 +136,7 @@ func (s server) launch(round, own uint64, start, length float64, probes int) ([]
 	service, n := rand.New(rand.NewPCG(own, 7)), uint64(0)
 	all, _ := Search(Options{SLO: s.slo, Start: start, Most: 1e5, Probes: probes}, func(rate float64) (Probe, error) {
 		n++
-		return s.probe(rand.New(rand.NewPCG(round, n)), service, rate, length/4, length), nil
+		return s.probe(rand.New(rand.NewPCG(round, n)), service, rate, max(length/4, 10), length), nil
 	})
 	return all, Estimate(s.slo, all)
 }
@@ -199,6 +202,63 @@ func (s server) launches(arm uint64, n int, length float64, usual int) (logs []f
 		logs = append(logs, math.Log(r.Rate/s.capacity))
 	}
 	return logs, probes
+}
+
+// faster is a server that does all in less time, and has limits shorter by as much: its
+// capacity is larger by that factor.
+func (s server) faster(by float64) server {
+	out := s
+	out.run = func(r *rand.Rand, arrivals []float64) [][]bool {
+		scaled := slices.Clone(arrivals)
+		for i := range scaled {
+			scaled[i] *= by
+		}
+		return s.run(r, scaled)
+	}
+	return out
+}
+
+// The test that decides rules, on launches that searched: two arms alike pass "≥ +0%" in at most
+// 1% of sessions, and one that carries 15% more passes with the chance and the launches that
+// noise promises.
+func TestDecided(t *testing.T) {
+	if !long() {
+		t.Skip("MXFLOW_TEST_LONG")
+	}
+	const sessions = 400
+	for _, s := range []server{queue(8, 1, 1, 5.22), batching(32, 0.02, 0.008, 0.0004, 60, 0.3, 0.03, 11.05)} {
+		n, length := 8, 400/s.capacity
+		pilot, _ := s.launches(9, 100, length, 10)
+		_, sd := moments(pilot)
+		promise := func(n int) float64 {
+			d := must.Get(stats.DesignFor(0.01, 0.05, 4, n, stats.Recorded))(t)
+			return stats.Error{Rate: d.FalsePass, Level: d.Pass}.Resolves(n, stats.UsualGap, sd, stats.Likely, false)
+		}
+		for n < stats.MostLaunches && promise(n) > math.Log(1.15) {
+			n++
+		}
+		passes := func(b server) (passed int) {
+			base, _ := s.launches(1, sessions*n, length, 10)
+			own, _ := b.launches(2, sessions*n, length, 10)
+			d := must.Get(stats.DesignFor(0.01, 0.05, 4, n, stats.Recorded))(t)
+			for i := range min(len(own), len(base)) / n {
+				outcome, _, err := stats.Sequential(stats.Question{
+					Candidate: own[i*n : (i+1)*n], Base: base[i*n : (i+1)*n],
+					Terms: stats.Terms{Floor: sd, Gap: stats.UsualGap},
+				}, d)
+				if must.Do(t, err); outcome == stats.Passed {
+					passed++
+				}
+			}
+			return passed
+		}
+		alike, more := passes(s), passes(s.faster(1.15))
+		t.Logf("%s: SD %.1f%%, %d launches per arm resolve %.1f%%: alike passed %d, +15%% passed %d of %d sessions",
+			s.name, 100*sd, n, 100*math.Expm1(promise(n)), alike, more, sessions)
+		if alike > sessions/100+6 || more < sessions*7/10 {
+			t.Errorf("%s", s.name)
+		}
+	}
 }
 
 func moments(x []float64) (mean, sd float64) {
