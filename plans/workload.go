@@ -92,7 +92,10 @@ type Capacity struct {
 
 // Search is how capacity.Search finds it, from a rate that was found before, or 0.
 func (c *Capacity) Search(before float64) capacity.Options {
-	return capacity.Options{Start: cmp.Or(before, c.Start), Most: c.MaxRate, Probes: c.Probes}
+	start := min(cmp.Or(before, c.Start), c.MaxRate)
+	return capacity.Options{
+		Start: start, Least: min(start, capacity.Chance/c.Probe.Seconds()), Most: c.MaxRate, Probes: c.Probes,
+	}
 }
 
 // Longest is how long the probes of a launch take at most.

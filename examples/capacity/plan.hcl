@@ -47,7 +47,7 @@ protocol "quick" {
   }
   level "benchmark" {
     workloads = [workload.chat]
-    launches  = "2..6"
+    launches  = 4
   }
 }
 

@@ -38,8 +38,8 @@ func (p Probe) Violated(i int) float64 {
 	return p.Violations[i] / float64(p.Requests)
 }
 
-// chance is how many requests a probe needs for one violation among them to be chance.
-const chance = 20
+// Chance is how many requests a probe needs for one violation among them to be chance.
+const Chance = 20
 
 // Worst is the criterion that a probe missed by most, with the share of requests that kept
 // it; keeps is set if it missed none.
@@ -51,7 +51,7 @@ func (p Probe) Worst(slo []Criterion) (worst Criterion, kept float64, keeps bool
 		if over > most {
 			most, worst, kept = over, c, 1-p.Violated(i)
 		}
-		keeps = keeps && (over <= 1 || p.Violations[i] <= 1 && p.Requests >= chance)
+		keeps = keeps && (over <= 1 || p.Violations[i] <= 1 && p.Requests >= Chance)
 	}
 	return worst, kept, keeps
 }
@@ -59,8 +59,9 @@ func (p Probe) Worst(slo []Criterion) (worst Criterion, kept float64, keeps bool
 // Options are how a search goes about it.
 type Options struct {
 	SLO []Criterion
-	// Start is the first rate, Most the highest that may be sent.
-	Start, Most float64
+	// Start is the first rate, Least the lowest at which a probe has requests enough to show
+	// anything, Most the highest that may be sent.
+	Start, Least, Most float64
 	// Probes is how many are usual. A search that starts far away takes more.
 	Probes int
 }
@@ -110,12 +111,12 @@ func Search(o Options, probe func(rate float64) (Probe, error)) (all []Probe, er
 		switch {
 		case err != nil:
 			return all, err
-		case kept && rate >= most, late && low:
-			return all, nil // beyond what can be sent
+		case kept && rate >= most, late && low, !kept && rate <= o.Least:
+			return all, nil // beyond what can be sent, or infeasible
 		case kept:
 			rate = min(rate*factor, most)
 		default:
-			rate /= factor
+			rate = max(rate/factor, o.Least)
 		}
 		factor = min(factor*factor, 2)
 	}
@@ -132,7 +133,7 @@ func Search(o Options, probe func(rate float64) (Probe, error)) (all []Probe, er
 		if !up {
 			by = 1 / by
 		}
-		kept, late, err := ask(min(found.Rate*by, most))
+		kept, late, err := ask(min(max(found.Rate*by, o.Least), most))
 		if err != nil {
 			return all, err
 		}
