@@ -128,7 +128,8 @@ func (b *benchOptions) flags(c *cobra.Command) {
 	addGroup(c, "Capacity", func(f *pflag.FlagSet) {
 		usual := plans.NewCapacity(plans.SLO{})
 		f.BoolVar(&b.Capacity, "capacity", false, "search for the largest rate that keeps --slo, and draw the curve")
-		f.DurationVar(&b.Probe, "probe", usual.Probe, "how long each rate is measured, after a warm-up of a quarter of it")
+		f.DurationVar(&b.Probe, "probe", usual.Probe,
+			"how long each rate is measured, after a warm-up of a quarter of it")
 		f.Float64Var(&b.Start, "start", usual.Start, "first rate, in requests per second")
 		f.Float64Var(&b.MaxRate, "max-rate", usual.MaxRate, "highest rate, in requests per second")
 	})

@@ -22,7 +22,9 @@ func searched(rates []float64, bad, failed []int) (r Recording) {
 			if n < bad[i] {
 				at = 200 * time.Millisecond
 			}
-			s.Events = []Event{{At: at, Kind: KindText, Tokens: 1, Bytes: 1}, {At: at + 1e6, Kind: KindText, Tokens: 2, Bytes: 1}}
+			s.Events = []Event{
+				{At: at, Kind: KindText, Tokens: 1, Bytes: 1}, {At: at + 1e6, Kind: KindText, Tokens: 2, Bytes: 1},
+			}
 			if n >= 100-failed[i] {
 				s.Err, s.Events = "refused", nil
 			}
@@ -73,7 +75,8 @@ func TestCapacity(t *testing.T) {
 	forged := *r.Cells[3].Probe
 	forged.Violations = []float64{0}
 	r.Cells[3].Probe = &forged
-	if a := Agree(r, map[string]Summary{"chat.capacity": got}, 0); len(a.Differ) != 1 || a.Differ[0].Address != "chat.probe4" {
+	a := Agree(r, map[string]Summary{"chat.capacity": got}, 0)
+	if len(a.Differ) != 1 || a.Differ[0].Address != "chat.probe4" {
 		t.Errorf("%v", a.Differ)
 	}
 }

@@ -130,9 +130,9 @@ func (l *loader) checkQualifies(b *plans.Block, compared plans.ComparisonContent
 	for _, name := range l.plan.Sendable(b) {
 		if w := l.plan.Workload(name); b.Kind == plans.CompareStep && w != nil && w.Capacity != nil {
 			l.Fail(lang.HCL(b.Range), "comparison-of-engines", "Capacity of several engines",
-				"Workload %q searches its capacity, by as many requests as an engine can take, but compared engines are "+
-					"sent the same prompts. Send a workload with rates, as ‹rate = [1, 2, 4]›, or compare two commands: "+
-					"mxflow ab --metric capacity.", name)
+				"Workload %q searches its capacity, by as many requests as an engine can take, but compared engines "+
+					"are sent the same prompts. Send a workload with rates, as ‹rate = [1, 2, 4]›, or compare two "+
+					"commands: mxflow ab --metric capacity.", name)
 		}
 	}
 	for _, level := range p.Levels {

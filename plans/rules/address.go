@@ -53,8 +53,8 @@ func (ns *Namespace) measurement(in *plans.Input, rest []string) (*plans.Input, 
 	switch searched := w.Capacity != nil; {
 	case m.Name == "capacity" && !searched:
 		return nil, Wrong("not-measured", "Capacity is not searched",
-			"%s is the largest rate that keeps limits, and workload %q does not search it. Add ‹slo { ttft = \"500ms\" }› "+
-				"and ‹capacity {}› to it.", m.Name, w.Name)
+			"%s is the largest rate that keeps limits, and workload %q does not search it. Add ‹slo { ttft "+
+				"= \"500ms\" }› and ‹capacity {}› to it.", m.Name, w.Name)
 	case m.Name != "capacity" && searched:
 		return nil, Wrong("not-measured", "Only the capacity is measured",
 			"Workload %q is sent at the rates that a search for its capacity takes, which differ between launches: "+

@@ -43,7 +43,8 @@ func CurveTable(probes []measure.CellRun) (t Table) {
 				for _, x := range p.Probe.Quantiles[c.Metric] {
 					times = append(times, verdict.Short(x, ""))
 				}
-				head, row = append(head, c.Metric+" "+strings.Join(measure.Shown, " / ")), append(row, strings.Join(times, " / "))
+				head = append(head, c.Metric+" "+strings.Join(measure.Shown, " / "))
+				row = append(row, strings.Join(times, " / "))
 			}
 			if n == 0 {
 				t.Head = append(t.Head, head...)
@@ -73,8 +74,8 @@ func CapacityText(r capacity.Result) string {
 	case r.Rate == 0:
 		return "unknown"
 	case !r.AtLeast && !r.Known():
-		return fmt.Sprintf("about %s: %d requests near it, of %d that %s takes", verdict.Number(r.Rate, "req/s"), r.Near,
-			r.Need, CriterionText(r.Limiting))
+		return fmt.Sprintf("about %s: %d requests near it, of %d that %s takes", verdict.Number(r.Rate, "req/s"),
+			r.Near, r.Need, CriterionText(r.Limiting))
 	case r.AtLeast:
 		return fmt.Sprintf("at least %s: every rate kept the SLO", verdict.Number(r.Rate, "req/s"))
 	}

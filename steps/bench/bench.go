@@ -115,7 +115,9 @@ func (r *Result) Add(w *plans.Workload, taken record.Measurement) {
 				Metrics: map[string]*Metric{},
 			})
 		}
-		sent := slices.DeleteFunc(slices.Clone(taken.Cells), func(c measure.CellRun) bool { return c.Of() != cell.Address })
+		sent := slices.DeleteFunc(slices.Clone(taken.Cells), func(c measure.CellRun) bool {
+			return c.Of() != cell.Address
+		})
 		r.Cells[i].Prompts = sent[0].Prompts
 		if w.Capacity != nil {
 			found := measure.Capacity(taken.Cells, cell.Address)

@@ -187,11 +187,13 @@ func (b *Request) checkObjectives(set func(flag string) bool) (err error) {
 	case flag != "":
 		return b.wrong(flag, "--capacity sends the rates that it needs: leave out --%s", flag)
 	case len(b.slo.Limits) == 0:
-		return b.wrong("capacity", "it is the largest rate that keeps limits: give some, as in --slo 'p99 ttft <= 500ms'")
+		return b.wrong("capacity",
+			"it is the largest rate that keeps limits: give some, as in --slo 'p99 ttft <= 500ms'")
 	case b.Probe < time.Second:
 		return b.wrong("probe", "%s is less than 1s", b.Probe)
 	case !(b.Start > 0 && b.Start <= b.MaxRate && b.MaxRate <= mostMany):
-		return b.wrong("start", "%v and --max-rate %v: required 0 < start ≤ max-rate ≤ %d", b.Start, b.MaxRate, mostMany)
+		return b.wrong("start", "%v and --max-rate %v: required 0 < start ≤ max-rate ≤ %d",
+			b.Start, b.MaxRate, mostMany)
 	}
 	if !set("runs") {
 		b.Runs = 1

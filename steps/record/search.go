@@ -36,8 +36,10 @@ func (r *recording) search(ctx context.Context, w *plans.Workload, cell plans.Ce
 		r.note(verdict.New(code.CapacityBeyond, verdict.Num("rate", found.Rate, "req/s")).On(cell.Address))
 	case found.Rate > 0 && !found.Known():
 		longer := w.Capacity.Probe * time.Duration(found.Need) / time.Duration(max(found.Near, 1))
-		r.note(verdict.New(code.CapacityFew, verdict.Num("rate", found.Rate, "req/s"), verdict.Int("requests", found.Near),
-			verdict.Int("need", found.Need), verdict.Dur("longer", longer.Round(time.Second)+time.Second)).On(cell.Address))
+		r.note(verdict.New(code.CapacityFew, verdict.Num("rate", found.Rate, "req/s"),
+			verdict.Int("requests", found.Near),
+			verdict.Int("need", found.Need),
+			verdict.Dur("longer", longer.Round(time.Second)+time.Second)).On(cell.Address))
 	case found.Rate == 0 && found.Lowest > 0: // otherwise the client was late at all rates
 		return &verdict.Fault{Reason: infeasible(cell.Address, found)}
 	}

@@ -70,7 +70,8 @@ func TestEstimate(t *testing.T) {
 	for _, rate := range []float64{5, 6, 7, 8, 9} {
 		probes = append(probes, Probe{Rate: rate, Requests: 1000, Violations: []float64{0, max(0, rate-6)}})
 	}
-	if r := Estimate(slo, probes); r.Limiting != slo[1] || !(r.Rate > 6 && r.Rate < 8) || r.Known() != (r.Near >= 3000) {
+	if r := Estimate(slo, probes); r.Limiting != slo[1] ||
+		!(r.Rate > 6 && r.Rate < 8) || r.Known() != (r.Near >= 3000) {
 		t.Errorf("%+v", r)
 	}
 	for n, keeps := range map[int]bool{1: false, 19: false, 20: true, 99: true} {

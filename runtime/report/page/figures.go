@@ -112,7 +112,8 @@ func (b *builder) rounds(session, own, parent string, t *verdict.Test) []Figure 
 func (b *builder) curves(session, own, parent string) (all []Figure) {
 	plots, order := map[string]*Plot{}, []string(nil)
 	for i, variant := range []string{parent, own} {
-		launches := slices.DeleteFunc(slices.Clone(b.launches[[2]string{session, variant}]), func(l *ledger.Launch) bool {
+		launches := slices.Clone(b.launches[[2]string{session, variant}])
+		launches = slices.DeleteFunc(launches, func(l *ledger.Launch) bool {
 			return uncounted(l) != ""
 		})
 		if len(launches) == 0 {

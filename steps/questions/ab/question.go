@@ -123,13 +123,13 @@ func (q *Question) Check() (err error) {
 	case !slices.Contains([]string{"own", "pinned", "cold"}, q.Caches):
 		return fmt.Errorf("--caches: %q is not own, pinned or cold", q.Caches)
 	case q.Metric == "capacity" && q.SLO == "":
-		return errors.New("--metric capacity: it is the largest rate that keeps limits: give some, as in --slo 'p99 ttft <= " +
-			"500ms, p99 tpot <= 30ms'")
+		return errors.New("--metric capacity: it is the largest rate that keeps limits: give some, as in --slo " +
+			"'p99 ttft <= 500ms, p99 tpot <= 30ms'")
 	case q.Metric != "capacity" && (q.SLO != "" || q.Probe != 0):
 		return errors.New("--slo and --probe are for --metric capacity: add that, or leave them out")
 	case q.SLO != "" && (q.Concurrency != 1 || q.Requests+q.Warmup != 0):
-		return errors.New("--metric capacity: it sends the rates that it needs: leave out --concurrency, --requests and " +
-			"--warmup")
+		return errors.New("--metric capacity: it sends the rates that it needs: leave out --concurrency, --requests " +
+			"and --warmup")
 	case q.TG < 2 && slices.Contains([]string{"tg", "tpot", "itl"}, q.Metric):
 		return fmt.Errorf("--metric: an answer of one token has no %s: set --tg to at least 2", q.Metric)
 	}
