@@ -27,7 +27,7 @@ type Contender struct {
 
 // compared lists the metrics of a workload and of a launch that a comparison shows; those
 // of a command are all shown.
-var compared = []string{"tg", "pp", "ttft", "startup_s", "memory_gb"}
+var compared = []string{"tg", "pp", "ttft", "capacity", "startup_s", "memory_gb"}
 
 // Compare returns the table of a comparison: a row per contender, in order, with
 // speed-ups over the one called reference. A contender with a launch that lacks a metric

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/load/traffic"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/measure/capacity"
 )
 
 // Workload describes the requests that are sent. Each combination of its list-valued
@@ -25,8 +26,8 @@ type Workload struct {
 	OutputTokens []int `hcl:"output_tokens,optional" group:"length" unit:"tokens" min:"1" max:"20000000" excludes:"output_lengths" unless:"output_lengths|dataset|trace" needs:"how many tokens are generated for each request, such as 32." filled:"true" unique:"true" doc:"Length of each answer, or several lengths. Required unless 'output_lengths' is given; with a 'dataset' or a 'trace', the length for lines that give none."`
 	PromptList   bool
 	OutputList   bool
-	Requests     int `hcl:"requests,optional" group:"pace" default:"10" unit:"requests" min:"1" max:"1000000" excludes:"trace" doc:"Measured requests per cell and launch; with 'turns', conversations. Without it, at least 4 for each in flight; in an open loop, one minute's worth at the rate. With a 'duration' it is the upper bound."`
-	Warmup       int `hcl:"warmup,optional" group:"pace" default:"3" unit:"requests" min:"0" max:"1000000" doc:"Unmeasured requests before them. Without it, at least one for each in flight."`
+	Requests     int `hcl:"requests,optional" group:"pace" default:"10" unit:"requests" min:"1" max:"1000000" excludes:"trace|capacity" doc:"Measured requests per cell and launch; with 'turns', conversations. Without it, at least 4 for each in flight; in an open loop, one minute's worth at the rate. With a 'duration' it is the upper bound."`
+	Warmup       int `hcl:"warmup,optional" group:"pace" default:"3" unit:"requests" min:"0" max:"1000000" excludes:"capacity" doc:"Unmeasured requests before them. Without it, at least one for each in flight."`
 	// RequestsByCell and WarmupByCell are set if the plan gives no number and not all cells
 	// get these: each Cell has its own numbers.
 	RequestsByCell, WarmupByCell bool          `json:",omitempty"`
@@ -45,16 +46,16 @@ type Workload struct {
 	DepthList                    bool
 	DepthCached                  bool `hcl:"depth_cached,optional" group:"length" default:"false" requires:"depth" doc:"Sends the context first, to fill the prefix cache. The engine then computes only the prompt."`
 	// Concurrency is empty in an open loop, which Rate makes.
-	Concurrency     []int `hcl:"concurrency,optional" group:"pace" default:"1" unit:"requests" min:"1" max:"100000" excludes:"rate|arrival|trace" filled:"true" unique:"true" doc:"Requests kept in flight (closed loop). Each answer makes room for the next request. A list makes one cell per value."`
+	Concurrency     []int `hcl:"concurrency,optional" group:"pace" default:"1" unit:"requests" min:"1" max:"100000" excludes:"rate|arrival|trace|capacity" filled:"true" unique:"true" doc:"Requests kept in flight (closed loop). Each answer makes room for the next request. A list makes one cell per value."`
 	ConcurrencyList bool
-	Rate            []float64 `hcl:"rate,optional" group:"pace" unit:"requests per second" min:"0.001" max:"100000" excludes:"trace" filled:"true" unique:"true" doc:"Sends on schedule (open loop). Latencies count from the scheduled send time, however slow the answers. Instead of 'concurrency'."`
+	Rate            []float64 `hcl:"rate,optional" group:"pace" unit:"requests per second" min:"0.001" max:"100000" excludes:"trace|capacity" filled:"true" unique:"true" doc:"Sends on schedule (open loop). Latencies count from the scheduled send time, however slow the answers. Instead of 'concurrency'."`
 	RateList        bool
 	// Arrival is empty in a closed loop.
-	Arrival        string        `hcl:"arrival,optional" group:"pace" oneof:"poisson|constant" requires:"rate" doc:"How requests of an open loop arrive. With a rate, poisson by default: like many independent users."`
+	Arrival        string        `hcl:"arrival,optional" group:"pace" oneof:"poisson|constant" excludes:"capacity" requires:"rate" doc:"How requests of an open loop arrive. With a rate, poisson by default: like many independent users."`
 	MaxConcurrency int           `hcl:"max_concurrency,optional" group:"pace" unit:"requests" min:"1" max:"100000" requires:"rate" doc:"Maximum requests in flight in an open loop. Further ones wait, and their latency counts. Without it there is no limit."`
-	Duration       time.Duration `hcl:"duration,optional" group:"pace" doc:"Stops sending after this time. Requests in flight are still answered and measured. With a 'trace', how much of it is sent, in its own time."`
+	Duration       time.Duration `hcl:"duration,optional" group:"pace" excludes:"capacity" doc:"Stops sending after this time. Requests in flight are still answered and measured. With a 'trace', how much of it is sent, in its own time."`
 	// TraceFile is as the plan names it, and Trace what is sent of it.
-	TraceFile       string        `json:"-" hcl:"trace,optional" group:"pace" excludes:"prompt_lengths|output_lengths|dataset" doc:"Recorded traffic, a file relative to the plan's folder: arrivals, lengths, shared beginnings and turns are as in it. Instead of 'rate' and 'concurrency'."`
+	TraceFile       string        `json:"-" hcl:"trace,optional" group:"pace" excludes:"prompt_lengths|output_lengths|dataset|capacity" doc:"Recorded traffic, a file relative to the plan's folder: arrivals, lengths, shared beginnings and turns are as in it. Instead of 'rate' and 'concurrency'."`
 	JQ              string        `json:",omitempty" hcl:"trace_jq,optional" group:"pace" requires:"trace" doc:"jq program that makes a request of each row of the trace, as in '{at: .time_s, prompt: .tokens_in, output: .tokens_out}'. Without it the format is recognised."`
 	Speed           float64       `json:",omitempty" hcl:"speed,optional" group:"pace" requires:"trace" min:"0.001" max:"1000" doc:"How many times faster than recorded the trace is sent. Without it, 1."`
 	From            time.Duration `json:",omitempty" hcl:"from,optional" group:"pace" requires:"trace" doc:"Leaves out what arrived earlier in the trace."`
@@ -70,11 +71,14 @@ type Workload struct {
 	RepetitionPenalty float64 `hcl:"repetition_penalty,optional" group:"sampling" default:"0" min:"0" max:"10" doc:"Divides the score of tokens that came before. With 1 it changes nothing; it is not sent if 0."`
 	TopK              int     `hcl:"top_k,optional" group:"sampling" default:"0" unit:"tokens" min:"0" max:"10000000" doc:"Samples from this many of the likeliest tokens. It is not sent if 0."`
 	// SLO are the limits of a good request by metric: "ttft", "tpot", "itl", "e2e".
-	SLO       map[string]time.Duration
-	SameTexts bool   `json:",omitempty" hcl:"same_texts,optional" group:"sampling" default:"false" doc:"Sends all arms of a round the same texts. Each comes after a unique prefix. It is for features that depend on the text, such as speculation. An engine that caches texts across launches can benefit from it. Without it, every launch has its own texts."`
-	Coherence string `hcl:"coherence,optional" group:"judging" oneof:"baseline|absolute|off" doc:"How answers are checked, so that garbage cannot win. 'absolute' checks each answer, 'baseline' requires them to be no worse than the parent's. Without it, baseline if 'ignore_eos' forces lengths, absolute if answers end on their own."`
-	Retries   int    `hcl:"retries,optional" group:"judging" default:"0" min:"0" max:"100" doc:"Retries of a request that the engine defers. It defers with status 429 or 503 and Retry-After. The time counts."`
-	MaxErrors int    `hcl:"max_errors,optional" group:"judging" default:"0" unit:"requests" min:"0" max:"1000000" doc:"Measured requests of a cell that can fail. With more, the launch fails."`
+	SLO map[string]time.Duration
+	// Capacity is set if each launch searches for the largest rate that keeps SLO, at which
+	// the loop is open and has no Rate.
+	Capacity  *Capacity `json:",omitempty"`
+	SameTexts bool      `json:",omitempty" hcl:"same_texts,optional" group:"sampling" default:"false" doc:"Sends all arms of a round the same texts. Each comes after a unique prefix. It is for features that depend on the text, such as speculation. An engine that caches texts across launches can benefit from it. Without it, every launch has its own texts."`
+	Coherence string    `hcl:"coherence,optional" group:"judging" oneof:"baseline|absolute|off" doc:"How answers are checked, so that garbage cannot win. 'absolute' checks each answer, 'baseline' requires them to be no worse than the parent's. Without it, baseline if 'ignore_eos' forces lengths, absolute if answers end on their own."`
+	Retries   int       `hcl:"retries,optional" group:"judging" default:"0" min:"0" max:"100" doc:"Retries of a request that the engine defers. It defers with status 429 or 503 and Retry-After. The time counts."`
+	MaxErrors int       `hcl:"max_errors,optional" group:"judging" default:"0" excludes:"capacity" unit:"requests" min:"0" max:"1000000" doc:"Measured requests of a cell that can fail. With more, the launch fails."`
 	// MaxLag is 0 if the kind of engine decides.
 	MaxLag time.Duration `hcl:"max_lag,optional" group:"judging" doc:"Limit on the client's lateness, beyond which measurements are invalid. It holds for the 99th percentiles of sending and waking. Without it, 10ms; 100ms for the embedded engine, which shares the client's CPUs."`
 
@@ -86,6 +90,49 @@ const Recorded = "recorded"
 
 // Open reports whether requests are sent by the clock.
 func (w *Workload) Open() bool { return w.Arrival != "" }
+
+// Capacity is how a launch searches for the largest rate that keeps a workload's SLO.
+type Capacity struct {
+	Percentile float64       `hcl:"percentile,optional" default:"99" min:"50" max:"99.9" doc:"Share of the requests, in percent, that must be within each limit of 'slo'. With 99, the p99 keeps it. Failed requests are within none."`
+	Errors     float64       `hcl:"errors,optional" default:"0" min:"0" max:"0.5" doc:"Share of the requests that may fail. 0 leaves it to 'percentile'."`
+	Probe      time.Duration `hcl:"probe,optional" default:"1m" doc:"How long each rate is measured. At the capacity it should send 400 requests: see [statistics](statistics.md#capacity)."`
+	Warmup     time.Duration `hcl:"warmup,optional" default:"15s" doc:"How long each rate is sent before it is measured."`
+	Drain      time.Duration `hcl:"drain,optional" default:"30s" doc:"How long answers may take after the last request of a rate. Those in flight then have failed. It must be longer than an answer."`
+	Probes     int           `hcl:"probes,optional" default:"10" min:"6" max:"100" doc:"Rates that a launch measures. A search that begins far from the capacity measures up to twice as many."`
+	Start      float64       `hcl:"start,optional" default:"1" unit:"requests per second" min:"0.001" max:"100000" doc:"First rate of the first launch. Later ones begin where the last one ended."`
+	MaxRate    float64       `hcl:"max_rate,optional" default:"1000" unit:"requests per second" min:"0.001" max:"100000" doc:"Highest rate that is sent. A capacity beyond it is unknown."`
+}
+
+// Search is how capacity.Search finds it, from a rate that was found before, or 0.
+func (c *Capacity) Search(before float64) capacity.Options {
+	start := min(cmp.Or(before, c.Start), c.MaxRate)
+	return capacity.Options{
+		Start: start, Least: min(start, capacity.Chance/c.Probe.Seconds()), Most: c.MaxRate, Probes: c.Probes,
+	}
+}
+
+// Longest is how long the probes of a launch take at most.
+func (c *Capacity) Longest() time.Duration {
+	return time.Duration(capacity.MostProbes(c.Probes)) * (c.Warmup + c.Probe + c.Drain)
+}
+
+// Usual is how long the usual number of probes takes if all of them drain at once.
+func (c *Capacity) Usual() time.Duration { return time.Duration(c.Probes) * (c.Warmup + c.Probe) }
+
+// Probe is a cell at one rate: the n-th of a search, from 1, with so many requests.
+func (c Cell) Probe(n int, rate float64, warmup, requests int) Cell {
+	c.Address += probeElement + strconv.Itoa(n)
+	c.Rate, c.Warmup, c.Requests = rate, warmup, requests
+	c.Label += fmt.Sprintf(", %.3g req/s", rate)
+	return c
+}
+
+const probeElement = ".probe"
+
+// Holds reports whether an address is the cell's, or that of one of its probes.
+func (c Cell) Holds(address string) bool {
+	return address == c.Address || strings.HasPrefix(address, c.Address+probeElement)
+}
 
 // Lengths draws a number of tokens for each request.
 type Lengths struct {
@@ -199,6 +246,8 @@ type Cell struct {
 	// Requests are measured, Warmup requests go before them. With a duration,
 	// Requests is the upper bound.
 	Requests, Warmup int
+	// Seed is that of a probe's arrivals and lengths; 0 is the workload's.
+	Seed int64 `json:",omitempty"`
 	// Address is how rules name it: the workload, then one element for each
 	// dimension that the plan wrote as a list, in the order prompt, output, depth,
 	// concurrency, rate: "chat", "chat.o32", "chat.p512.o32.d4096.c16". A rate of

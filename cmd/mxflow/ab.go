@@ -56,6 +56,7 @@ Exit status: 0 pass, 1 refused before anything started, 2 fail or invalid,
 const abExample = `  mxflow ab --a 'KERNEL=marlin ./serve.sh' --b 'KERNEL=gemm ./serve.sh'
   mxflow ab --a 'vllm serve M' --b 'vllm serve M --async-scheduling' --claim +5%
   mxflow ab --a … --b … --metric ttft --claim=-10% --pp 2048
+  mxflow ab --a … --b … --metric capacity --slo 'p99 ttft <= 500ms' --claim +10%
   mxflow ab --a … --b … --must-see-b '*CUTLASS*' --dry-run >port.hcl
   mxflow ab --image vllm/vllm-openai:v0.26.0 --image :nightly --model M
   mxflow ab plan.hcl --ref main --ref my-branch --claim ">= +5%"`
@@ -118,11 +119,13 @@ func (o *abOptions) workloadFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.Concurrency, "concurrency", 1, concurrencyUsage)
 	f.IntVar(&o.Requests, "requests", 0, requestsUsage)
 	f.IntVar(&o.Warmup, "warmup", 0, warmupUsage)
+	f.StringVar(&o.SLO, "slo", "", "limits, `LIMIT,…`, that --metric capacity keeps, such as 'p99 ttft <= 500ms'")
+	f.DurationVar(&o.Probe, "probe", 0, "how long --metric capacity measures each rate (default: 1m)")
 }
 
 func (o *abOptions) decisionFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Metric, "metric", "tg",
-		"`METRIC` that is compared: tg, pp, ttft, tpot, itl, e2e, tg_total or pp_total")
+		"`METRIC` that is compared: tg, pp, ttft, tpot, itl, e2e, tg_total, pp_total or capacity")
 	f.StringVar(&o.Claimed, "claim", "",
 		"`CHANGE` that B must show: +10% is at least 10% better, -3% at most 3% worse (default -3%)")
 	f.IntVar(&o.Launches, "launches", 0, fmt.Sprintf("maximum launches of each (default: %d)", ab.UsualLaunches))

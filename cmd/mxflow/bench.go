@@ -11,6 +11,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/internal/foreign"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps/bench"
 )
 
@@ -35,6 +36,7 @@ invalid (exit status 2; 3 if only this machine is the cause).`,
   mxflow bench http://localhost:8000/v1 --temperature 0.8 --top-k 50
   mxflow bench http://localhost:8000/v1 --rate 2,4 --slo ttft=300ms,tpot=50ms
   mxflow bench http://localhost:8000/v1 --trace requests.jsonl --speed 2
+  mxflow bench http://localhost:8000/v1 --capacity --slo 'p99 ttft <= 500ms'
   mxflow bench https://box.example/v1 --api-key-env BOX_KEY --json > bench.json`,
 		Args: cobra.ExactArgs(1),
 		RunE: b.run,
@@ -133,6 +135,14 @@ func (b *benchOptions) flags(c *cobra.Command) {
 		f.DurationVar(&b.Trace.Duration, "duration", 0, "how much of it is sent, in its own time (default: all)")
 		f.IntVar(&b.Trace.MaxPrompt, "max-prompt-tokens", 0, "cut longer prompts to `N` tokens")
 	})
+	addGroup(c, "Capacity", func(f *pflag.FlagSet) {
+		usual := plans.NewCapacity(plans.SLO{})
+		f.BoolVar(&b.Capacity, "capacity", false, "search for the largest rate that keeps --slo, and draw the curve")
+		f.DurationVar(&b.Probe, "probe", usual.Probe,
+			"how long each rate is measured, after a warm-up of a quarter of it")
+		f.Float64Var(&b.Start, "start", usual.Start, "first rate, in requests per second")
+		f.Float64Var(&b.MaxRate, "max-rate", usual.MaxRate, "highest rate, in requests per second")
+	})
 	addGroup(c, "How often", func(f *pflag.FlagSet) {
 		f.IntVar(&b.Requests, "requests", 0, requestsUsage)
 		f.IntVar(&b.Warmup, "warmup", 2, warmupUsage)
@@ -153,8 +163,9 @@ func (b *benchOptions) flags(c *cobra.Command) {
 		f.StringVar(&b.KeyEnv, "api-key-env", "", "environment `VARIABLE` that holds the API key")
 	})
 	addGroup(c, "What counts", func(f *pflag.FlagSet) {
-		f.StringToStringVar(&b.SLO, "slo", nil,
-			"limits, `METRIC=TIME,…`, of a good request, such as ttft=300ms,tpot=50ms")
+		f.StringVar(&b.SLO, "slo", "",
+			"limits, `METRIC=TIME,…`, of a good request, such as ttft=300ms,tpot=50ms; for --capacity 'p99 ttft <= "+
+				"500ms, …, errors <= 0.1%'")
 		f.StringVar(&b.Coherence, "coherence", "absolute",
 			"`CHECK` of answers: absolute: they must read as text; off: random weights")
 		f.DurationVar(&b.MaxLag, "max-lag", 0, maxLagUsage)

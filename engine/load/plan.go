@@ -6,6 +6,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -158,6 +159,12 @@ type Pace struct {
 	// leave out the worst. Conversations are not continued. 0 sends all requests.
 	Duration time.Duration
 	Seed     int64
+	// Ramp sends the warm-ups of an open loop as its first arrivals, on schedule, so the
+	// measured ones meet a server at work.
+	Ramp bool
+	// Drain is how long answers may take after the last arrival of an open loop; the
+	// requests still in flight then fail. 0 waits for all.
+	Drain time.Duration
 }
 
 // Open reports whether requests are sent by schedule.
@@ -198,6 +205,19 @@ func (p Plan) schedule() (at []time.Duration, err error) {
 		at = append(at, one.At)
 	}
 	return at, nil
+}
+
+// ErrUndrained is why a request failed that was in flight at the end of Pace.Drain.
+var ErrUndrained = errors.New("not answered by the end of the drain")
+
+// During is how many arrivals of an open loop are scheduled within a time from its start.
+func (p Pace) During(d time.Duration) (n int, err error) {
+	if err := p.check(); err != nil {
+		return 0, err
+	}
+	p.Duration = d
+	at, err := p.arrivals(int(min(p.Rate*d.Seconds()*2+100, maxRate)))
+	return len(at), err
 }
 
 // arrivals returns when each of n requests of an open loop is scheduled, since the first,

@@ -96,7 +96,9 @@ type runner struct {
 	from, to  time.Duration
 	measuring bool
 	// end is when a Duration ends, once it has started.
-	end          time.Time
+	end time.Time
+	// draining is how long answers may take once all is sent; 0 is no limit.
+	draining     time.Duration
 	done, failed int
 	err          error
 }
@@ -142,11 +144,15 @@ func jobs(prompts []prompt.Prompt, warmup bool) []job {
 //
 //	closed loop: warm-ups → measured
 //	open loop:   warm-ups → contexts → measured, by schedule
+//	with a ramp: contexts → warm-ups and measured, by one schedule
 func (r *runner) all() error {
 	p := r.plan
 	warm, measured := jobs(p.Prompts.Warmup, true), jobs(p.Prompts.Measured, false)
 	atOnce := max(p.Pace.Concurrency, 1)
 	var schedule []time.Duration
+	if p.Pace.Ramp {
+		warm, measured = nil, append(warm, measured...)
+	}
 	if p.Pace.Open() {
 		var err error
 		if schedule, err = p.schedule(); err != nil {
@@ -165,6 +171,7 @@ func (r *runner) all() error {
 		p.Begin()
 	}
 	if p.Pace.Open() {
+		r.draining = p.Pace.Drain
 		r.send(measured, p.Pace.MaxConcurrency, schedule)
 	} else {
 		r.closed(measured, atOnce)
@@ -220,6 +227,17 @@ func (r *runner) send(list []job, atOnce int, schedule []time.Duration) {
 	}
 	var flying sync.WaitGroup
 	defer flying.Wait()
+	ctx := r.ctx
+	if limit := r.draining; limit > 0 && schedule != nil && !(len(list) == 1 && list[0].first) {
+		var cut context.CancelCauseFunc
+		ctx, cut = context.WithCancelCause(ctx)
+		defer cut(nil)
+		defer func() {
+			timer := time.AfterFunc(limit, func() { cut(ErrUndrained) })
+			defer timer.Stop()
+			flying.Wait()
+		}()
+	}
 	if keeper, ok := r.engine.(interface{ Hold() (release func()) }); ok && schedule != nil {
 		defer keeper.Hold()() // decoding one would delay the next send
 	}
@@ -250,7 +268,7 @@ func (r *runner) send(list []job, atOnce int, schedule []time.Duration) {
 			leave = sync.OnceFunc(func() { places <- time.Now() })
 		}
 		flying.Go(func() {
-			r.talk(j, scheduled, due, leave)
+			r.talk(ctx, j, scheduled, due, leave)
 			leave()
 		})
 	}
@@ -280,7 +298,7 @@ func (r *runner) sendingOver() bool {
 // talk sends the requests of one conversation, each after the answer to the previous one: the
 // user has no think time but that of a trace, and sends nothing before it did there. It calls leave at the end of the
 // last answer, which is decoded later, when that disturbs no other.
-func (r *runner) talk(j job, scheduled, due time.Time, leave func()) {
+func (r *runner) talk(ctx context.Context, j job, scheduled, due time.Time, leave func()) {
 	var said history
 	prompt := j.prompt
 	began := scheduled.Add(-prompt.At) // of the trace
@@ -294,7 +312,7 @@ func (r *runner) talk(j job, scheduled, due time.Time, leave func()) {
 		if prompt.Next == nil {
 			request.Ended = func() { count(); leave() }
 		}
-		s, ended, err := r.ask(request)
+		s, ended, err := r.ask(ctx, request)
 		s.Workload, s.Index, s.Warmup, s.Context, s.Turn = r.plan.Cell, j.index, j.warmup, j.context, turn
 		s.OpenLoop = r.plan.Pace.Open() && !j.warmup && !j.context
 		s.Scheduled, s.Due = r.since(scheduled), r.since(due)
@@ -321,13 +339,13 @@ func (r *runner) talk(j job, scheduled, due time.Time, leave func()) {
 
 // ask sends a request until it is answered or no longer deferred. Times in the sample are
 // since the first send; ended is when the last event came, or when the request failed.
-func (r *runner) ask(request openai.Request) (s measure.Sample, ended time.Time, err error) {
+func (r *runner) ask(ctx context.Context, request openai.Request) (s measure.Sample, ended time.Time, err error) {
 	limits := request.Timeouts
 	var sent, start, wall time.Time
 	retries := 0
 	for ; ; retries++ {
 		start = time.Now()
-		s, err = r.engine.Stream(r.ctx, request)
+		s, err = r.engine.Stream(ctx, request)
 		ended = time.Now()
 		// The client's own reading if Sent has a monotonic one: building a long request takes
 		// time that its events do not include.
@@ -345,9 +363,12 @@ func (r *runner) ask(request openai.Request) (s measure.Sample, ended time.Time,
 			break
 		}
 		request.Timeouts.Total, request.Timeouts.First = max(0, limits.Total-used), max(0, limits.First-used)
-		if !timerUntil(r.ctx, time.Now().Add(pause)) {
+		if !timerUntil(ctx, time.Now().Add(pause)) {
 			break
 		}
+	}
+	if err != nil && context.Cause(ctx) == ErrUndrained { //nolint:errorlint // our own value
+		err = ErrUndrained
 	}
 	for i := range s.Events {
 		s.Events[i].At += start.Sub(sent)

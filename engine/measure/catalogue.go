@@ -275,6 +275,13 @@ var cellMetrics = []Metric{
 	define(Metric{Name: "slo_attainment", Unit: "share", Better: Higher, Facet: OfGoals},
 		"a measured request, and a workload with limits (slo)",
 		"Share of all requests, including failed ones, that are good as in goodput."),
+	define(Metric{Name: "capacity", Unit: "req/s", Better: Higher, Facet: OfGoals},
+		"a workload with capacity, a rate that kept its limits (slo) and one that did not, both within what the "+
+			"client can send",
+		"Largest rate of an open loop at which the workload's limits (slo) are kept. It is where the share of "+
+			"requests within a limit crosses the required one, estimated from all probes of the launch; of several "+
+			"limits, the first crossed. Failed requests are within no limit. A probe in which the client was late "+
+			"does not count."),
 	define(Metric{Name: "errors", Unit: "count", Whole: true, Better: Lower, Facet: OfErrors},
 		"a measured request",
 		"Requests that failed, or whose events contradict each other. Nothing is derived from them."),

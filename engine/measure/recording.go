@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/mxflow/mxflow/engine/measure/capacity"
 )
 
 // Recording is everything that one launch recorded for deriving metrics. Evaluate is a
@@ -97,6 +99,8 @@ type CellRun struct {
 	Requests int      `json:"requests,omitempty"`
 	Warmup   int      `json:"warmup,omitempty"`
 	Sampling Sampling `json:"sampling,omitzero"`
+	// Probe is set if it was sent to find the capacity of a cell of the workload.
+	Probe *Probe `json:"probe,omitempty"`
 }
 
 // Sampling are the parameters that requests were sent with. Those that are 0 and not sent have no
@@ -150,6 +154,9 @@ func Evaluate(r Recording) map[string]Summary {
 		if times[c.Cell] > 1 {
 			continue
 		}
+		if c.Probe != nil {
+			continue // arms are sent other rates: their numbers are no metrics of the workload
+		}
 		answers := answersOf(sent[c.Cell], c)
 		for name, s := range summarize(answers) {
 			out[c.Cell+"."+name] = s
@@ -159,6 +166,15 @@ func Evaluate(r Recording) map[string]Summary {
 		one.engine(c.window(), sent[c.Cell], series)
 		one.resources(c.window(), series, tokens, counted)
 		one.limit(c, answers)
+	}
+	for _, of := range r.Searched() {
+		for name, s := range summarize(r.pooled(of)) {
+			if slices.Contains(amounts, name) {
+				out[of+"."+name] = s
+			}
+		}
+		found := capacity.Estimate(r.probes(of))
+		single{out: out, prefix: of + ".", scope: PerCell}.put("capacity", found.Rate, found.Known())
 	}
 	// All measured times; none if one is unknown: what is left out might have been the
 	// bad one.
@@ -229,13 +245,14 @@ type Difference struct {
 func (r Recording) Gives(address string) bool {
 	where, _ := SplitAddress(address)
 	return where == string(PerGPU) || where == string(PerHost) ||
-		slices.ContainsFunc(r.Cells, func(c CellRun) bool { return c.Cell == where })
+		slices.ContainsFunc(r.Cells, func(c CellRun) bool { return c.Cell == where || c.searches(where) })
 }
 
 // Agree evaluates a recording and compares the result with what was stored. A tolerance
 // of 0 requires every bit to be equal; else it is relative, for statistics only.
 func Agree(r Recording, stored map[string]Summary, tolerance float64) Agreement {
 	a := Agreement{Evaluated: Evaluate(r)}
+	a.probes(r, tolerance)
 	for _, address := range slices.Sorted(maps.Keys(stored)) {
 		if !r.Gives(address) {
 			continue
@@ -252,14 +269,17 @@ func Agree(r Recording, stored map[string]Summary, tolerance float64) Agreement 
 			is[what] = cmp.Or(is[what], "absent")
 		}
 		for _, what := range slices.Sorted(maps.Keys(is)) {
-			a.Numbers++
 			x, y := cmp.Or(was[what], "absent"), cmp.Or(is[what], "absent")
-			if x != y && !(tolerance > 0 && equalWithin(x, y, tolerance)) {
-				a.Differ = append(a.Differ, Difference{address, what, x, y})
-			}
+			a.compare(Difference{address, what, x, y}, tolerance)
 		}
 	}
 	return a
+}
+
+func (a *Agreement) compare(d Difference, tolerance float64) {
+	if a.Numbers++; d.Stored != d.Again && !(tolerance > 0 && equalWithin(d.Stored, d.Again, tolerance)) {
+		a.Differ = append(a.Differ, d)
+	}
 }
 
 // numbers are what a summary says, exactly.

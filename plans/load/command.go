@@ -127,6 +127,14 @@ func (l *loader) checkQualifies(b *plans.Block, compared plans.ComparisonContent
 			"No level of protocol %q shows that these engines answer sensibly, so no row would be measured. Add one "+
 				"before the benchmark: ‹level \"smoke\" { … }›.", p.Name)
 	}
+	for _, name := range l.plan.Sendable(b) {
+		if w := l.plan.Workload(name); b.Kind == plans.CompareStep && w != nil && w.Capacity != nil {
+			l.Fail(lang.HCL(b.Range), "comparison-of-engines", "Capacity of several engines",
+				"Workload %q searches its capacity, by as many requests as an engine can take, but compared engines "+
+					"are sent the same prompts. Send a workload with rates, as ‹rate = [1, 2, 4]›, or compare two "+
+					"commands: mxflow ab --metric capacity.", name)
+		}
+	}
 	for _, level := range p.Levels {
 		if reference != nil && reference.IsCommand() && l.reg.Levels[level.Kind].Against {
 			l.Fail(lang.HCL(b.Range), "command-is-no-server", "Command as a reference",

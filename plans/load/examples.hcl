@@ -116,6 +116,11 @@ slo {
   tpot = "50ms"
 }
 
+capacity {
+  probe    = "1m"
+  max_rate = 200
+}
+
 suite "quick" {
   summary   = "Enough to see whether it is worth more"
   workloads = [workload.chat]

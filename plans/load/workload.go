@@ -21,7 +21,7 @@ var workloadDoc = block(plans.Workload{}, lang.BlockDoc{
 	Doc: "Requests to send; each combination of lists is a cell. Its address has an element per list: `p512` " +
 		"prompt, `o32` output, `d4096` depth, `c16` concurrency, `r2_5` rate, in this order. Prompts start with a " +
 		"unique prefix, so prefix caches miss, and are the same for all arms.",
-	Blocks: []*lang.BlockDoc{promptLengthsDoc, outputLengthsDoc, datasetDoc, sloDoc},
+	Blocks: []*lang.BlockDoc{promptLengthsDoc, outputLengthsDoc, datasetDoc, sloDoc, capacityDoc},
 })
 
 var (
@@ -43,6 +43,12 @@ var (
 		Doc: "Limits that a good request keeps. Goodput counts good requests.",
 	})
 )
+
+var capacityDoc = block(plans.Capacity{}, lang.BlockDoc{
+	Type: "capacity", Times: plans.AtMost1,
+	Doc: "Searches in each launch for the largest rate that keeps `slo`, and makes it the metric `capacity`. Each " +
+		"rate is a probe: Poisson arrivals, the same for all arms, with a warm-up and a drain.",
+})
 
 type slo struct {
 	TTFT time.Duration `hcl:"ttft,optional" unless:"tpot|itl|e2e" needs:"a limit; without any, every request is good." doc:"Maximum time to the first token."`
@@ -103,6 +109,7 @@ func (l *loader) decodeWorkload(b *hcl.Block) {
 			}
 		}
 	}
+	w.Capacity = searched(l, w, f)
 	n := 1
 	for _, values := range []int{
 		len(w.PromptTokens), len(w.OutputTokens), len(w.Depth),
@@ -128,6 +135,34 @@ func (l *loader) decodeWorkload(b *hcl.Block) {
 		checkData(w, f)
 	}
 	add(l, b, &l.plan.Workloads, w)
+}
+
+// searched reads how the capacity is searched; nil if it is not.
+func searched(l *loader, w *plans.Workload, f *eval.Body) *plans.Capacity {
+	b := f.Single("capacity")
+	if b == nil {
+		return nil
+	}
+	c := &plans.Capacity{}
+	in := l.Read(b, capacityDoc, c)
+	switch {
+	case len(w.SLO) == 0:
+		l.Fail(in.Def, "not-measured", "Capacity without an SLO",
+			"Capacity is the largest rate that keeps limits, and %s declares none. Add an slo block, such as ‹slo { "+
+				"ttft = \"500ms\" }›.", f.What)
+	case w.Data != nil:
+		l.Fail(in.Def, "conflicting-arguments", "Conflicting arguments",
+			"%s has dataset and capacity: no row is sent twice, and how many a search needs is not known. Remove one "+
+				"of them, and set prompt_tokens or ‹prompt_lengths {}›.", f.What)
+	case c.Start > c.MaxRate:
+		l.Fail(in.At("start"), "conflicting-arguments", "Start above max_rate",
+			"start is %g and max_rate %g requests per second. Lower start.", c.Start, c.MaxRate)
+	case c.Probe < minDuration:
+		l.Fail(in.At("probe"), "duration-too-short", "Duration is too short",
+			"A probe must be at least 1s, not %s. Set ‹probe = \"30s\"›.", c.Probe)
+	}
+	w.Arrival, w.Concurrency = "poisson", nil
+	return c
 }
 
 // dimension reports whether a dimension of cells is written as a list.

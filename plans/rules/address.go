@@ -56,6 +56,17 @@ func (ns *Namespace) measurement(in *plans.Input, rest []string) (*plans.Input, 
 				"%s is of recorded traffic, and workload %q has none. Add ‹trace = \"requests.jsonl\"›, or read "+
 					"another metric.", m.Name, w.Name)
 	}
+	switch searched := w.Capacity != nil; {
+	case m.Name == "capacity" && !searched:
+		return nil, Wrong("not-measured", "Capacity is not searched",
+			"%s is the largest rate that keeps limits, and workload %q does not search it. Add ‹slo { ttft "+
+				"= \"500ms\" }› and ‹capacity {}› to it.", m.Name, w.Name)
+	case m.Name != "capacity" && searched:
+		return nil, Wrong("not-measured", "Only the capacity is measured",
+			"Workload %q is sent at the rates that a search for its capacity takes, which differ between launches: "+
+				"%s would compare different loads. Read %s.capacity, or send another workload for %[2]s.",
+			w.Name, m.Name, cells[0].Address)
+	}
 	return ns.metric(in, cells[0].Address, m, rest)
 }
 

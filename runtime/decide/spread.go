@@ -47,7 +47,7 @@ type Spread struct {
 var ResolvedAt = []int{2, 4, 8}
 
 // spreadOf are the metrics of workloads that a Spread is of; those of a command are all.
-var spreadOf = []string{"tg", "pp", "ttft"}
+var spreadOf = []string{"tg", "pp", "ttft", "capacity"}
 
 // AAOf reads a session.
 func AAOf(p *plans.Plan, records iter.Seq2[int, *ledger.Record], session []*ledger.Launch) AA {

@@ -41,6 +41,7 @@ var headline = []struct {
 	{"itl", "p99", true},
 	{"e2e", "median", true},
 	{"tg_total", "mean", true},
+	{"capacity", "mean", true},
 	{"goodput", "mean", true},
 	{"slo_attainment", "mean", true},
 	{"queue", "median", false},
@@ -138,7 +139,7 @@ func cellsOf(launches []*ledger.Launch) (cells []string) {
 	}
 	for _, l := range launches {
 		for _, c := range l.Cells {
-			add(c.Cell)
+			add(c.Of())
 		}
 	}
 	for _, l := range launches {
@@ -188,7 +189,7 @@ func (c Column) Of(l *ledger.Launch) (measure.Summary, bool) {
 func Sent(launches []*ledger.Launch, cell string) string {
 	for _, l := range launches {
 		for _, c := range l.Cells {
-			if c.Cell != cell {
+			if c.Cell != cell && c.Of() != cell {
 				continue
 			}
 			text := length("pp", c.Prompt, l, cell+".prompt_tokens") + " " +
@@ -199,8 +200,10 @@ func Sent(launches []*ledger.Launch, cell string) string {
 			switch {
 			case c.Trace != nil:
 				text += ", " + c.Trace.File
+			case c.Cell != cell:
+				text += ", rates in search of the capacity"
 			case c.Rate > 0:
-				text += fmt.Sprintf(", %g req/s", c.Rate)
+				text += fmt.Sprintf(", %.4g req/s", c.Rate)
 			case c.Concurrency > 1:
 				text += fmt.Sprintf(", c%d", c.Concurrency)
 			}

@@ -187,7 +187,7 @@ func DecidingTest(d *ledger.Decision) *verdict.Test {
 func runOf(launches []*ledger.Launch, cell string) (run measure.CellRun, sent bool) {
 	for _, l := range launches {
 		for _, c := range l.Cells {
-			if c.Cell == cell {
+			if c.Of() == cell {
 				return c, true
 			}
 		}

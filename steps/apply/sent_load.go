@@ -35,6 +35,10 @@ func SentLoadOf(p *plans.Plan, n *runtime.Node) (s SentLoad) {
 		}
 		for _, c := range w.Cells() {
 			s.Cells++
+			if w.Capacity != nil { // as many requests as the engine can serve
+				s.Seconds += w.Capacity.Usual().Seconds()
+				continue
+			}
 			s.Requests += c.Warmup + c.Requests
 			s.Seconds += pace(w, c)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/measure/capacity"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -71,6 +72,9 @@ type Cell struct {
 	Prompts measure.PromptLengths `json:"prompts"`
 	// Metrics by name.
 	Metrics map[string]*Metric `json:"metrics"`
+	// Capacity is what the last run's search for it shows, and Probes its probes.
+	Capacity *capacity.Result  `json:"capacity,omitempty"`
+	Probes   []measure.CellRun `json:"probes,omitempty"`
 }
 
 // Metric is one metric over the runs of a cell.
@@ -98,6 +102,9 @@ func (r *Result) Cut(planned int) { r.Interrupted = Cut{planned - r.done, planne
 func (r *Result) Add(w *plans.Workload, taken record.Measurement) {
 	cells := w.Cells()
 	finished := len(taken.Cells)
+	if w.Capacity != nil {
+		finished = len(taken.Searched())
+	}
 	r.done += finished
 	if finished == len(cells) {
 		r.Runs++
@@ -110,7 +117,14 @@ func (r *Result) Add(w *plans.Workload, taken record.Measurement) {
 				Metrics: map[string]*Metric{},
 			})
 		}
-		r.Cells[i].Prompts = taken.Cells[i].Prompts
+		sent := slices.DeleteFunc(slices.Clone(taken.Cells), func(c measure.CellRun) bool {
+			return c.Of() != cell.Address
+		})
+		r.Cells[i].Prompts = sent[0].Prompts
+		if w.Capacity != nil {
+			found := measure.Capacity(taken.Cells, cell.Address)
+			r.Cells[i].Capacity, r.Cells[i].Probes = &found, sent
+		}
 		for _, m := range measure.Catalogue() {
 			s, ok := taken.Metrics[cell.Address+"."+m.Name]
 			if !ok || m.Scope != measure.PerRequest && m.Scope != measure.PerCell {

@@ -219,7 +219,7 @@ func TestBenchSeed(t *testing.T) {
 			URL: "http://x", PP: []int{1}, TG: []int{1}, Depth: []int{0}, Concurrency: []int{1}, Runs: 1, Seed: 5,
 			API: "chat", Coherence: "off",
 		}
-		must.Do(t, b.Check(func(string) bool { return given }))
+		must.Do(t, b.Check(func(flag string) bool { return given && flag == "seed" }))
 		return b.Seed
 	}
 	must.Equal(t, "a seed that was given is not used", seed(true), 5)

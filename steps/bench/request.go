@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -42,12 +41,17 @@ type Request struct {
 	Sampling  map[string]*float64
 	Coherence string
 	EOS       bool
-	SLO       map[string]string
+	SLO       string
 	MaxLag    time.Duration
 	KeyEnv    string
+	// Capacity searches for the largest rate that keeps SLO, by probes of a length, from a
+	// first rate up to the highest.
+	Capacity       bool
+	Probe          time.Duration
+	Start, MaxRate float64
 
-	limits map[string]time.Duration // of SLO
-	trace  *plans.Workload          // with what is sent of Trace; nil of none
+	slo   plans.SLO       // SLO
+	trace *plans.Workload // with what is sent of Trace; nil of none
 }
 
 // Trace is the file of recorded traffic, empty for none, and what is sent of it, by the names of a workload's
@@ -140,7 +144,7 @@ func (b *Request) Check(set func(flag string) bool) error {
 			return err
 		}
 	}
-	return b.checkObjectives()
+	return b.checkObjectives(set)
 }
 
 func (b *Request) checkCounts() error {
@@ -201,17 +205,43 @@ func (b *Request) checkRates() error {
 	return nil
 }
 
-func (b *Request) checkObjectives() error {
-	b.limits = map[string]time.Duration{}
-	for _, metric := range slices.Sorted(maps.Keys(b.SLO)) {
-		if !slices.Contains(plans.Objectives, metric) {
-			return b.wrong("slo", "%q is not one of %s", metric, strings.Join(plans.Objectives, ", "))
+func (b *Request) checkObjectives(set func(flag string) bool) (err error) {
+	if b.SLO != "" {
+		if b.slo, err = plans.ParseSLO(b.SLO); err != nil {
+			return b.wrong("slo", "%v", err)
 		}
-		d, err := time.ParseDuration(b.SLO[metric])
-		if err != nil || d <= 0 {
-			return b.wrong("slo", "%s=%q is not a positive time, such as 300ms", metric, b.SLO[metric])
+	}
+	only := func(these ...string) string {
+		i := slices.IndexFunc(these, set)
+		if i < 0 {
+			return ""
 		}
-		b.limits[metric] = d
+		return these[i]
+	}
+	if !b.Capacity {
+		if flag := only("probe", "start", "max-rate"); flag != "" {
+			return b.wrong(flag, "it is for --capacity: add that, or leave it out")
+		}
+		if b.slo.Percentile > 0 || b.slo.Errors > 0 {
+			return b.wrong("slo", "percentiles and errors are for --capacity: write ttft=300ms, or add that")
+		}
+		return nil
+	}
+	flag := only("rate", "concurrency", "requests", "warmup", "trace")
+	switch {
+	case flag != "":
+		return b.wrong(flag, "--capacity sends the rates that it needs: leave out --%s", flag)
+	case len(b.slo.Limits) == 0:
+		return b.wrong("capacity",
+			"it is the largest rate that keeps limits: give some, as in --slo 'p99 ttft <= 500ms'")
+	case b.Probe < time.Second:
+		return b.wrong("probe", "%s is less than 1s", b.Probe)
+	case !(b.Start > 0 && b.Start <= b.MaxRate && b.MaxRate <= mostMany):
+		return b.wrong("start", "%v and --max-rate %v: required 0 < start ≤ max-rate ≤ %d",
+			b.Start, b.MaxRate, mostMany)
+	}
+	if !set("runs") {
+		b.Runs = 1
 	}
 	return nil
 }
@@ -222,7 +252,7 @@ func (b *Request) workload(run int) *plans.Workload {
 	w.PromptTokens, w.PromptList, w.OutputTokens, w.OutputList = b.PP, true, b.TG, true
 	w.Depth, w.DepthList = b.Depth, true
 	w.Requests, w.Warmup, w.API, w.Seed = b.Requests, b.Warmup, b.API, (b.Seed+run)&0x7fffffff
-	w.IgnoreEOS, w.SLO = !b.EOS, b.limits
+	w.IgnoreEOS, w.SLO = !b.EOS, b.slo.Limits
 	for _, f := range plans.Fields(reflect.TypeFor[plans.Workload]()) {
 		if x := b.Sampling[f.Name]; x != nil {
 			plans.Set(reflect.ValueOf(w).Elem().Field(f.Index), *x)
@@ -244,6 +274,12 @@ func (b *Request) workload(run int) *plans.Workload {
 		return w
 	}
 	most := slices.Max(b.Concurrency)
+	if b.Capacity {
+		c := plans.NewCapacity(b.slo)
+		c.Probe, c.Warmup, c.Start, c.MaxRate = b.Probe, b.Probe/4, b.Start, b.MaxRate
+		w.Capacity, w.Arrival, w.Concurrency = c, "poisson", nil
+		return w
+	}
 	if len(b.Rate) > 0 {
 		w.Concurrency, w.Rate, w.RateList, w.Arrival = nil, b.Rate, true, "poisson"
 		most = int(slices.Max(b.Rate)) * 4
@@ -299,6 +335,7 @@ func (b *Request) Measure(ctx context.Context, tool string, progress func(run, d
 	for n := range b.Runs {
 		subject.Progress = func(done, total int) { progress(n, done, total) }
 		w := b.workload(n)
+		subject.Round = n
 		taken, err := record.Take(ctx, subject, []*plans.Workload{w})
 		if err != nil && !errors.Is(err, context.Canceled) {
 			return nil, verdict.ExitBroken, fmt.Errorf("run %d of %d: %w", n+1, b.Runs, hinted(err, w, kind))
@@ -308,7 +345,7 @@ func (b *Request) Measure(ctx context.Context, tool string, progress func(run, d
 			out.Cut(b.Runs * len(w.Cells()))
 			return out, verdict.ExitInterrupted, nil
 		}
-		subject.Fresh = false
+		subject.Fresh, subject.Before = false, taken.Capacities()
 	}
 	switch {
 	case len(out.Invalid) > 0 && out.Disturbed:
@@ -323,11 +360,14 @@ func (b *Request) Measure(ctx context.Context, tool string, progress func(run, d
 func (b *Request) result(tool string, subject record.Subject) *Result {
 	out := &Result{
 		Tool: tool, URL: subject.Client.BaseURL, Engine: subject.Kind.Name,
-		Started: time.Now().UTC().Truncate(time.Second), Seed: b.Seed, SLO: b.SLO,
+		Started: time.Now().UTC().Truncate(time.Second), Seed: b.Seed, SLO: map[string]string{},
 		Sampling: map[string]float64{},
 	}
 	if b.Coherence == "off" {
 		out.Coherence = b.Coherence
+	}
+	for metric, limit := range b.slo.Limits {
+		out.SLO[metric] = limit.String()
 	}
 	for name, x := range b.Sampling {
 		if *x != 0 {

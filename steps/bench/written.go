@@ -121,8 +121,31 @@ func (r *Result) more() (head []string, rows [][]string) {
 	return head, rows
 }
 
+// capacities are the found ones, and the last run's curve for each cell; none if none was
+// searched.
+func (r *Result) capacities() (all []report.Table) {
+	found := report.Table{Head: []string{"test", "capacity req/s", "95% interval", "last run"}}
+	for _, c := range r.Cells {
+		if c.Capacity != nil {
+			m := c.Metrics["capacity"]
+			found.Rows = append(found.Rows, []string{c.Label, spread(m), interval(m), report.CapacityText(*c.Capacity)})
+		}
+	}
+	if len(found.Rows) == 0 {
+		return nil
+	}
+	all = append(all, found)
+	for _, c := range r.Cells {
+		all = append(all, report.CurveTable(report.ProbesOf(c.Probes, c.Probes[0].Probe.Of)))
+	}
+	return all
+}
+
 // Tables are the non-empty ones.
 func (r *Result) Tables() []report.Table {
+	if capacities := r.capacities(); len(capacities) > 0 {
+		return capacities
+	}
 	all := []report.Table{{Head: head, Rows: r.rows()}}
 	if head, rows := r.more(); head != nil {
 		all = append(all, report.Table{Head: head, Rows: rows})
@@ -156,7 +179,10 @@ func (r *Result) Notices() (lines []string) {
 			lines = append(lines, c.Trace.File+": "+report.Traffic(c.Trace)+".")
 		}
 	}
-	lines = append(lines, "total t/s: tokens of all requests per second, from the first send to the last end.", runs)
+	if r.capacities() == nil {
+		lines = append(lines, "total t/s: tokens of all requests per second, from the first send to the last end.")
+	}
+	lines = append(lines, runs)
 	lines = append(lines, fmt.Sprintf("The prompts are those of --seed %d.", r.Seed))
 	var sampled []string
 	for _, a := range Sampled() {

@@ -29,6 +29,9 @@ const (
 func (r *recording) judge() {
 	r.taken.addDisturbances()
 	for _, c := range r.sent {
+		if c.run.Probe != nil && c.run.Probe.Late && measure.Capacity(r.taken.Cells, c.run.Probe.Of).Lowest > 0 {
+			continue // others count
+		}
 		r.checkClientDelay(c)
 		r.checkBuffering(c)
 		r.checkCache(c)
@@ -84,12 +87,13 @@ func (c sentCell) fact(what code.Fact, args ...verdict.Arg) verdict.Reason {
 
 func (r *recording) checkClientDelay(c sentCell) {
 	limit := r.Kind.Lag(c.w.MaxLag)
-	if l := load.Lag(c.samples, limit); l.Late {
+	l, woken := c.late(limit)
+	if l.Late {
 		r.invalid(c.fact(code.SentLate, verdict.Millis("max", l.Max), verdict.Millis("p99", l.P99),
 			verdict.Dur("limit", limit)))
 	}
-	if l := load.Delayed(c.delay, c.run.From, c.run.To, limit); l.Late {
-		r.invalid(c.fact(code.WokenLate, verdict.Millis("max", l.Max), verdict.Millis("p99", l.P99),
+	if woken.Late {
+		r.invalid(c.fact(code.WokenLate, verdict.Millis("max", woken.Max), verdict.Millis("p99", woken.P99),
 			verdict.Dur("limit", limit)))
 	}
 	if l := load.ReadLate(c.samples); l.Over > 0 {

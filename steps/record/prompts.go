@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,7 +16,8 @@ import (
 // promptSpec is what a cell's prompts must be; data are the files already read.
 func promptSpec(w *plans.Workload, cell plans.Cell, draw, body string, data *datasets) (prompt.Spec, error) {
 	spec := prompt.Spec{
-		Cell: cell.Address, Seed: int64(w.Seed), Draw: draw, Body: body, API: openai.API(w.API), Tokens: cell.Prompt,
+		Cell: cell.Address, Seed: cmp.Or(cell.Seed, int64(w.Seed)), Draw: draw, Body: body,
+		API: openai.API(w.API), Tokens: cell.Prompt,
 		Lengths: lengthsOf(w.PromptLengths), Outputs: lengthsOf(w.OutputLengths),
 		CountTemplate: w.CountTemplate, Depth: cell.Depth, SystemTokens: w.SystemTokens, Turns: w.Turns,
 		Warmup: cell.Warmup, Requests: cell.Requests,

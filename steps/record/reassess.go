@@ -27,11 +27,13 @@ func Reassess(p *plans.Plan, kind kinds.Kind, l *ledger.Launch, kept measure.Rec
 		}
 	}
 	for _, run := range l.Cells {
-		c, ok := cells[run.Cell]
+		c, ok := cells[run.Of()]
 		if !ok || run.Prompts.Method == "" {
 			return Assessment{}, false
 		}
-		c.run = run
+		if c.run = run; run.Probe != nil {
+			c.cell.Address, c.cell.Dimensions = run.Cell, run.Dimensions
+		}
 		for _, s := range kept.Samples {
 			if s.Workload == run.Cell {
 				c.samples = append(c.samples, s)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -37,6 +38,10 @@ type Subject struct {
 	Redact func([]measure.Sample)
 	// Draw distinguishes the prompts of this launch from all others.
 	Draw string
+	// Round distinguishes the arrivals of a search's probes from those of other rounds, and
+	// Before has the rate, by cell, at which a search begins.
+	Round  int
+	Before map[string]float64
 	// Exact is set if prompts were made with this engine's own tokenizer, so another
 	// count than requested is a sign of different work.
 	Exact bool
@@ -70,7 +75,9 @@ func Take(ctx context.Context, s Subject, ws []*plans.Workload) (t Measurement, 
 	r := &recording{Subject: s, taken: &t, learned: &prompt.Knowledge{}}
 	for _, w := range ws {
 		for _, cell := range w.Cells() {
-			r.total += cell.Warmup + cell.Requests
+			if w.Capacity == nil {
+				r.total += cell.Warmup + cell.Requests
+			}
 		}
 	}
 	began := time.Now()
@@ -88,8 +95,12 @@ func Take(ctx context.Context, s Subject, ws []*plans.Workload) (t Measurement, 
 	err = r.watch.Lead(ctx, began)
 	for _, w := range ws {
 		for _, cell := range w.Cells() {
-			if err == nil {
-				err = r.cell(ctx, w, cell)
+			switch {
+			case err != nil:
+			case w.Capacity != nil:
+				err = r.search(ctx, w, cell)
+			default:
+				err = r.cell(ctx, w, cell, nil)
 			}
 		}
 	}
@@ -160,7 +171,8 @@ type sentCell struct {
 	delay   measure.Series
 }
 
-func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell) error {
+// cell sends a cell, or one of its probes if it is of a search.
+func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell, of *measure.Probe) error {
 	client := r.Client
 	if len(client.Extra) > 0 && cachesOnPurpose(w) {
 		client = client.Bare() // which does not ask the engine to bypass its cache
@@ -220,7 +232,7 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 	run := measure.CellRun{
 		Cell: cell.Address, From: result.From, To: result.To, Dimensions: cell.Dimensions,
 		UniqueContext: !cachesOnPurpose(w), Unread: w.Coherence == "off",
-		ExactOutput: p.Request.IgnoreEOS,
+		ExactOutput: p.Request.IgnoreEOS, SLO: limits(w),
 		Prompts: measure.PromptLengths{
 			Method: string(prompts.Method), Verified: prompts.Verified, Own: r.Exact,
 			Template: prompts.Template,
@@ -231,18 +243,17 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 			RepetitionPenalty: w.RepetitionPenalty, Seed: w.Seed,
 		},
 	}
-	for metric, limit := range w.SLO {
-		if run.SLO == nil {
-			run.SLO = map[string]float64{}
-		}
-		run.SLO[metric] = float64(limit) / float64(time.Millisecond)
-	}
 	run.ByEvents = slices.ContainsFunc(result.Samples, func(s measure.Sample) bool {
 		return s.Measured() && s.TokenSource == measure.SourceEvents
 	})
-	t.Cells = append(t.Cells, run)
-	r.sent = append(r.sent,
-		sentCell{w: w, cell: cell, run: run, prompts: prompts, samples: result.Samples, delay: result.Delay})
+	sent := sentCell{w: w, cell: cell, run: run, prompts: prompts, samples: result.Samples, delay: result.Delay}
+	if of != nil {
+		sent.run.Probe = of
+		byPlan, awake := sent.late(r.Kind.Lag(w.MaxLag))
+		of.Late = byPlan.Late || awake.Late
+		sent.run.Probe = sent.run.Counted(result.Samples)
+	}
+	t.Cells, r.sent = append(t.Cells, sent.run), append(r.sent, sent)
 	return nil
 }
 
@@ -274,6 +285,10 @@ func LoadPlan(w *plans.Workload, cell plans.Cell) load.Plan {
 	}
 	if w.Arrival == "" {
 		p.Pace.Concurrency = cell.Concurrency
+	}
+	if c := w.Capacity; c != nil {
+		p.Pace.Seed, p.Pace.Ramp, p.Pace.Drain = cell.Seed, true, c.Drain
+		p.MaxErrors = math.MaxInt // they are violations
 	}
 	return p
 }

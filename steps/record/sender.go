@@ -14,6 +14,7 @@ import (
 	"github.com/mxflow/mxflow/internal/redact"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -125,13 +126,23 @@ func (l *Sender) subject(st *launch.Started, same map[string]prompt.Prompts, pro
 	return Subject{
 		Client: st.Client, Kind: st.Kind, Zero: st.Began, Fresh: true, Exact: same == nil, Draw: st.Record.Draw.Seed,
 		Redact: func(all []measure.Sample) { Redact(all, st.Lab.Redact) }, Progress: progress,
-		Limit: st.Limit, Machine: st.Machine(),
+		Limit: st.Limit, Machine: st.Machine(), Round: st.Record.Ordinal, Before: capacitiesBefore(st),
 		Prompts: func(ctx context.Context, client prompt.Engine, w *plans.Workload, cell plans.Cell) (prompt.Prompts,
 			error,
 		) {
 			return l.prompts(ctx, client, same, st.Record, w, cell)
 		},
 	}
+}
+
+// capacitiesBefore are those that the newest launch of the same variant found: a search near
+// them takes fewest probes.
+func capacitiesBefore(st *launch.Started) map[string]float64 {
+	found := map[string]float64{}
+	for _, l := range st.Lab.Store.Launches(store.LaunchFilter{VariantKey: st.Record.VariantKey, OK: true}) {
+		maps.Copy(found, measure.Recording{Cells: l.Cells}.Capacities())
+	}
+	return found
 }
 
 // Redact removes sensitive values that an engine repeats from the raw samples.

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/mxflow/mxflow/engine/load/prompt"
+	"github.com/mxflow/mxflow/internal/sorted"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/launch"
 )
@@ -21,6 +23,32 @@ type SentPrompt struct {
 	Index  int           `json:"index"`
 	Prompt prompt.Prompt `json:"prompt"`
 }
+
+// ownPrompt is a prompt of a cell or of one of its probes, whose address Cell is. Number tells the
+// requests of all probes apart.
+type ownPrompt struct {
+	SentPrompt
+	Cell   string
+	Number int
+}
+
+// Of are the prompts of a cell; if its capacity was searched, of all probes.
+func (s SentPrompts) Of(cell plans.Cell) (all []ownPrompt) {
+	probe := 0
+	for address, prompts := range sorted.All(s.Cells) {
+		if !cell.Holds(address) {
+			continue
+		}
+		for _, p := range prompts {
+			all = append(all, ownPrompt{p, address, probe*mostRequests + p.Index})
+		}
+		probe++
+	}
+	return all
+}
+
+// mostRequests is more than a cell sends.
+const mostRequests = 10_000_000
 
 // SentFile is where a launch keeps them, among its levels' artifacts.
 const SentFile = "agreement/sent.json"

@@ -96,8 +96,8 @@ func (s *session) question() (*agreement.Question, error) {
 		}
 		q.Answers = append(q.Answers, answers...)
 		for _, c := range l.Cells {
-			if !slices.Contains(q.Cells, c.Cell) {
-				q.Cells = append(q.Cells, c.Cell)
+			if !slices.Contains(q.Cells, c.Of()) {
+				q.Cells = append(q.Cells, c.Of())
 			}
 		}
 	}

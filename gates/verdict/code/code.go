@@ -183,6 +183,20 @@ var (
 	ClockWandered = Of("gpu.clock_wandered",
 		"{subject}: the SM clock of GPU {gpu} moved between {low} and {high}, not because of a power limit: lock "+
 			"the clocks (nvidia-smi -lgc), or let nothing set them, before measuring again")
+	// CapacityNone: no rate kept the limits of a search. Values: the metric that missed its
+	// limit by most at the lowest rate.
+	CapacityNone = Of("capacity.none",
+		"{subject}: no rate keeps its limits: at {rate:3}, the lowest sent, {kept:3} of the requests have "+
+			"{limit?{metric} ≤ {limit:3}}{limit!no error}, required {share:3}: raise the limit, or "+
+			"start lower")
+	// CapacityBeyond: every rate up to the highest that could be sent kept the limits.
+	CapacityBeyond = Of("capacity.beyond",
+		"{subject}: capacity is at least {rate:3}, the highest rate that was sent, and not known: raise max_rate, "+
+			"or send from a faster client")
+	// CapacityFew: the probes near the capacity had too few requests for its percentile.
+	CapacityFew = Of("capacity.few",
+		"{subject}: capacity is not known: {requests} requests were sent near it ({rate:3}), required {need} for the "+
+			"percentile: make probes longer (probe = {longer})")
 	SentLate = Of("client.sent_late",
 		"{subject}: requests were sent up to {max:3} late (p99 {p99:3}, allowed {limit}): the client could not "+
 			"keep up with the schedule")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -53,7 +54,9 @@ func claim(p *report.Writer, d *ledger.Decision) {
 	var cells []string
 	l := new[0]
 	for _, c := range l.Cells {
-		cells = append(cells, c.Cell+": "+report.Sent(new, c.Cell))
+		if text := c.Of() + ": " + report.Sent(new, c.Of()); !slices.Contains(cells, text) {
+			cells = append(cells, text)
+		}
 	}
 	t := report.Table{Head: []string{"Requested", "Recorded"}, Rows: [][]string{
 		{

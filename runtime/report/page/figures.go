@@ -107,6 +107,44 @@ func (b *builder) rounds(session, own, parent string, t *verdict.Test) []Figure 
 	return []Figure{fig.figure("Launches by round: "+fig.Name, nil)}
 }
 
+// curves adds, for each cell whose capacity was searched, the share of requests within the limits
+// at each rate, in the newest launch of each arm that counts.
+func (b *builder) curves(session, own, parent string) (all []Figure) {
+	plots, order := map[string]*Plot{}, []string(nil)
+	for i, variant := range []string{parent, own} {
+		launches := slices.Clone(b.launches[[2]string{session, variant}])
+		launches = slices.DeleteFunc(launches, func(l *ledger.Launch) bool {
+			return uncounted(l) != ""
+		})
+		if len(launches) == 0 {
+			continue
+		}
+		cells := launches[len(launches)-1].Cells
+		for _, of := range (measure.Recording{Cells: cells}).Searched() {
+			fig := plots[of]
+			if fig == nil {
+				fig = &Plot{Name: of + " within limits", Unit: "%", X: "req/s", more: true}
+				plots[of], order = fig, append(order, of)
+			}
+			line := Line{Arm: variant, Base: i == 0}
+			for _, p := range report.ProbesOf(cells, of) {
+				worst, kept, _ := p.Rated().Worst(p.Criteria())
+				at := Point{X: p.Rate, Y: 100 * kept}
+				if p.Probe.Late {
+					at.Why = "the client was late"
+				}
+				need := 100 * worst.Share
+				line.At, fig.need = append(line.At, at), &need
+			}
+			fig.Lines = append(fig.Lines, line)
+		}
+	}
+	for _, of := range order {
+		all = append(all, plots[of].figure("Requests within the limits by rate: "+of, nil))
+	}
+	return all
+}
+
 // uncounted is why a launch does not count, "" if it does.
 func uncounted(l *ledger.Launch) string {
 	switch {

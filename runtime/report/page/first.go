@@ -162,7 +162,7 @@ func (b *builder) about(launches []*ledger.Launch) {
 	}
 	var sent []string
 	for _, c := range l.Cells {
-		if text := report.Sent(launches, c.Cell); !slices.Contains(sent, text) && len(sent) < mostTargets {
+		if text := report.Sent(launches, c.Of()); !slices.Contains(sent, text) && len(sent) < mostTargets {
 			sent = append(sent, text)
 		}
 	}

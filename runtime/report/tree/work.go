@@ -149,7 +149,7 @@ func (t *writer) arm(a *report.Arm) arm {
 	}
 	for _, c := range first.Cells {
 		w := workload{Requests: c.Requests, Concurrency: c.Concurrency, Tokenizer: t.tokenizer(a)}
-		w.Sent = report.Sent(a.Launches, c.Cell)
+		w.Sent = report.Sent(a.Launches, c.Of())
 		if s := c.Sampling; c.Requests > 0 { // else it was recorded before these were
 			w.Warmup, w.API, w.Temperature, w.Seed = &c.Warmup, s.API, exactly(s.Temperature), &s.Seed
 			w.TopP, w.TopK, w.MinP, w.Repetition = sent(s.TopP), sent(float64(s.TopK)), sent(s.MinP),
@@ -158,7 +158,7 @@ func (t *writer) arm(a *report.Arm) arm {
 		for _, metric := range slices.Sorted(maps.Keys(c.SLO)) {
 			w.SLO = append(w.SLO, fmt.Sprintf("%s: %g", metric, c.SLO[metric]))
 		}
-		out.Workload[c.Cell] = w
+		out.Workload[c.Of()] = w
 	}
 	for _, l := range a.Launches {
 		out.Launches = append(out.Launches, l.ID)

@@ -92,12 +92,12 @@ func Of(from *store.Store, p *plans.Plan, l *ledger.Launch) (all []Answer, err e
 	}
 	for _, w := range p.Workloads {
 		for _, cell := range w.Cells() {
-			for _, s := range sent.Cells[cell.Address] {
-				answers := talks[talk{cell.Address, s.Index}]
+			for _, s := range sent.Of(cell) {
+				answers := talks[talk{s.Cell, s.Index}]
 				for turn, a := range answers {
 					r, ok := record.LoadPlan(w, cell).Turn(&s.Prompt, answers[:turn])
 					one := Answer{
-						Launch: l.ID, Cell: a.Workload, Request: a.Index, Turn: a.Turn,
+						Launch: l.ID, Cell: cell.Address, Request: s.Number, Turn: a.Turn,
 						Text:         arrived(a, r.API == openai.Chat),
 						Prompt:       prompt.Prompt{Text: r.Prompt, Before: r.Before, Extra: r.Extra},
 						PromptTokens: a.PromptTokens, OutputTokens: a.OutputTokens, Limit: r.MaxTokens,

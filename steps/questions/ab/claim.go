@@ -30,7 +30,7 @@ var claimText = regexp.MustCompile(`^(?:([<>])=\s*)?([+-]?)\s*([0-9]+(?:\.[0-9]+
 
 // claimable are the metrics that a claim can be about: each request, or each cell of the
 // only workload, has a positive value of it with a better direction.
-var claimable = []string{"tg", "pp", "ttft", "tpot", "e2e", "itl", "tg_total", "pp_total"}
+var claimable = []string{"tg", "pp", "ttft", "tpot", "e2e", "itl", "tg_total", "pp_total", "capacity"}
 
 // Metrics are their catalogue entries, in its order.
 func Metrics() (list []measure.Metric) {
@@ -100,6 +100,10 @@ func (c Claim) Change(gain float64) float64 {
 	return gain
 }
 
+// carries says of what a server carries what is said of speeds.
+var carries = strings.NewReplacer("is not slower", "carries no less", "is slower", "carries less", "is ", "carries ",
+	"faster", "more", "slower", "less")
+
 // Says is the claim as a sentence about B without its subject.
 func (c Claim) Says(label string) string { return c.sentence(label, 0) }
 
@@ -121,5 +125,9 @@ func (c Claim) sentence(label string, opposite int) string {
 	case c.Lower():
 		words = [2]string{"takes at most " + size + " more time", "takes more than " + size + " more time"}
 	}
-	return fmt.Sprintf("%s than A (%s)", words[opposite], label)
+	said := words[opposite]
+	if c.Metric.Name == "capacity" {
+		said = carries.Replace(said)
+	}
+	return fmt.Sprintf("%s than A (%s)", said, label)
 }

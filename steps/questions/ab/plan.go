@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
@@ -108,13 +109,32 @@ func (q *Question) Plan(folder, workDir string) ([]byte, error) {
 	if q.Concurrency != 1 {
 		w.Number("concurrency", q.Concurrency)
 	}
-	w.Number("requests", q.Requests)
-	w.Number("warmup", q.Warmup)
+	if q.SLO == "" {
+		w.Number("requests", q.Requests)
+		w.Number("warmup", q.Warmup)
+	}
 	if q.API != "completions" {
 		w.Text("api", q.API)
 	}
 	if q.MaxLag != 0 {
 		w.Text("max_lag", q.MaxLag.String())
+	}
+	if q.SLO != "" {
+		w.Line("slo {")
+		for metric, limit := range sorted.All(q.slo.Limits) {
+			w.Text(metric, limit.String())
+		}
+		w.Line("}\ncapacity {")
+		if q.slo.Percentile > 0 {
+			w.Line("percentile = %v", q.slo.Percentile)
+		}
+		if q.slo.Errors > 0 {
+			w.Line("errors = %v", q.slo.Errors)
+		}
+		if q.Probe > 0 {
+			w.Line("probe = %q\nwarmup = %q", q.Probe, q.Probe/4)
+		}
+		w.Line("}")
 	}
 	w.Line("}\n")
 
@@ -196,6 +216,9 @@ func (q *Question) Place(state string) (p Place, err error) {
 	of := []any{
 		q.Arms[0].Text, q.Arms[1].Text, q.URL, q.Asked, q.Model, q.API, q.PP, q.TG, q.Depth, q.Concurrency,
 		q.Requests, q.Warmup, q.Caches,
+	}
+	if q.SLO != "" {
+		of = append(of, q.SLO, q.Probe)
 	}
 	switch {
 	case q.Of != nil:

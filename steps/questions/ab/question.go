@@ -51,6 +51,10 @@ type Question struct {
 	Changes, Accept            []string
 	Answers, Caches, Eval      string
 	Timeout, MaxLag            time.Duration
+	// SLO is what the capacity keeps, and Probe how long each rate is sent; 0 is the usual time.
+	SLO   string
+	Probe time.Duration
+	slo   plans.SLO // SLO
 	// Questions is the content of the file Eval.
 	Questions []byte
 	// CommandLine is what the plan names as its source.
@@ -118,8 +122,21 @@ func (q *Question) Check() (err error) {
 		return fmt.Errorf("--answers: %q is not checked, unchecked or a share of at most 1 such as 0.9", q.Answers)
 	case !slices.Contains([]string{"own", "pinned", "cold"}, q.Caches):
 		return fmt.Errorf("--caches: %q is not own, pinned or cold", q.Caches)
+	case q.Metric == "capacity" && q.SLO == "":
+		return errors.New("--metric capacity: it is the largest rate that keeps limits: give some, as in --slo " +
+			"'p99 ttft <= 500ms, p99 tpot <= 30ms'")
+	case q.Metric != "capacity" && (q.SLO != "" || q.Probe != 0):
+		return errors.New("--slo and --probe are for --metric capacity: add that, or leave them out")
+	case q.SLO != "" && (q.Concurrency != 1 || q.Requests+q.Warmup != 0):
+		return errors.New("--metric capacity: it sends the rates that it needs: leave out --concurrency, --requests " +
+			"and --warmup")
 	case q.TG < 2 && slices.Contains([]string{"tg", "tpot", "itl"}, q.Metric):
 		return fmt.Errorf("--metric: an answer of one token has no %s: set --tg to at least 2", q.Metric)
+	}
+	if q.SLO != "" {
+		if q.slo, err = plans.ParseSLO(q.SLO); err != nil {
+			return fmt.Errorf("--slo: %w", err)
+		}
 	}
 	if q.Claim, err = ParseClaim(q.Metric, q.Claimed); err != nil {
 		return err

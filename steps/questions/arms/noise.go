@@ -36,6 +36,9 @@ func Noise(p *plans.Plan, launches int, measured func(feature string) int) (ques
 		sent := p.SentWorkloads(level)
 		first := p.Workload(sent[0])
 		counted = first.Cells()[0].Address + ".e2e"
+		if first.Capacity != nil {
+			counted = first.Cells()[0].Address + ".capacity"
+		}
 		// What is measured finds its caches filled, by a launch that qualifies it. Answers
 		// need no proof: they are the same engine's.
 		w.Line("level \"smoke\" {\npattern = \".\"\napi = %q\n}\nlevel \"correctness\" {\nanswers = \"unchecked\"\n}",

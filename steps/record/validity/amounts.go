@@ -30,8 +30,8 @@ func unequalAmounts(parent, candidate []*ledger.Launch, parentName, name string)
 		if !run.ExactOutput {
 			continue
 		}
-		tokens, mine, ok := generatedShare(candidate, run.Cell)
-		others, theirs, known := generatedShare(parent, run.Cell)
+		tokens, mine, ok := generatedShare(candidate, run.Of())
+		others, theirs, known := generatedShare(parent, run.Of())
 		switch {
 		case ok != known:
 			counted, not := name, parentName
@@ -41,13 +41,13 @@ func unequalAmounts(parent, candidate []*ledger.Launch, parentName, name string)
 			return verdict.Say("work.count_unknown",
 				"{subject}: {counted} reports the tokens it generated in every launch, {not} does not: unknown "+
 					"whether they did the same work",
-				verdict.Text("counted", counted), verdict.Text("not", not)).On(run.Cell)
+				verdict.Text("counted", counted), verdict.Text("not", not)).On(run.Of())
 		case ok && math.Abs(tokens-others) > unequalTokens && math.Abs(mine-theirs) > unequalWork:
 			return verdict.Say("work.unequal",
 				"{subject}: {one} generated {generated:4} of the requested tokens, {other} {other_generated:4}: "+
 					"they did not do the same work",
 				verdict.Text("one", name), verdict.Num("generated", mine, "share"), verdict.Text("other", parentName),
-				verdict.Num("other_generated", theirs, "share")).On(run.Cell)
+				verdict.Num("other_generated", theirs, "share")).On(run.Of())
 		}
 	}
 	return verdict.Reason{}
@@ -79,12 +79,12 @@ func mixedTokenCounts(parent, candidate []*ledger.Launch, parentName, name strin
 	seen := map[string]bool{}
 	for _, launch := range slices.Concat(parent, candidate) {
 		for _, run := range launch.Cells {
-			if seen[run.Cell] {
+			if seen[run.Of()] {
 				continue
 			}
-			seen[run.Cell] = true
-			mine, n := byEvents(candidate, run.Cell)
-			theirs, of := byEvents(parent, run.Cell)
+			seen[run.Of()] = true
+			mine, n := byEvents(candidate, run.Of())
+			theirs, of := byEvents(parent, run.Of())
 			counted, not := name, parentName
 			if len(mine) > 0 {
 				counted, not = parentName, name
@@ -95,12 +95,12 @@ func mixedTokenCounts(parent, candidate []*ledger.Launch, parentName, name strin
 				return verdict.Say("work.counted_apart",
 					"{subject}: tokens of {counted} were counted by the engine, some of {not} as stream events, "+
 						"which may hold many each: not comparable",
-					verdict.Text("counted", counted), verdict.Text("not", not)).On(run.Cell)
+					verdict.Text("counted", counted), verdict.Text("not", not)).On(run.Of())
 			default:
 				return verdict.Say("work.counted_mixed",
 					"{subject}: tokens were counted by the engine in some launches, as stream events, which may "+
 						"hold many each, in {launches:and}: not comparable",
-					verdict.List("launches", slices.Concat(theirs, mine))).On(run.Cell)
+					verdict.List("launches", slices.Concat(theirs, mine))).On(run.Of())
 			}
 		}
 	}
@@ -111,11 +111,11 @@ func mixedTokenCounts(parent, candidate []*ledger.Launch, parentName, name strin
 // those that sent it.
 func byEvents(launches []*ledger.Launch, cell string) (ids []string, of int) {
 	for _, l := range launches {
-		i := slices.IndexFunc(l.Cells, func(c measure.CellRun) bool { return c.Cell == cell })
+		i := slices.IndexFunc(l.Cells, func(c measure.CellRun) bool { return c.Of() == cell })
 		if i < 0 {
 			continue
 		}
-		if of++; l.Cells[i].ByEvents {
+		if of++; slices.ContainsFunc(l.Cells, func(c measure.CellRun) bool { return c.Of() == cell && c.ByEvents }) {
 			ids = append(ids, l.ID)
 		}
 	}

@@ -211,10 +211,7 @@ func (j *Checker) coherence(w *plans.Workload, vs []*variant.Variant,
 }
 
 func (j *Checker) samplesOf(launches []*ledger.Launch, w *plans.Workload) (out []measure.Sample, err error) {
-	cells := map[string]bool{}
-	for _, c := range w.Cells() {
-		cells[c.Address] = true
-	}
+	cells := w.Cells()
 	for _, launch := range launches {
 		if launch.Samples == "" {
 			continue
@@ -224,8 +221,9 @@ func (j *Checker) samplesOf(launches []*ledger.Launch, w *plans.Workload) (out [
 			return nil, fmt.Errorf("the answers of launch %s: %w", launch.ID, err)
 		}
 		for _, s := range all {
-			if cells[s.Workload] {
-				s.Events = nil
+			i := slices.IndexFunc(cells, func(c plans.Cell) bool { return c.Holds(s.Workload) })
+			if i >= 0 {
+				s.Workload, s.Events = cells[i].Address, nil // arms send other probes
 				out = append(out, s)
 			}
 		}

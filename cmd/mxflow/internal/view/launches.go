@@ -35,6 +35,12 @@ func Launch(on table.Screen, l *ledger.Launch) {
 	for _, c := range l.Cells {
 		fmt.Fprintf(on, "  sent %s\n", report.Workload(l, c))
 	}
+	for _, of := range (measure.Recording{Cells: l.Cells}).Searched() {
+		fmt.Fprintf(on, "\ncapacity of %s: %s\n\n", of, report.CapacityText(measure.Capacity(l.Cells, of)))
+		t := report.CurveTable(report.ProbesOf(l.Cells, of))
+		on.Table(t.Head, t.Rows)
+		fmt.Fprintln(on)
+	}
 	for _, k := range []struct{ what, digest string }{{"samples", l.Samples}, {"series", l.Series}, {"log", l.Log}} {
 		if k.digest != "" {
 			fmt.Fprintf(on, "  %s: artifact %s\n", k.what, k.digest)

@@ -293,6 +293,10 @@ func loadWords(w *plans.Workload) string {
 	if len(cells) > 1 {
 		text = fmt.Sprintf("%d cells, %s to %s", len(cells), first.Label, last.Label)
 	}
+	if c := w.Capacity; c != nil {
+		return text + fmt.Sprintf(", capacity by %d probes of %s + %s, about %s a launch, at most %s",
+			c.Probes, c.Warmup, c.Probe, c.Usual(), c.Longest())
+	}
 	text += fmt.Sprintf(", %s + %d warm-up", verdict.Count(first.Requests, "request"), first.Warmup)
 	if last.Requests != first.Requests {
 		text += fmt.Sprintf(" to %d + %d", last.Requests, last.Warmup)

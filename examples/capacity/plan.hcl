@@ -1,0 +1,75 @@
+# exit status: 0
+# feature.kv_cache: pass
+# phase.capacity: pass
+
+plan "capacity" {
+  summary = "How many requests a second a server carries, and what a KV cache adds to that"
+}
+
+engine "embedded" "tiny" {}
+
+knob "kv_cache" {
+  default = "off"
+  value "off" {
+    env = { MXFLOW_EMBEDDED_KV_CACHE = "off", MXFLOW_EMBEDDED_PACE = "8ms" }
+    must_see {
+      log = ["*full_prefix_attention_recompute*"]
+    }
+  }
+  value "on" {
+    env = { MXFLOW_EMBEDDED_KV_CACHE = "on", MXFLOW_EMBEDDED_PACE = "4ms" }
+    must_see {
+      log = ["*decode_attention_kvcache*"]
+    }
+  }
+}
+
+workload "chat" {
+  summary       = "Short questions: nine of ten get their first token within 200 ms"
+  prompt_tokens = 16
+  output_tokens = 8
+  max_lag       = "100ms"
+  slo {
+    ttft = "200ms"
+  }
+  capacity {
+    percentile = 90
+    probe      = "3s"
+    warmup     = "750ms"
+    drain      = "3s"
+    probes     = 6
+    start      = 8
+  }
+}
+
+protocol "quick" {
+  level "smoke" {
+    pattern = "."
+  }
+  level "kernels" {
+    from = ["log"]
+  }
+  level "benchmark" {
+    workloads = [workload.chat]
+    launches  = 4
+  }
+}
+
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.quick
+}
+
+phase "capacity" {
+  feature "kv_cache" {
+    set = { kv_cache = "on" }
+    criterion "more" {
+      rule = "chat.capacity.gain >= 20%"
+    }
+  }
+  gate {
+    rule "enough" {
+      rule = "chat.capacity >= 4"
+    }
+  }
+}
