@@ -176,7 +176,7 @@ func TestInert(t *testing.T) {
 		"`a<b`\n`*c*`":              "`a<b`\n`*c*`",
 		"`\n`<b>`":                  "`\n`&lt;b>`",
 		`sees "*kernel a*" and "b"`: "sees `*kernel a*` and \"b\"",
-		`"*<b>*", "\"*" * "a"`:      `"*&lt;b>*", "\"*" * "a"`,
+		`"*<b>*", "\"*" * "a"`:      `"\*&lt;b>\*", "\"\*" \* "a"`,
 	} {
 		must.Equal(t, text, Inert(text), want)
 	}

@@ -224,7 +224,8 @@ func (b *builder) feature(r report.Row) {
 		f.Rules = append(f.Rules, item)
 	}
 	f.Figures = slices.Concat(b.rounds(d.Session, d.Feature, e.Parent.Name, t),
-		b.curves(d.Session, d.Feature, e.Parent.Name), b.attempts(d.Node), b.kernels(e), b.traces(f.pair), b.traffic(port))
+		b.curves(d.Session, d.Feature, e.Parent.Name), b.attempts(d.Node), b.kernels(e), b.traces(f.pair),
+		b.traffic(port))
 	if port != nil {
 		f.Arms = []Table{{"Measurements of " + d.Feature, b.Own(port, true)}}
 	}
