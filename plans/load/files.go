@@ -124,11 +124,15 @@ func (l *loader) addSource(name string, text []byte, from *hcl.Range) {
 // named may hold the plan block: included files are there to be shared.
 func (l *loader) fileBlocks() (all hcl.Blocks) {
 	asked := l.opts.Question != ""
+	decides := false // the question has rates of its own
+	if q := l.Sources[filepath.Join(l.plan.Dir, verdict.Question)]; asked && q != nil {
+		decides = len(l.Content(q.Body, fileDoc.Schema(), eval.WholePlan).Blocks.OfType("decision")) > 0
+	}
 	for _, name := range l.Order {
 		s := l.Sources[name]
 		content := l.Content(s.Body, fileDoc.Schema(), eval.WholePlan)
 		for _, b := range content.Blocks {
-			if asked && (b.Type == "baseline" || b.Type == "phase") && filepath.Base(name) != verdict.Question {
+			if asked && (b.Type == "baseline" || b.Type == "phase" || b.Type == "decision" && decides) && filepath.Base(name) != verdict.Question {
 				continue
 			}
 			if b.Type == "plan" && s.From != nil {

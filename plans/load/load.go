@@ -218,6 +218,7 @@ func (l *loader) load() {
 	l.decodeExecutor(blocks["executor"])
 	l.decodeDecision(blocks["decision"])
 	l.decodeReport(blocks["report"])
+	l.decodeWatch(blocks["watch"])
 	for _, g := range generated {
 		if g.Kind == "phase" {
 			for _, i := range g.Instances {
