@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
 )
 
 // Night is one run of mxflow watch: what a name referred to, the decisions that compared it, and what
@@ -26,6 +28,8 @@ type Night struct {
 	Outcome  NightOutcome `json:"outcome"`
 	// Found is what a search found after an alarm; nil without one.
 	Found *NightFound `json:"found,omitempty"`
+	// Why is why it is broken, where no decision says so.
+	Why verdict.Reason `json:"why,omitzero"`
 	// By and Reason are who accepted it, and why.
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`

@@ -199,7 +199,7 @@ func (s State) After(n ledger.Watched, sessions []Session) State {
 		case anchor != nil:
 			s.Chain, s.Since = byMetric(anchor.Effects), 0
 		case good != nil:
-			s.Chain = s.chained(good.Effects)
+			s.Chain = byMetric(s.Chained(good.Effects))
 		}
 		s.Good, s.Open, s.Undecided = n.Candidate, nil, 0
 	case ledger.NightAccepted:
@@ -215,14 +215,13 @@ func (s State) After(n ledger.Watched, sessions []Session) State {
 	return s
 }
 
-// chained is last good against the anchor with one more move. The bounds of a product are the products
-// of the bounds: wider than one session's, and never too narrow.
-func (s State) chained(effects []Effect) map[string]Effect {
-	chain := map[string]Effect{}
+// Chained is a candidate against the anchor by what it was measured to be against last good. The bounds of
+// a product are the products of the bounds: wider than one session's, and never too narrow.
+func (s State) Chained(effects []Effect) (chain []Effect) {
 	for _, e := range effects {
 		if before, has := s.Chain[e.Metric]; has || s.Good.ID == s.Anchor.ID {
 			e.Is, e.Low, e.High = e.Is+before.Is, e.Low+before.Low, e.High+before.High
-			chain[e.Metric] = e
+			chain = append(chain, e)
 		}
 	}
 	return chain

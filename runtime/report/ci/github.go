@@ -43,6 +43,7 @@ func GitHub(w io.Writer, s *report.Summary) error {
 	if left > 0 {
 		p.Line("And %d more, below.\n", left)
 	}
+	p.Blocks("####", p.NightBlocks(14))
 	p.Line("<details><summary>Gates, rules, and how to reproduce this</summary>\n")
 	p.Gates("#### Gates")
 	for _, d := range s.InForce() {
