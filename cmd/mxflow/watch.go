@@ -272,10 +272,11 @@ func (o *watchOptions) compare(ctx context.Context, t nights.Tonight) error {
 			o.night.Outcome, o.night.Why = ledger.NightBroken, why
 			return nil
 		}
-		if err := o.recorded(func(st *store.Store) { o.show.Session(st, *ask, d) }); err != nil {
+		x := nights.SessionOf(*ask, d)
+		if err := o.recorded(func(st *store.Store) { o.show.Session(st, x, d) }); err != nil {
 			return err
 		}
-		t.Sessions = append(t.Sessions, nights.SessionOf(*ask, d))
+		t.Sessions = append(t.Sessions, x)
 		o.night.Sessions = append(o.night.Sessions, ledger.NightTrial{
 			Against: ask.Against, Again: ask.Again, Node: node, Attempt: d.Attempt,
 		})

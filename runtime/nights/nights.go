@@ -16,6 +16,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -322,9 +323,15 @@ func Trials(n ledger.Watched, attempt func(node string, attempt int) *ledger.Dec
 	return list
 }
 
-// SessionOf is what a decision came to.
+// SessionOf is what a decision came to. A candidate that does not build or start is broken, not worse.
 func SessionOf(a Ask, d *ledger.Decision) Session {
-	return Session{Against: a.Against, Again: a.Again, Verdict: d.Verdict, Effects: EffectsOf(d)}
+	x := Session{Against: a.Against, Again: a.Again, Verdict: d.Verdict, Effects: EffectsOf(d)}
+	for _, l := range d.Levels {
+		if l.Name != plans.BenchmarkLevel && verdict.Holds(l.Reasons, code.CrashedAgain.Kind) {
+			x.Verdict = verdict.Error
+		}
+	}
+	return x
 }
 
 // AgainFail is the chance of a false fail that the second session of an alarm keeps to.

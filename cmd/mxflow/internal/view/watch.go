@@ -89,27 +89,27 @@ func (o *nightly) Event(ev runtime.Event) {
 
 // words of verdicts about the candidate.
 var nightWords = map[verdict.Verdict]string{
-	verdict.Pass: "not worse", verdict.Fail: "worse", verdict.Inconclusive: "undecided",
+	verdict.Pass: "not worse", verdict.Fail: "worse", verdict.Inconclusive: "open",
 }
 
 // Session prints what a session came to; if it confirmed an alarm, with the kernels that take longer, as far
 // as the protocol profiles.
-func (w *Watch) Session(st *store.Store, a nights.Ask, d *ledger.Decision) {
+func (w *Watch) Session(st *store.Store, x nights.Session, d *ledger.Decision) {
 	if w.Quiet {
 		return
 	}
 	against, again := "last good "+w.Good.Short(), ""
-	if a.Against == ledger.AgainstAnchor {
+	if x.Against == ledger.AgainstAnchor {
 		against = "the anchor " + w.Anchor.Short()
 	}
-	if a.Again {
+	if x.Again {
 		again = ", in fresh launches"
 	}
 	on := w.Screen()
-	w.line(on, fmt.Sprintf("%-9s  than %s%s: %s", cmp.Or(nightWords[d.Verdict], string(d.Verdict)), against, again,
+	w.line(on, fmt.Sprintf("%-9s  than %s%s: %s", cmp.Or(nightWords[x.Verdict], "broken"), against, again,
 		report.Brief(d)))
 	fmt.Fprintln(on)
-	if !a.Again || d.Verdict != verdict.Fail {
+	if !x.Again || x.Verdict != verdict.Fail {
 		return
 	}
 	if own, before, err := levels.FindProfile(st, watch.Variant(w.Candidate)); err == nil && before != nil {
