@@ -322,7 +322,8 @@ baseline {
 	engine := filepath.Join(dir, "engine")
 	must.Write(t, filepath.Join(engine, "bench.sh"), `echo '{"tg": 100}'`)
 	for _, args := range [][]string{
-		{"init", "-q", "-b", "main"}, {"add", "."},
+		{"init", "-q", "-b", "main"},
+		{"add", "."},
 		{"-c", "user.name=Test", "-c", "user.email=test@localhost", "commit", "-qm", "first"},
 	} {
 		if out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", engine}, args...)...).

@@ -213,6 +213,7 @@ func (o *watchOptions) prepare(ctx context.Context, args []string) (seen *ledger
 		o.past.Good, o.past.Anchor = release, release
 	}
 	n.Good, n.Anchor, n.Release = o.past.Good, o.past.Against(release), release.ID
+	n.Every = o.job.Watch().Every
 	return o.past.Seen, nil
 }
 

@@ -30,7 +30,7 @@ type Options struct {
 	// Suite is the name of the suite that benchmarks send; if empty, they send what they
 	// name.
 	Suite string
-	// Question is HCL with a baseline and phases in place of the plan's own: something else
+	// Question is HCL with a baseline, phases and perhaps a decision in place of the plan's own: something else
 	// that is asked of its engines and workloads, as bisect does.
 	Question string
 	// Launches is the maximum per arm in place of what benchmarks set; 0 leaves it to them.

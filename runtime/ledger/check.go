@@ -31,8 +31,8 @@ func (r *Record) check() error {
 	}
 	switch {
 	case len(set) != 1:
-		return fmt.Errorf("must have exactly one of run_start, start, launch, decision, waiver, night and end, but has %d",
-			len(set))
+		return fmt.Errorf("must have exactly one of run_start, start, launch, decision, waiver, night and end, "+
+			"but has %d", len(set))
 	case r.Type != set[0]:
 		return fmt.Errorf("has type %q but contains a %s", r.Type, set[0])
 	case r.Run == "":

@@ -22,6 +22,8 @@ type Night struct {
 	Good    Version `json:"good"`
 	Anchor  Version `json:"anchor"`
 	Release string  `json:"release,omitempty"`
+	// Every is after how many nights the anchor is due.
+	Every int `json:"every,omitempty"`
 	// Machine identifies the machine, with driver and GPU; empty if nothing was launched.
 	Machine  string       `json:"machine,omitempty"`
 	Sessions []NightTrial `json:"sessions,omitempty"`

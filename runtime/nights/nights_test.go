@@ -143,11 +143,12 @@ func TestEffectsOf(t *testing.T) {
 		Relation: "gain", More: true, Estimate: num(-0.1), Low: num(-0.12), High: num(-0.08), Threshold: -0.03,
 	})
 	least := of(verdict.Test{ // a time that rose by 11% is as bad as a speed that fell by 10%
-		Relation: "change", Estimate: num(1/0.9 - 1), Low: num(1/0.92 - 1), High: num(1/0.88 - 1), Threshold: 1/0.97 - 1,
+		Relation: "change", Estimate: num(1/0.9 - 1), Low: num(1/0.92 - 1), High: num(1/0.88 - 1),
+		Threshold: 1/0.97 - 1,
 	})
 	saved := of(verdict.Test{
-		Relation: "gain", Saved: true, More: true, Estimate: num(1 - 1/0.9), Low: num(1 - 1/0.88), High: num(1 - 1/0.92),
-		Threshold: 1 - 1/0.97,
+		Relation: "gain", Saved: true, More: true, Estimate: num(1 - 1/0.9), Low: num(1 - 1/0.88),
+		High: num(1 - 1/0.92), Threshold: 1 - 1/0.97,
 	})
 	for name, e := range map[string]Effect{"speed": speed, "time": least, "time saved": saved} {
 		for what, pair := range map[string][2]float64{

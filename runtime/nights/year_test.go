@@ -187,8 +187,8 @@ func TestFound(t *testing.T) {
 		// alarm and notice are the most nights for each of noises; 0 for no claim.
 		alarm, notice [4]int
 	}{
-		{"step of -5%", step(-0.05), [4]int{1, 1, 1, 0}, [4]int{}},
-		{"step of -4%", step(-0.04), [4]int{1, 1, 0, 0}, [4]int{}},
+		{"step of -5%", step(-0.05), [4]int{1, 1, 2, 0}, [4]int{}},
+		{"step of -4%", step(-0.04), [4]int{1, 3, 0, 0}, [4]int{}},
 		{"step of -2%", step(-0.02), [4]int{}, [4]int{14, 7, 45, 0}},
 		{"drift of -0.5% a week", drift, [4]int{57, 57, 0, 0}, [4]int{57, 57, 57, 0}},
 	} {
@@ -206,9 +206,11 @@ func TestFound(t *testing.T) {
 				alarms, notices = append(alarms, alarm), append(notices, min(notice, alarm))
 			}
 			alarm, notice := most(alarms), most(notices)
-			t.Logf("%-22s launches differ by %.1f%%: alarm within %3d nights, said within %3d", c.name, 100*sd, alarm, notice)
+			t.Logf("%-22s launches differ by %.1f%%: alarm within %3d nights, said within %3d", c.name, 100*sd,
+				alarm, notice)
 			if c.alarm[i] > 0 && alarm > c.alarm[i] || c.notice[i] > 0 && notice > c.notice[i] {
-				t.Errorf("%s at %g: %d and %d nights, want %d and %d", c.name, sd, alarm, notice, c.alarm[i], c.notice[i])
+				t.Errorf("%s at %g: %d and %d nights, want %d and %d", c.name, sd, alarm, notice,
+					c.alarm[i], c.notice[i])
 			}
 		}
 	}

@@ -251,7 +251,9 @@ func (s *Summary) NightBlocks(most int) []Block {
 	last := s.Nights[len(s.Nights)-1]
 	b := Block{
 		Title: "Nights of " + last.Watched,
-		Table: Table{Head: []string{"night", "version", "verdict", "against last good", "against the anchor", "followed"}},
+		Table: Table{Head: []string{
+			"night", "version", "verdict", "against last good", "against the anchor", "followed",
+		}},
 	}
 	for i, n := range slices.Backward(s.Nights) {
 		if most > 0 && i < len(s.Nights)-most {
@@ -278,11 +280,12 @@ func (s *Summary) NightBlocks(most int) []Block {
 		}
 		b.Rows = append(b.Rows, row)
 		if len(n.MachineChanged) > 0 { // below it are nights on another machine
-			b.Rows = append(b.Rows,
-				[]string{"═══", "machine changed", strings.Join(n.MachineChanged, ", "), "═══", "═══", "not compared across"})
+			b.Rows = append(b.Rows, []string{
+				"═══", "machine changed", strings.Join(n.MachineChanged, ", "), "═══", "═══", "not compared across",
+			})
 		}
 	}
-	b.Notes = append(b.Notes, fmt.Sprintf("The anchor is %s. ≈ multiplies the nights since a session measured both; bounds are "+
-		"multiplied too.", Named(last.Anchor)))
+	b.Notes = append(b.Notes, fmt.Sprintf("The anchor is %s. ≈ multiplies the nights since a session measured "+
+		"both, and their bounds.", Named(last.Anchor)))
 	return []Block{b}
 }

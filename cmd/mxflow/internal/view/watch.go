@@ -142,26 +142,28 @@ func (w *Watch) End(n *report.Night, seen *ledger.Watched, noise string) {
 	case ledger.NightMoved:
 		say("MOVED: last good is %s now.", candidate)
 	case ledger.NightAccepted:
-		say("ACCEPTED: last good is %s now, and what later versions are compared with until the plan names another "+
-			"anchor (%s: %s).", candidate, n.By, n.Reason)
+		say("ACCEPTED: last good is %s now, and the anchor until the plan names another one (%s: %s).", candidate, n.By,
+			n.Reason)
 	case ledger.NightAlarm:
 		say("ALARM: %s is worse, twice. Last good stays %s.", candidate, good)
 	case ledger.NightWorse:
-		say("STILL WORSE: nothing has repaired what the alarm of %s was about. Last good stays %s.", day(n.Since), good)
-	case ledger.NightUnconfirmed:
-		say("NOT CONFIRMED: %s was worse once, and fresh launches did not show it again. Last good stays %s.", candidate,
+		say("STILL WORSE: nothing has repaired what the alarm of %s was about. Last good stays %s.", day(n.Since),
 			good)
+	case ledger.NightUnconfirmed:
+		say("NOT CONFIRMED: %s was worse once, and fresh launches did not show it again. Last good stays %s.",
+			candidate, good)
 	case ledger.NightUndecided:
 		say("UNDECIDED: last good stays %s.", good)
 		for _, r := range n.Takes {
 			say("next  %s", verdict.Sentence(r))
 		}
 		if n.Undecided >= manyUndecided {
-			say("next  Undecided %d nights in a row: raise the most launches (decision.launches.max, at most 12), or make "+
-				"launches more alike: %s", n.Undecided, noise)
+			say("next  Undecided %d nights in a row: raise the most launches (decision.launches.max, at most 12), or "+
+				"make launches more alike: %s", n.Undecided, noise)
 		}
 	case ledger.NightBroken:
-		say("BROKEN: %s was not measured%s. Last good stays %s.", candidate, verdict.Behind(": ", n.Why.String()), good)
+		say("BROKEN: %s was not measured%s. Last good stays %s.", candidate, verdict.Behind(": ", n.Why.String()),
+			good)
 	}
 	for _, c := range n.Slower {
 		say("note  slower than the anchor, within the rules: %s", c)
