@@ -248,8 +248,9 @@ func (o *watchOptions) compare(ctx context.Context, t nights.Tonight) error {
 			return err
 		}
 		if o.night.Good, o.night.Anchor = t.Candidate, t.Candidate; d == nil || d.Verdict != verdict.Pass {
-			return o.fail(verdict.ExitBroken, fmt.Errorf("%s does not pass what comes before measuring, so the watch does "+
-				"not begin: %s", t.Candidate.Short(), briefOf(d, why)))
+			return o.fail(verdict.ExitBroken,
+				fmt.Errorf("%s does not pass what comes before measuring, so the watch does not begin: %s",
+					t.Candidate.Short(), briefOf(d, why)))
 		}
 		o.night.Outcome = ledger.NightStart
 		return nil
