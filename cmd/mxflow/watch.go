@@ -54,7 +54,7 @@ func newWatchCommand(a *app) *cobra.Command {
 	o := &watchOptions{app: a}
 	c := &cobra.Command{
 		Use:   "watch [PLAN] --ref BRANCH | --image REPO:TAG | --pins FILE",
-		Short: "Each night, whether a branch or nightly image is worse than the last good one",
+		Short: "Ask each night whether a branch or image got worse",
 		Long: `Run it by cron or a workflow. The candidate is what the name refers to today; it is
 compared with last good, the newest version that was not worse, in fresh launches
 that take turns. If nothing is new, nothing is launched.
@@ -70,7 +70,7 @@ names the commit, image or package. So that small steps do not add up, every 7th
 night (watch.every), and as soon as the nights add up to more than a rule allows,
 the candidate is compared with the anchor too.
 
---accept WHY makes the candidate last good without a comparison.
+--accept-worse WHY makes the candidate last good without a comparison.
 
 The record is in .mxflow-watch beside the plan; report and serve show a line a
 night: mxflow report --state .mxflow-watch/PLAN-NAME/.mxflow. The same command
@@ -82,7 +82,7 @@ measured, 130 interrupted.`,
 		Example: `  mxflow watch plan.hcl --ref main
   mxflow watch plan.hcl --image vllm/vllm-openai:nightly --write engine.pin
   mxflow watch plan.hcl --ref main --bisect --json
-  mxflow watch plan.hcl --pins requirements.txt --accept 'numerics fix, 4% is its price'`,
+  mxflow watch plan.hcl --ref main --accept-worse 'costs 4%, fixes numerics'`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return o.watch(c.Context(), args) },
 	}
@@ -93,7 +93,7 @@ measured, 130 interrupted.`,
 	f.StringVar(&o.source, "repo", "", repoUsage)
 	f.StringVar(&o.write, "write", "", "write last good to `FILE`: a commit, an image by digest, or pins")
 	f.BoolVar(&o.search, "bisect", false, "after an alarm, find the commit, image or package")
-	f.StringVar(&o.accept, "accept", "", "make the candidate last good although it may be worse, and record `WHY`")
+	f.StringVar(&o.accept, "accept-worse", "", "make the candidate last good without a comparison, and record `WHY`")
 	byFlag(f, &o.by)
 	f.BoolVar(&o.rerun, "rerun", false, "compare again what was decided")
 	varFlag(f, &o.given.Inputs)
@@ -101,8 +101,8 @@ measured, 130 interrupted.`,
 	f.BoolVar(&o.dryRun, "dry-run", false, dryRunUsage)
 	a.jsonFlag(f)
 	c.MarkFlagsMutuallyExclusive("dry-run", "json")
-	c.MarkFlagsMutuallyExclusive("accept", "rerun")
-	c.MarkFlagsMutuallyExclusive("accept", "dry-run")
+	c.MarkFlagsMutuallyExclusive("accept-worse", "rerun")
+	c.MarkFlagsMutuallyExclusive("accept-worse", "dry-run")
 	return c
 }
 
@@ -158,7 +158,7 @@ func (o *watchOptions) prepare(ctx context.Context, args []string) (seen *ledger
 		return nil, err
 	}
 	if o.accept != "" {
-		if o.accept, err = oneLine("accept", o.accept, 2000, "why"); err == nil {
+		if o.accept, err = oneLine("accept-worse", o.accept, 2000, "why"); err == nil {
 			o.by, err = author(o.by)
 		}
 	}
@@ -208,7 +208,7 @@ func (o *watchOptions) prepare(ctx context.Context, args []string) (seen *ledger
 		return nil, fmt.Errorf("the record in %s is of %s: name another --state for %s", o.dir(), o.before[k-1].Watched,
 			n.Watched)
 	case k == 0 && o.accept != "":
-		return nil, errors.New("--accept: there is no last good yet; the first night makes one")
+		return nil, errors.New("--accept-worse: there is no last good yet; the first night makes one")
 	case k == 0:
 		o.past.Good, o.past.Anchor = release, release
 	}

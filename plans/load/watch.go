@@ -9,8 +9,7 @@ import (
 
 var watchDoc = block(plans.Watch{}, lang.BlockDoc{
 	Type: "watch", Times: plans.AtMost1,
-	Doc: "What [`mxflow watch`](watch.md) holds a new version of the engine to: the anchor, and what must not get " +
-		"worse. Without a criterion: decode and prefill at most 3% slower in each cell, and at most 3% more time to " +
+	Doc: "What must not get worse from night to night, for [`mxflow watch`](watch.md). Without a criterion: decode and prefill at most 3% slower in each cell, and at most 3% more time to " +
 		"the first token. It is not part of any digest.",
 	Blocks: []*lang.BlockDoc{watchCriterionDoc},
 })
