@@ -9,8 +9,9 @@ import (
 
 var watchDoc = block(plans.Watch{}, lang.BlockDoc{
 	Type: "watch", Times: plans.AtMost1,
-	Doc: "What must not get worse from night to night, for [`mxflow watch`](watch.md). Without a criterion: decode and prefill at most 3% slower in each cell, and at most 3% more time to " +
-		"the first token. It is not part of any digest.",
+	Doc: "What must not get worse from night to night, for [`mxflow watch`](watch.md). Without a criterion: decode " +
+		"and prefill at most 3% slower in each cell, and at most 3% more time to the first token. It is not part of " +
+		"any digest.",
 	Blocks: []*lang.BlockDoc{watchCriterionDoc},
 })
 
