@@ -30,6 +30,8 @@ type bisectOptions struct {
 	plan, good, bad, images, source, rule string
 	given                                 load.Options
 	rerun, reuse, dryRun                  bool
+	// streams is set if the stream of --json has begun.
+	streams bool
 }
 
 func newBisectCommand(a *app) *cobra.Command {
@@ -114,7 +116,9 @@ func (o *bisectOptions) find(ctx context.Context) (*bisect.Answer, *bisect.Job, 
 			return nil, nil, err
 		}
 	}
-	beginStream(o.app)
+	if !o.streams {
+		beginStream(o.app)
+	}
 	a, err := o.search(ctx, j, show)
 	return a, j, err
 }

@@ -122,9 +122,9 @@ func (o *watchOptions) watch(ctx context.Context, args []string) error {
 	switch known := seen != nil && seen.Candidate.ID == t.Candidate.ID; {
 	case o.accept != "":
 		o.night.Outcome, o.night.By, o.night.Reason = ledger.NightAccepted, o.by, o.accept
-	case (known || t.Candidate.ID == o.night.Good.ID) && !o.rerun && len(o.before) > 0:
+	case len(o.before) > 0 && (t.Candidate.ID == o.night.Good.ID || known && !o.rerun):
 		o.night.Outcome = ledger.NightQuiet
-	case o.dryRun && o.night.Good.ID == "":
+	case o.dryRun && o.first():
 		_, err := fmt.Fprintf(o.stdout, "%s would be last good and the anchor\n", t.Candidate.Short())
 		return err
 	case o.dryRun:
@@ -236,9 +236,14 @@ func (o *watchOptions) ask() {
 	o.show.Ask(since)
 }
 
+// first reports whether nothing is on record, and nothing else is there to compare the candidate with.
+func (o *watchOptions) first() bool {
+	return len(o.before) == 0 && (o.night.Good.ID == "" || o.night.Good.ID == o.night.Candidate.ID)
+}
+
 // compare makes the sessions of a night, until it is clear what follows.
 func (o *watchOptions) compare(ctx context.Context, t nights.Tonight) error {
-	if o.night.Good.ID == "" { // the first version is what later ones are compared with
+	if o.first() { // what later versions are compared with
 		question, err := o.job.Start(t.Candidate)
 		if err != nil {
 			return err
@@ -247,7 +252,10 @@ func (o *watchOptions) compare(ctx context.Context, t nights.Tonight) error {
 		if err != nil {
 			return err
 		}
-		if o.night.Good, o.night.Anchor = t.Candidate, t.Candidate; d == nil || d.Verdict != verdict.Pass {
+		if o.night.Good.ID == "" {
+			o.night.Good, o.night.Anchor = t.Candidate, t.Candidate
+		}
+		if d == nil || d.Verdict != verdict.Pass {
 			return o.fail(verdict.ExitBroken,
 				fmt.Errorf("%s does not pass what comes before measuring, so the watch does not begin: %s",
 					t.Candidate.Short(), briefOf(d, why)))
@@ -293,14 +301,11 @@ func briefOf(d *ledger.Decision, why verdict.Reason) string {
 }
 
 func (o *watchOptions) question(a nights.Ask) (string, error) {
-	against, mark := o.night.Good, ""
+	against := o.night.Good
 	if a.Against == ledger.AgainstAnchor {
 		against = o.night.Anchor
 	}
-	if o.rerun { // resumes while the night is not on record
-		mark = fmt.Sprint(len(o.before) + 1)
-	}
-	return o.job.Question(a, against, o.night.Candidate, mark)
+	return o.job.Question(a, against, o.night.Candidate, len(o.before)+1)
 }
 
 // apply applies a question, and finds what it decided about a node, or why nothing.
@@ -311,10 +316,14 @@ func (o *watchOptions) apply(ctx context.Context, question, node string, a night
 	if err := os.MkdirAll(o.dir(), 0o755); err != nil {
 		return nil, none, err
 	}
-	res, err := applyPlan(ctx, o.app, applying{
+	run := applying{
 		path: o.plan, dir: o.dir(), given: load.Options{Inputs: o.given.Inputs, Question: question}, reuse: o.reuse,
 		watch: o.show.Observer(newProgress(o.app, true), a), tell: o.errorsOnly,
-	})
+	}
+	if o.rerun && !a.Again && a.Against != "" { // another try, which has a smaller chance to pass
+		run.rerun = []string{watch.Variant(o.night.Candidate)}
+	}
+	res, err := applyPlan(ctx, o.app, run)
 	switch {
 	case err != nil:
 		return nil, none, err
@@ -383,7 +392,7 @@ func (o *watchOptions) searched(ctx context.Context, last ledger.NightTrial, goo
 	own.state = ""
 	b := &bisectOptions{
 		app: &own, plan: o.plan, good: good.ID, bad: o.night.Candidate.ID, source: o.source, rule: rule, given: o.given,
-		reuse: o.reuse,
+		reuse: o.reuse, streams: true,
 	}
 	switch {
 	case o.image != "":

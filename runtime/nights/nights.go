@@ -128,7 +128,7 @@ func (s State) Next(t Tonight, every int) (*Ask, ledger.NightOutcome) {
 // the number of nights, or because what they measured, multiplied, is less than a rule allows. What was
 // measured on another machine, or against another anchor, does not count.
 func (s State) Due(t Tonight, every int) bool {
-	if s.Good.ID == t.Anchor.ID {
+	if t.Anchor.ID == s.Good.ID || t.Anchor.ID == t.Candidate.ID {
 		return false
 	}
 	if s.Since < 0 || s.Since+1 >= every || s.moved(t) {
@@ -197,6 +197,8 @@ func (s State) After(n ledger.Watched, sessions []Session) State {
 		}
 	case ledger.NightMoved:
 		switch {
+		case n.Candidate.ID == n.Anchor.ID:
+			s.Chain, s.Slower, s.Since = map[string]Effect{}, nil, 0
 		case anchor != nil:
 			s.Chain, s.Since = byMetric(anchor.Effects), 0
 		case good != nil:

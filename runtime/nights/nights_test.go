@@ -113,6 +113,21 @@ func TestMoved(t *testing.T) {
 	must.Equal(t, "last good", stays.Good, version(1))
 }
 
+// TestBack: a branch that goes back to the release is not compared with itself, and begins again.
+func TestBack(t *testing.T) {
+	s := State{
+		Good: version(1), Anchor: version(0), Machine: "one", Since: 9,
+		Chain: map[string]Effect{"chat.tg": {Metric: "chat.tg", Is: -0.02}},
+	}
+	tonight := Tonight{Candidate: version(0), Anchor: version(0), Machine: "one", Sessions: sessions("good pass")}
+	must.Equal(t, "due", s.Due(tonight, 7), false)
+	w := night(0, ledger.NightMoved, "one")
+	w.Good = version(1)
+	s = s.After(w, sessions("good pass"))
+	must.Equal(t, "chain", len(s.Chain)+s.Since, 0)
+	must.Equal(t, "last good", s.Good, version(0))
+}
+
 func night(n int, outcome ledger.NightOutcome, machine string) ledger.Watched {
 	return ledger.Watched{Night: &ledger.Night{
 		Candidate: version(n), Good: version(n - 1), Anchor: version(0), Outcome: outcome, Machine: machine,

@@ -175,18 +175,15 @@ func (j *Job) Start(v ledger.Version) (string, error) {
 	return (&arms.Question{Plan: j.Plan, Arms: []arms.Arm{arm}, Source: j.Source}).HCL()
 }
 
-// fresh is a variable that no engine reads: launches with another value of it are others.
+// fresh is a variable that no engine reads: launches with another value of it are other ones.
 const fresh = "MXFLOW_NIGHT"
 
-// Question asks whether the candidate breaks a rule against a version. A second session of a night is at a
-// stricter rate of false alarms; mark, if it is not empty, has launches made afresh.
-func (j *Job) Question(a nights.Ask, against, candidate ledger.Version, mark string) (string, error) {
+// Question asks whether the candidate breaks a rule against a version. The second session of a night is at a
+// stricter rate of false alarms, in launches of its own: night is its number.
+func (j *Job) Question(a nights.Ask, against, candidate ledger.Version, night int) (string, error) {
 	var marks map[string]string
 	if a.Again {
-		mark = strings.TrimSpace(mark + " again " + a.Against)
-	}
-	if mark != "" {
-		marks = map[string]string{fresh: mark}
+		marks = map[string]string{fresh: fmt.Sprintf("%d, %s again", night, a.Against)}
 	}
 	base, err := j.arm(against, marks)
 	if err != nil {
