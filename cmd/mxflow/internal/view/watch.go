@@ -31,10 +31,6 @@ type Watch struct {
 	Quiet bool
 }
 
-func version(v ledger.Version) string {
-	return foreign.Line(strings.TrimSpace(v.Short() + " " + v.Title))
-}
-
 // Ask prints what is compared, before anything is started.
 func (w *Watch) Ask(since time.Time) {
 	if w.Quiet {
