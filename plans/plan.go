@@ -42,6 +42,8 @@ type Plan struct {
 	// Decision is never nil after Load.
 	Decision *Decision `json:",omitempty"`
 	Phases   []*Phase
+	// Watch is nil if the plan does not say what a watch asks.
+	Watch *Watch `json:"-"`
 	// Tables are what the plan's report block shows, Reads the metrics that its rules, hypotheses
 	// and targets read: what tables show without one.
 	Tables []*Table  `json:"-"`

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/view"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
@@ -29,6 +30,8 @@ type bisectOptions struct {
 	plan, good, bad, images, source, rule string
 	given                                 load.Options
 	rerun, reuse, dryRun                  bool
+	// streams is set if the stream of --json has begun.
+	streams bool
 }
 
 func newBisectCommand(a *app) *cobra.Command {
@@ -81,34 +84,54 @@ func (o *bisectOptions) run(ctx context.Context, args []string) (err error) {
 	if o.plan, err = o.planOf(args); err != nil {
 		return err
 	}
+	_, _, err = o.find(ctx)
+	return err
+}
+
+// find searches and shows the answer, which is nil after an interruption or a dry run.
+func (o *bisectOptions) find(ctx context.Context) (*bisect.Answer, *bisect.Job, error) {
 	top := filepath.Join(lang.FolderOf(o.plan), ".mxflow-bisect")
 	j, folder, err := o.job(ctx, top)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	asked, graph, err := o.question(j)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	show := &view.Bisect{Job: j, Screen: o.screen, File: filepath.Join(folder, "bisect.md")}
 	if o.json {
 		show.JSON = o.printLine
 	} else if err := o.ask(show, asked, graph); err != nil {
-		return err
+		return nil, nil, err
 	}
 	if o.dryRun {
-		return nil
+		return nil, j, nil
 	}
 	if err := os.MkdirAll(j.State, 0o755); err != nil {
-		return err
+		return nil, nil, err
 	}
 	if o.state == "" {
 		if err := arms.Folder(top); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
-	beginStream(o.app)
-	return o.search(ctx, j, show)
+	if !o.streams {
+		beginStream(o.app)
+	}
+	a, err := o.search(ctx, j, show)
+	return a, j, err
+}
+
+// command is the command line that goes on with the search.
+func (o *bisectOptions) command() string {
+	words := []string{"mxflow", "bisect", o.plan, "--rule", o.rule}
+	if o.images != "" {
+		words = append(words, "--images", o.images)
+	} else {
+		words = append(words, "--good", o.good, "--bad", o.bad)
+	}
+	return shell.Line(words...)
 }
 
 // job is the search that the flags ask for, and the folder of its report.
@@ -159,7 +182,7 @@ func (o *bisectOptions) question(j *bisect.Job) (*load.Result, *runtime.Graph, e
 }
 
 // search searches, and shows what it found.
-func (o *bisectOptions) search(ctx context.Context, j *bisect.Job, show *view.Bisect) error {
+func (o *bisectOptions) search(ctx context.Context, j *bisect.Job, show *view.Bisect) (*bisect.Answer, error) {
 	ended := 0
 	j.Observe = show.Finding
 	j.Apply = func(ctx context.Context, question, feature string, target []string) error {
@@ -180,11 +203,11 @@ func (o *bisectOptions) search(ctx context.Context, j *bisect.Job, show *view.Bi
 	case errors.Is(err, bisect.ErrStopped):
 		o.exit = verdict.ExitInterrupted
 		fmt.Fprintln(o.stderr, "interrupted: the same command goes on from here")
-		return nil
+		return nil, nil
 	case err != nil && ended != 0:
-		return o.fail(max(ended, verdict.ExitBroken), err)
+		return nil, o.fail(max(ended, verdict.ExitBroken), err)
 	case err != nil:
-		return err
+		return nil, err
 	}
 	switch bad := answer.Findings[j.Bad()]; {
 	case answer.Outcome == bisect.Found:
@@ -196,7 +219,7 @@ func (o *bisectOptions) search(ctx context.Context, j *bisect.Job, show *view.Bi
 	default:
 		o.exit = verdict.ExitInconclusive
 	}
-	return show.End(ctx, answer, o.exit)
+	return answer, show.End(ctx, answer, o.exit)
 }
 
 // candidates are what is searched, by the flags.

@@ -300,3 +300,68 @@ func TestAction(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// TestActionWatches: with flags of mxflow watch the action makes a night, and the report is of its record.
+func TestActionWatches(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("there is no bash")
+	}
+	dir := t.TempDir()
+	must.Write(t, filepath.Join(dir, "plan.hcl"), `plan "watched" {}
+engine "command" "bench" {
+  process {
+    command = ["sh", "{source}/bench.sh"]
+  }
+  metric "tg" {
+    jq     = ".tg"
+    unit   = "tok/s"
+    better = "higher"
+  }
+  source "engine" {
+    repo  = "engine"
+    ref   = "main"
+    build = [["true"]]
+  }
+}
+protocol "script" {
+  level "benchmark" { launches = 4 }
+}
+baseline {
+  engine   = engine.command.bench
+  protocol = protocol.script
+}
+`)
+	engine := filepath.Join(dir, "engine")
+	must.Write(t, filepath.Join(engine, "bench.sh"), `echo '{"tg": 100}'`)
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"},
+		{"add", "."},
+		{"-c", "user.name=Test", "-c", "user.email=test@localhost", "commit", "-qm", "first"},
+	} {
+		if out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", engine}, args...)...).
+			CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	r := runner{
+		dir: dir,
+		env: []string{"PATH=" + filepath.Dir(scenario.Program) + ":" + os.Getenv("PATH")},
+		context: map[string]string{
+			"github.token": "", "github.action_path": dir, "github.action_ref": "", "github.run_id": "1",
+			"github.run_attempt": "1", "github.event.pull_request.number": "", "runner.name": "gpu-1",
+			"runner.temp": t.TempDir(), "inputs.watch": "--ref main --write engine.pin",
+		},
+	}
+	for _, outcome := range []string{"start", "nothing new"} {
+		p := r.play(t)
+		if p.exit != 0 || p.outputs["status"] != "0" {
+			t.Fatalf("%s: %d\n%s", outcome, p.exit, p.out)
+		}
+		must.Contain(t, "the summary lacks", p.summary, "### mxflow watched: Main ")
+		must.Contain(t, "the summary lacks", p.summary, ": "+outcome+"; last good is ")
+	}
+	if pin := must.Read(t, filepath.Join(dir, "engine.pin")); len(pin) != 41 {
+		t.Errorf("pin %q", pin)
+	}
+}

@@ -250,6 +250,7 @@ var scaffolding = []string{
 // around holds what a block has to stand in, by path; %s is the block.
 var around = map[string]string{
 	"report.table":    "report {\n%s\n}",
+	"watch.criterion": "watch {\n%s\n}",
 	"engine.process":  "engine \"openai\" \"wrapped\" {\n%s\n}",
 	"engine.ready":    "engine \"embedded\" \"wrapped\" {\n%s\n}",
 	"engine.run":      wrappedCommand,

@@ -101,7 +101,7 @@ func newRootCommand(a *app) *cobra.Command {
 	}{
 		{"start", "Start:", []*cobra.Command{
 			newInitCommand(a), newValidateCommand(a), newPlanCommand(a), newApplyCommand(a), newABCommand(a),
-			newNoiseCommand(a), newBisectCommand(a), newReproduceCommand(a), newBenchCommand(a),
+			newNoiseCommand(a), newBisectCommand(a), newWatchCommand(a), newReproduceCommand(a), newBenchCommand(a),
 		}},
 		{"read", "Read the results:", []*cobra.Command{
 			newStatusCommand(a), newExplainCommand(a), newShowCommand(a), newCompareCommand(a), newReportCommand(a),

@@ -158,6 +158,9 @@ var ofCommand = map[string]bool{
 	"format":   true, // the forms that a command has
 	"rerun":    true, // in ab, of everything: it has no nodes to name
 	"launches": true, // maximum of an ab, or of all sealed applies
+	"ref":      true, // one of a watch, two of an ab; as are image and pins
+	"image":    true,
+	"pins":     true,
 	"all":      true, // launches of a run, or evidence of what stands
 }
 

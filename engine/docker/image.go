@@ -312,3 +312,20 @@ func ImageID(ctx context.Context, tag string) (string, error) {
 	}
 	return is.ID, err
 }
+
+// Now is the image that a name refers to now, as a name that always does: by digest, or by its ID if no
+// registry knows it. Its registry is asked, and a newer image pulled, unless pull is "never".
+func (m *Images) Now(ctx context.Context, ref, pull string) (string, error) {
+	d, err := dial()
+	if err != nil {
+		return "", err
+	}
+	is, err := m.get(ctx, d, ref, pull)
+	if err != nil {
+		return "", err
+	}
+	if digest := digestOf(is, ref); digest != "" {
+		return kinds.Untagged(ref) + "@" + digest, nil
+	}
+	return is.ID, nil
+}

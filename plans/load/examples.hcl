@@ -192,6 +192,14 @@ table "power" {
   columns = ["gpu.idle_power_w", "gpu.power_w", "gpu.peak_power_w", "chat.tokens_per_joule"]
 }
 
+watch {
+  anchor = "v0.26.0"
+
+  criterion "decode" {
+    rule = "chat.tg.gain >= -3%"
+  }
+}
+
 phase "cutlass" {
   summary = "CUTLASS kernels for MXFP4"
 

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -124,12 +125,12 @@ func (l *loader) addSource(name string, text []byte, from *hcl.Range) {
 // fileBlocks are the blocks of all files together. Only a file that the user
 // named may hold the plan block: included files are there to be shared.
 func (l *loader) fileBlocks() (all hcl.Blocks) {
-	asked := l.opts.Question != ""
+	replaced := l.replaced()
 	for _, name := range l.Order {
 		s := l.Sources[name]
 		content := l.Content(s.Body, fileDoc.Schema(), eval.WholePlan)
 		for _, b := range content.Blocks {
-			if asked && (b.Type == "baseline" || b.Type == "phase") && filepath.Base(name) != verdict.Question {
+			if slices.Contains(replaced, b.Type) && filepath.Base(name) != verdict.Question {
 				continue
 			}
 			if b.Type == "plan" && s.From != nil {
@@ -142,6 +143,19 @@ func (l *loader) fileBlocks() (all hcl.Blocks) {
 		}
 	}
 	return all
+}
+
+// replaced are the types of blocks that a question has in place of the plan's.
+func (l *loader) replaced() (types []string) {
+	q := l.Sources[filepath.Join(l.plan.Dir, verdict.Question)]
+	if l.opts.Question == "" || q == nil {
+		return nil
+	}
+	types = []string{"baseline", "phase"}
+	if len(l.Content(q.Body, fileDoc.Schema(), eval.WholePlan).Blocks.OfType("decision")) > 0 {
+		types = append(types, "decision")
+	}
+	return types
 }
 
 // readNamed reads a file that the plan names, with at most that many bytes, and returns

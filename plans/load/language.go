@@ -49,7 +49,7 @@ var fileDoc = &lang.BlockDoc{
 	Attrs: plans.Attrs(topLevel{}),
 	Blocks: []*lang.BlockDoc{
 		planDoc, variableDoc, localsDoc, engineDoc, knobDoc, workloadDoc, suiteDoc, protocolDoc, targetDoc, importedDoc,
-		baselineDoc, executorDoc, decisionDoc, reportDoc, phaseDoc,
+		baselineDoc, executorDoc, decisionDoc, reportDoc, watchDoc, phaseDoc,
 	},
 }
 

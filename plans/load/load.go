@@ -30,7 +30,7 @@ type Options struct {
 	// Suite is the name of the suite that benchmarks send; if empty, they send what they
 	// name.
 	Suite string
-	// Question is HCL with a baseline and phases in place of the plan's own: something else
+	// Question is HCL with a baseline, phases and perhaps a decision in place of the plan's own: something else
 	// that is asked of its engines and workloads, as bisect does.
 	Question string
 	// Launches is the maximum per arm in place of what benchmarks set; 0 leaves it to them.
@@ -220,6 +220,7 @@ func (l *loader) load() {
 	l.decodeExecutor(blocks["executor"])
 	l.decodeDecision(blocks["decision"])
 	l.decodeReport(blocks["report"])
+	l.decodeWatch(blocks["watch"])
 	for _, g := range generated {
 		if g.Kind == "phase" {
 			for _, i := range g.Instances {

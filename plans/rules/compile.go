@@ -31,6 +31,12 @@ func CompileAll(ns *Namespace, files map[string]*hcl.File) hcl.Diagnostics {
 			diags = append(diags, ns.compile(r, sc, files)...)
 		}
 	}
+	if w := ns.plan.Watch; w != nil && ns.plan.Baseline != nil {
+		sc := &Scope{Own: &plans.Feature{Name: "watch", Protocol: ns.plan.Baseline.Protocol}, Criterion: true}
+		for _, r := range w.Criteria {
+			diags = append(diags, ns.compile(r, sc, files)...)
+		}
+	}
 	return append(diags, ns.Columns()...)
 }
 

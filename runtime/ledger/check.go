@@ -23,6 +23,7 @@ func (r *Record) check() error {
 		{"decision", r.Decision != nil},
 		{"end", r.End != nil},
 		{"waiver", r.Waiver != nil},
+		{"night", r.Night != nil},
 	} {
 		if p.set {
 			set = append(set, p.name)
@@ -30,8 +31,8 @@ func (r *Record) check() error {
 	}
 	switch {
 	case len(set) != 1:
-		return fmt.Errorf("must have exactly one of run_start, start, launch, decision, waiver and end, but has %d",
-			len(set))
+		return fmt.Errorf("must have exactly one of run_start, start, launch, decision, waiver, night and end, "+
+			"but has %d", len(set))
 	case r.Type != set[0]:
 		return fmt.Errorf("has type %q but contains a %s", r.Type, set[0])
 	case r.Run == "":
@@ -50,6 +51,8 @@ func (r *Record) check() error {
 		return r.Decision.check()
 	case r.Waiver != nil:
 		return r.Waiver.check(r.Time)
+	case r.Night != nil:
+		return r.Night.check()
 	case r.End != nil && r.End.Verdict != "" && !r.End.Verdict.Known():
 		return unknown("verdict", string(r.End.Verdict))
 	}

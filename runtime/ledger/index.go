@@ -19,6 +19,7 @@ type Index struct {
 	Waived   []Waived
 	Waivers  map[string]*Waiver // the newest by node
 	Runs     []*RunView         // in order of their first record
+	Nights   []Watched
 	runs     map[string]*RunView
 	drawn    map[string]*revealedDraws // of each run
 }
@@ -101,6 +102,10 @@ func (x *Index) add(r *Record) error {
 		if err := r.Waiver.follows(x); err != nil {
 			return err
 		}
+	case r.Night != nil:
+		if err := r.Night.follows(x); err != nil {
+			return err
+		}
 	case r.Decision != nil:
 		d, last := r.Decision, x.Newest(r.Decision.Node)
 		if last != nil && d.Attempt <= last.Attempt {
@@ -130,6 +135,8 @@ func (x *Index) add(r *Record) error {
 		run.Waivers = append(run.Waivers, r.Waiver)
 		x.Waived = append(x.Waived, Waived{Waiver: r.Waiver, Record: at, Run: r.Run, Time: r.Time})
 		x.Waivers[r.Waiver.Node] = r.Waiver
+	case r.Night != nil:
+		x.Nights = append(x.Nights, Watched{Night: r.Night, Record: at, Run: r.Run, Time: r.Time})
 	}
 	x.Records = append(x.Records, r)
 	return nil
@@ -137,6 +144,16 @@ func (x *Index) add(r *Record) error {
 
 // Aside reports whether a run was none of the plan's own applies.
 func (x *Index) Aside(run string) bool { return x.runs[run] != nil && x.runs[run].Aside }
+
+// Attempt is that decision about a node; nil if there is none.
+func (x *Index) Attempt(node string, attempt int) *Decision {
+	for _, d := range x.History[node] {
+		if d.Attempt == attempt {
+			return d.Decision
+		}
+	}
+	return nil
+}
 
 // Newest is the newest decision about a node; nil if there is none.
 func (x *Index) Newest(node string) *Decision {

@@ -13,12 +13,12 @@ import (
 // Record is one leaf of the ledger. Exactly one of the pointers is set, the one
 // that Type names.
 type Record struct {
-	// Type is "run", "start", "launch", "decision", "waiver" or "end".
+	// Type is "run", "start", "launch", "decision", "waiver", "night" or "end".
 	Type string `json:"type"`
 	// Time is when the record was made, UTC.
 	Time time.Time `json:"time"`
 	// Run is the run (one apply) that made it. A person's waiver belongs to
-	// the run whose decision it is about.
+	// the run whose decision it is about, and a night to the newest.
 	Run string `json:"run"`
 
 	RunStart *RunStart `json:"run_start,omitempty"`
@@ -27,6 +27,7 @@ type Record struct {
 	Decision *Decision `json:"decision,omitempty"`
 	End      *End      `json:"end,omitempty"`
 	Waiver   *Waiver   `json:"waiver,omitempty"`
+	Night    *Night    `json:"night,omitempty"`
 }
 
 type RunStart struct {

@@ -55,6 +55,10 @@ func (r *Replay) All(node string) *Agreement {
 		}
 	}
 	if node == "" {
+		for _, is := range r.Nights() {
+			out.Decisions = append(out.Decisions, is)
+			out.Counts[is.Outcome]++
+		}
 		for _, d := range r.LedgerOnly() {
 			ledgerOnly(d.Kind, d.Node)
 		}

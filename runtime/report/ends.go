@@ -131,7 +131,8 @@ func Reading(st *store.Store, run *ledger.RunView, words ...string) string {
 
 // at is a command with the state directory, unless that lies where commands look for it, and the plan.
 func at(st *store.Store, run *ledger.RunView, words []string) []string {
-	if filepath.Base(st.Dir()) != store.DirName && st.ArchivedKey() == "" {
+	aside := strings.Contains(filepath.ToSlash(st.Dir()), ".mxflow-") // of a question's own folder
+	if (filepath.Base(st.Dir()) != store.DirName || aside) && st.ArchivedKey() == "" {
 		words = append(words, "--state", st.Dir())
 	}
 	if run != nil && run.PlanFile != "" {

@@ -63,6 +63,6 @@ func (s *Summary) JSON() map[string]any {
 
 		"runs": s.Store.Runs(), "decisions": decisions, "locked": locked, "overruled": overruled,
 		"waivers": s.Store.Waivers(), "stack": s.Stack, "stack_against_baseline": s.Ends, "targets": s.Targets,
-		"hypotheses": claims, "undecided": undecided, "not_in_plan": gone,
+		"hypotheses": claims, "undecided": undecided, "not_in_plan": gone, "nights": append([]Night{}, s.Nights...),
 	}
 }

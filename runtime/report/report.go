@@ -43,6 +43,7 @@ func Markdown(w io.Writer, s *Summary) error {
 	}
 	p.WriteStack()
 	p.Blocks("##", p.TargetBlocks())
+	p.Blocks("##", p.NightBlocks(0))
 	p.Comparisons("##", true)
 	p.Line("%s\n", Raw(Legend))
 	p.Line("Every launch: `%s`. A decision with every look at its launches: `%s`. To repeat this: `%s`.",

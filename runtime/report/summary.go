@@ -33,6 +33,8 @@ type Summary struct {
 	Targets []Contest
 	// Reproduction is what came of the record that it reproduces, as whoever read that found; nil without one.
 	Reproduction *decide.Reproduction
+	// Nights are those of a watch, oldest first.
+	Nights []Night
 
 	tests Tests
 	// engine is the one on which the baseline was last qualified.
@@ -66,7 +68,10 @@ func SummaryOf(st *store.Store, p *plans.Plan, now time.Time) *Summary {
 	s.Stack = s.stack()
 	s.Ends = s.ends()
 	s.Targets = s.targets()
-	s.Answer = s.answer()
+	s.Nights, _ = NightsOf(st)
+	if s.Answer = s.answer(); len(s.Nights) > 0 {
+		s.Answer = Answer{Accepted: s.Nights[len(s.Nights)-1].String()}
+	}
 	return s
 }
 

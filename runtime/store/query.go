@@ -96,6 +96,20 @@ func (s *Store) Waivers() []ledger.Waived {
 	return append([]ledger.Waived{}, s.index.Waived...)
 }
 
+// Nights are those of mxflow watch, oldest first.
+func (s *Store) Nights() []ledger.Watched {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Clone(s.index.Nights)
+}
+
+// Attempt is that decision about a node; nil if there is none.
+func (s *Store) Attempt(node string, attempt int) *ledger.Decision {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.index.Attempt(node, attempt)
+}
+
 // Runs are the applies of the plan, oldest first, without runs aside.
 func (s *Store) Runs() []ledger.RunInfo {
 	return slices.DeleteFunc(s.AllRuns(), func(r ledger.RunInfo) bool { return r.Aside })

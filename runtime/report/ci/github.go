@@ -59,6 +59,7 @@ func GitHub(w io.Writer, s *report.Summary) error {
 	} else if slices.Contains(table.Head, "Change") {
 		p.Line("Bounds: in [ ] those by which a rule decided, in ( ) a 95%% interval.\n")
 	}
+	p.Blocks("####", p.NightBlocks(14))
 	p.Line("<details><summary>Gates, rules, and how to reproduce this</summary>\n")
 	p.Gates("#### Gates")
 	for _, d := range s.InForce() {

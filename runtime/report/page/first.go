@@ -51,6 +51,7 @@ func (b *builder) first() {
 	}
 	b.about(launches)
 	b.blocks("", b.TargetBlocks())
+	b.blocks("", b.NightBlocks(0))
 	for _, c := range contests[:min(mostTargets, len(contests))] {
 		t := Tile{Name: "target " + c.Name, After: c.Standing, Note: c.Tool}
 		if cell, metric := measure.SplitAddress(c.Address); c.Address != "" {

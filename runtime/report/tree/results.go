@@ -23,6 +23,7 @@ func (t *writer) results() {
 	t.Line("%s\n", t.Setup())
 	t.configurations()
 	t.Blocks("##", t.TargetBlocks())
+	t.Blocks("##", t.NightBlocks(0))
 	for _, target := range t.Plan.Targets {
 		if target.Summary != "" {
 			t.Line("%s: %s\n", target.Name, verdict.FullStop(target.Summary))

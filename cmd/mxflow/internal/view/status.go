@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
@@ -37,9 +38,9 @@ func Status(on table.Screen, s *report.Summary, all bool) {
 	}
 	fmt.Fprintln(on)
 	stackLines(on, s)
-	if targets := s.TargetBlocks(); len(targets) > 0 {
+	if blocks := slices.Concat(s.TargetBlocks(), s.NightBlocks(14)); len(blocks) > 0 {
 		fmt.Fprintln(on)
-		printBlocks(on, targets)
+		printBlocks(on, blocks)
 	}
 }
 
