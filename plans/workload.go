@@ -55,8 +55,8 @@ type Workload struct {
 	MaxConcurrency int           `hcl:"max_concurrency,optional" group:"pace" unit:"requests" min:"1" max:"100000" requires:"rate" doc:"Maximum requests in flight in an open loop. Further ones wait, and their latency counts. Without it there is no limit."`
 	Duration       time.Duration `hcl:"duration,optional" group:"pace" excludes:"capacity" doc:"Stops sending after this time. Requests in flight are still answered and measured. With a 'trace', how much of it is sent, in its own time."`
 	// TraceFile is as the plan names it, and Trace what is sent of it.
-	TraceFile       string        `json:"-" hcl:"trace,optional" group:"pace" excludes:"prompt_lengths|output_lengths|dataset|capacity" doc:"Recorded traffic, a file relative to the plan's folder: arrivals, lengths, shared beginnings and turns are as in it. Instead of 'rate' and 'concurrency'."`
-	JQ              string        `json:",omitempty" hcl:"trace_jq,optional" group:"pace" requires:"trace" doc:"jq program that makes a request of each row of the trace, as in '{at: .time_s, prompt: .tokens_in, output: .tokens_out}'. Without it the format is recognised."`
+	TraceFile       string        `json:"-" hcl:"trace,optional" group:"pace" excludes:"prompt_lengths|output_lengths|dataset|capacity" doc:"File of recorded traffic, relative to the plan's folder. Arrivals, lengths, shared beginnings and turns are as in it. Instead of 'rate' and 'concurrency'."`
+	JQ              string        `json:",omitempty" hcl:"trace_jq,optional" group:"pace" requires:"trace" doc:"jq program that makes a request of each row. An example is '{at: .time_s, prompt: .tokens_in, output: .tokens_out}'. Without it the format is recognised."`
 	Speed           float64       `json:",omitempty" hcl:"speed,optional" group:"pace" requires:"trace" min:"0.001" max:"1000" doc:"How many times faster than recorded the trace is sent. Without it, 1."`
 	From            time.Duration `json:",omitempty" hcl:"from,optional" group:"pace" requires:"trace" doc:"Leaves out what arrived earlier in the trace."`
 	MaxPromptTokens int           `json:",omitempty" hcl:"max_prompt_tokens,optional" group:"length" unit:"tokens" requires:"trace" min:"1" max:"20000000" doc:"Cuts longer prompts of the trace to this length. They keep their beginning, and with it what they share."`
@@ -93,11 +93,11 @@ func (w *Workload) Open() bool { return w.Arrival != "" }
 
 // Capacity is how a launch searches for the largest rate that keeps a workload's SLO.
 type Capacity struct {
-	Percentile float64       `hcl:"percentile,optional" default:"99" min:"50" max:"99.9" doc:"Share of the requests, in percent, that must be within each limit of 'slo'. With 99, the p99 keeps it. Failed requests are within none."`
-	Errors     float64       `hcl:"errors,optional" default:"0" min:"0" max:"0.5" doc:"Share of the requests that may fail. 0 leaves it to 'percentile'."`
+	Percentile float64       `hcl:"percentile,optional" default:"99" min:"50" max:"99.9" doc:"Percentage of requests that must be within each limit. With 99, the p99 keeps it. Failed requests are within none."`
+	Errors     float64       `hcl:"errors,optional" default:"0" min:"0" max:"0.5" doc:"Share of the requests that may fail. Without it, 'percentile' decides."`
 	Probe      time.Duration `hcl:"probe,optional" default:"1m" doc:"How long each rate is measured. At the capacity it should send 400 requests: see [statistics](statistics.md#capacity)."`
 	Warmup     time.Duration `hcl:"warmup,optional" default:"15s" doc:"How long each rate is sent before it is measured."`
-	Drain      time.Duration `hcl:"drain,optional" default:"30s" doc:"How long answers may take after the last request of a rate. Those in flight then have failed. It must be longer than an answer."`
+	Drain      time.Duration `hcl:"drain,optional" default:"30s" doc:"How long answers may take after the last request. Those in flight then have failed. It must be longer than an answer."`
 	Probes     int           `hcl:"probes,optional" default:"10" min:"6" max:"100" doc:"Rates that a launch measures. A search that begins far from the capacity measures up to twice as many."`
 	Start      float64       `hcl:"start,optional" default:"1" unit:"requests per second" min:"0.001" max:"100000" doc:"First rate of the first launch. Later ones begin where the last one ended."`
 	MaxRate    float64       `hcl:"max_rate,optional" default:"1000" unit:"requests per second" min:"0.001" max:"100000" doc:"Highest rate that is sent. A capacity beyond it is unknown."`

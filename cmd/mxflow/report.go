@@ -46,7 +46,7 @@ feature with the numbers that decided it. --format prints another form:
   junit      fail and inconclusive are failures; error, invalid, locked and
              undecided are errors; waived nodes are skipped
   github     for a job summary or a comment
-  pr         what vLLM and llama.cpp ask for in a pull request about performance, of
+  pr         what vLLM and llama.cpp ask for in a pull request about speed, of
              every port, or with --format pr FEATURE [PLAN] of one
   csv        a row per launch that counts, a column per metric
   benchstat  the same for benchstat -col /variant FILE

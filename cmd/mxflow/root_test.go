@@ -161,6 +161,8 @@ var ofCommand = map[string]bool{
 	"ref":      true, // one of a watch, two of an ab; as are image and pins
 	"image":    true,
 	"pins":     true,
+	"slo":      true, // of a good request, or of a capacity
+	"probe":    true, // the same, of which one has a default
 	"all":      true, // launches of a run, or evidence of what stands
 }
 
@@ -250,7 +252,7 @@ func TestMeant(t *testing.T) {
 		"plan --json=perhaps":          `--json "perhaps" is not true or false`,
 		"bench http://x --pp a":        `--pp "a" is not whole numbers with commas between them`,
 		"bench http://x --rate 1,x":    `--rate "1,x" is not numbers with commas between them`,
-		"bench http://x --slo a":       `--slo "a" is not of the form NAME=VALUE`,
+		"bench http://x --slo a":       `--slo: "a" is not a limit, such as 'p99 ttft <= 500ms'`,
 		"seal --hours long":            `--hours "long" is not a number`,
 		"apply --var a":                `--var "a": write NAME=VALUE`,
 		"apply --target":               "--target has no value: --target NODE",

@@ -337,7 +337,7 @@ var cellMetrics = []Metric{
 	define(Metric{Name: "prefix_found", Unit: "share", Better: Higher, Facet: OfPrefixes, OfTrace: true},
 		"prefix_shared above 0, and the server's number of cached tokens of every request or the evidence of "+
 			"prefix_hit_rate",
-		"Tokens that the engine found in its prefix cache, as a share of those of prefix_shared. It is less than 1 "+
+		"Share of the tokens of prefix_shared that the engine found in its cache. It is less than 1 "+
 			"where the cache lost them, or had not computed them yet."),
 	define(Metric{Name: "preemptions", Unit: "count", Whole: true, Better: Lower, Facet: OfPreempted},
 		"the engine's count of preemptions at both edges of the window",

@@ -46,7 +46,7 @@ var (
 
 var capacityDoc = block(plans.Capacity{}, lang.BlockDoc{
 	Type: "capacity", Times: plans.AtMost1,
-	Doc: "Searches in each launch for the largest rate that keeps `slo`, and makes it the metric `capacity`. Each " +
+	Doc: "Searches in each launch for the largest rate that keeps `slo`. It is the metric `capacity`. Each " +
 		"rate is a probe: Poisson arrivals, the same for all arms, with a warm-up and a drain.",
 })
 
