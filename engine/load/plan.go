@@ -195,11 +195,11 @@ func (p Pace) check() error {
 	return nil
 }
 
-// schedule is when each measured conversation of an open loop begins, since the first; those after the end of a
+// schedule is when each of n conversations of an open loop begins, since the first; those after the end of a
 // Duration are left out.
-func (p Plan) schedule() (at []time.Duration, err error) {
+func (p Plan) schedule(n int) (at []time.Duration, err error) {
 	if p.Pace.Arrival != Recorded {
-		return p.Pace.arrivals(len(p.Prompts.Measured))
+		return p.Pace.arrivals(n)
 	}
 	for _, one := range p.Prompts.Measured {
 		at = append(at, one.At)

@@ -155,7 +155,7 @@ func (r *runner) all() error {
 	}
 	if p.Pace.Open() {
 		var err error
-		if schedule, err = p.schedule(); err != nil {
+		if schedule, err = p.schedule(len(measured)); err != nil {
 			return fmt.Errorf("cell %s: %w", p.Cell, err)
 		}
 		measured, atOnce = measured[:len(schedule)], warmAtOnce
