@@ -25,20 +25,20 @@ knob "kv_cache" {
 }
 
 workload "chat" {
-  summary       = "Short questions: nine of ten get their first token within 200 ms"
+  summary       = "Short questions: half of them get their first token within 300 ms"
   prompt_tokens = 16
-  output_tokens = 8
+  output_tokens = 3
   max_lag       = "100ms"
   slo {
-    ttft = "200ms"
+    ttft = "300ms"
   }
   capacity {
-    percentile = 90
-    probe      = "3s"
-    warmup     = "750ms"
-    drain      = "3s"
+    percentile = 50
+    probe      = "2s"
+    warmup     = "500ms"
+    drain      = "2s"
     probes     = 6
-    start      = 8
+    start      = 32
   }
 }
 
@@ -69,7 +69,7 @@ phase "capacity" {
   }
   gate {
     rule "enough" {
-      rule = "chat.capacity >= 4"
+      rule = "chat.capacity >= 3"
     }
   }
 }
