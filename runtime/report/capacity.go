@@ -43,8 +43,8 @@ func CurveTable(probes []measure.CellRun) (t Table) {
 				for _, x := range p.Probe.Quantiles[c.Metric] {
 					times = append(times, verdict.Short(x, ""))
 				}
-				head = append(head, c.Metric+" "+strings.Join(measure.Shown, " / "))
-				row = append(row, strings.Join(times, " / "))
+				head = append(head, c.Metric+" "+strings.Join(measure.Shown, "/"))
+				row = append(row, strings.Join(times, "/"))
 			}
 			if n == 0 {
 				t.Head = append(t.Head, head...)
@@ -56,7 +56,7 @@ func CurveTable(probes []measure.CellRun) (t Table) {
 }
 
 // bar is the length of a whole one.
-const bar = 20
+const bar = 10
 
 func share(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) }
 

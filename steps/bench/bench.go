@@ -217,33 +217,39 @@ func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 // cell's do, its speed is that of garbage. More would need a parent's answers to the same
 // prompts, which a plan has.
 func unreadable(t record.Measurement) (invalid, notes []verdict.Reason) {
+	of := map[string]string{} // the probes of a search are one
+	for _, run := range t.Cells {
+		of[run.Cell] = run.Of()
+	}
+	told := map[string]bool{}
 	for _, run := range t.Cells {
 		var found []verdict.Reason
 		for _, garbage := range t.Incoherent {
-			if garbage.Subject == run.Cell {
+			if of[garbage.Subject] == run.Of() {
 				found = append(found, garbage.On(""))
 			}
 		}
 		answers := 0
-		for _, s := range t.Samples {
-			if s.Workload == run.Cell && s.Measured() && s.Err == "" {
+		for s := range measure.Answered(t.Samples) {
+			if of[s.Workload] == run.Of() {
 				answers++
 			}
 		}
-		if len(found) == 0 {
+		if len(found) == 0 || told[run.Of()] {
 			continue
 		}
+		told[run.Of()] = true
 		counted := []verdict.Arg{verdict.Int("answers", len(found)), verdict.Int("of", answers)}
 		if run.ExactOutput && 2*len(found) <= answers {
 			notes = append(notes, verdict.Say("answers.some_unreadable",
 				"{answers} of {of} answers of {subject} are not readable text, e.g. {causes}",
-				counted...).On(run.Cell).From(found[0]))
+				counted...).On(run.Of()).From(found[0]))
 			continue
 		}
 		invalid = append(invalid, verdict.Say("answers.unreadable",
 			"{answers} of {of} answers of {subject} are not readable text, e.g. {causes}: speeds of such a "+
 				"server are meaningless",
-			counted...).On(run.Cell).From(found[0]))
+			counted...).On(run.Of()).From(found[0]))
 	}
 	return invalid, notes
 }

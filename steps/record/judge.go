@@ -28,11 +28,11 @@ const (
 // judge finds reasons for the numbers not to count, and notes on them.
 func (r *recording) judge() {
 	r.taken.addDisturbances()
-	for _, c := range r.sent {
-		if c.run.Probe != nil && c.run.Probe.Late && measure.Capacity(r.taken.Cells, c.run.Probe.Of).Lowest > 0 {
-			continue // others count
-		}
+	for _, c := range r.counting() {
 		r.checkClientDelay(c)
+	}
+	for _, c := range together(r.counting()) {
+		r.checkReading(c)
 		r.checkBuffering(c)
 		r.checkCache(c)
 		r.checkPromptLengths(c)
@@ -56,6 +56,33 @@ func (r *recording) judge() {
 		}
 	}
 	r.taken.Disturbed = disturbed(r.taken.Invalid)
+}
+
+// counting are the sent cells without the probes in which the client was late, if others count.
+func (r *recording) counting() []sentCell {
+	return slices.DeleteFunc(slices.Clone(r.sent), func(c sentCell) bool {
+		p := c.run.Probe
+		return p != nil && p.Late && measure.Capacity(r.taken.Cells, p.Of).Lowest > 0
+	})
+}
+
+// together has the probes of a search as one cell, with the requests of all: what is wrong with
+// answers is said once.
+func together(sent []sentCell) (all []sentCell) {
+	for _, c := range sent {
+		n := -1
+		if p := c.run.Probe; p != nil {
+			c.cell.Address = p.Of
+			n = slices.IndexFunc(all, func(o sentCell) bool { return o.cell.Address == p.Of })
+		}
+		if n < 0 {
+			all = append(all, c)
+			continue
+		}
+		all[n].samples = slices.Concat(all[n].samples, c.samples)
+		all[n].run.ByEvents = all[n].run.ByEvents || c.run.ByEvents
+	}
+	return all
 }
 
 // disturbing are the reasons not to count that lie with the machine or the client, at that
@@ -96,6 +123,10 @@ func (r *recording) checkClientDelay(c sentCell) {
 		r.invalid(c.fact(code.WokenLate, verdict.Millis("max", woken.Max), verdict.Millis("p99", woken.P99),
 			verdict.Dur("limit", limit)))
 	}
+}
+
+// checkReading looks for answers that the client read late.
+func (r *recording) checkReading(c sentCell) {
 	if l := load.ReadLate(c.samples); l.Over > 0 {
 		tell := r.note
 		if l.Late {

@@ -243,9 +243,9 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 			RepetitionPenalty: w.RepetitionPenalty, Seed: w.Seed,
 		},
 	}
-	run.ByEvents = slices.ContainsFunc(result.Samples, func(s measure.Sample) bool {
-		return s.Measured() && s.TokenSource == measure.SourceEvents
-	})
+	for s := range measure.Answered(result.Samples) { // one that was cut off ends before the count comes
+		run.ByEvents = run.ByEvents || s.TokenSource == measure.SourceEvents
+	}
 	sent := sentCell{w: w, cell: cell, run: run, prompts: prompts, samples: result.Samples, delay: result.Delay}
 	if of != nil {
 		sent.run.Probe = of
