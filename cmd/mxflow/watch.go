@@ -179,6 +179,9 @@ func (o *watchOptions) prepare(ctx context.Context, args []string) (seen *ledger
 	} else {
 		o.job.Folder = filepath.Dir(o.app.state)
 	}
+	if err := writable(o.write); err != nil {
+		return nil, err
+	}
 	n := &o.night
 	n.Watched = o.job.Name()
 	if n.Candidate, err = o.job.Now(ctx); err != nil {
@@ -456,7 +459,8 @@ func (o *watchOptions) end(seen *ledger.Watched) error {
 	o.exit = nightExits[o.night.Outcome]
 	wrote, err := o.writePin(state.Good)
 	if err != nil {
-		return o.fail(verdict.ExitBroken, err)
+		return o.fail(verdict.ExitBroken, fmt.Errorf("--write: %w; the night is on record, and the same command "+
+			"writes the file without a launch", err))
 	}
 	n := &all[len(all)-1]
 	if o.json {
@@ -495,6 +499,22 @@ func (o *watchOptions) keep() error {
 		o.run = runs[len(runs)-1].ID
 	}
 	return st.Append(&ledger.Record{Type: "night", Time: time.Now().UTC(), Run: o.run, Night: &o.night})
+}
+
+// writable returns an error if the file of --write cannot be written: better before a night than after it.
+func writable(name string) error {
+	if name == "" {
+		return nil
+	}
+	_, missing := os.Stat(name)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("--write: %w: name a file that can be written", err)
+	}
+	if f.Close(); missing != nil {
+		return os.Remove(name)
+	}
+	return nil
 }
 
 // writePin writes last good to the file of --write, unless it holds it, and returns its name if it did.
