@@ -27,6 +27,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/nights"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/apply"
 	"github.com/mxflow/mxflow/steps/questions/arms"
 	"github.com/mxflow/mxflow/steps/questions/bisect"
 	"github.com/mxflow/mxflow/steps/questions/watch"
@@ -201,6 +202,9 @@ func (o *watchOptions) prepare(ctx context.Context, args []string) (seen *ledger
 		return nil, err
 	default:
 		defer st.Close()
+		if err := apply.SamePlan(st, loaded.Plan); err != nil {
+			return nil, err
+		}
 		o.before = st.Nights()
 		o.past = nights.StateOf(o.before, func(w ledger.Watched) []nights.Session {
 			return nights.Trials(w, st.Attempt)
