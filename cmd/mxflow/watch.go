@@ -335,7 +335,7 @@ func (o *watchOptions) apply(ctx context.Context, question, node string, a night
 	case err != nil:
 		return nil, none, err
 	case res.Exit == verdict.ExitInterrupted:
-		fmt.Fprintln(o.stderr, "interrupted: the same command goes on from here")
+		fmt.Fprintln(o.stderr, "interrupted: the same command resumes")
 		return nil, none, fmt.Errorf("%w%w", errInterrupted, errShown)
 	}
 	o.run, o.exit = res.Run, 0
@@ -415,7 +415,7 @@ func (o *watchOptions) searched(ctx context.Context, last ledger.NightTrial, goo
 	case err != nil:
 		return nil, err
 	case a == nil:
-		return nil, fmt.Errorf("interrupted; to go on: %s", b.command())
+		return nil, fmt.Errorf("interrupted; to resume it: %s", b.command())
 	}
 	found := &ledger.NightFound{Outcome: string(a.Outcome), Said: a.Said(j, shell.Line("mxflow", "noise", o.plan))}
 	if a.Outcome == bisect.Found {
