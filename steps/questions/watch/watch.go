@@ -132,7 +132,7 @@ func (j *Job) version(ctx context.Context, name string) (v ledger.Version, err e
 		err = fmt.Errorf("%s is empty", name)
 	}
 	if err != nil {
-		return v, err
+		return v, fmt.Errorf("%w: name a file of package pins, a package==version in each line", err)
 	}
 	sum := sha256.Sum256(text)
 	v.ID = "sha256:" + hex.EncodeToString(sum[:])
