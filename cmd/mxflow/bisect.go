@@ -202,7 +202,7 @@ func (o *bisectOptions) search(ctx context.Context, j *bisect.Job, show *view.Bi
 	switch {
 	case errors.Is(err, bisect.ErrStopped):
 		o.exit = verdict.ExitInterrupted
-		fmt.Fprintln(o.stderr, "interrupted: the same command goes on from here")
+		fmt.Fprintln(o.stderr, "interrupted: the same command resumes")
 		return nil, nil
 	case err != nil && ended != 0:
 		return nil, o.fail(max(ended, verdict.ExitBroken), err)

@@ -277,7 +277,7 @@ var around = map[string]string{
 	"workload.slo":            "workload \"wrapped\" {\nprompt_tokens = 8\noutput_tokens = 8\n%s\n}",
 	"workload.capacity": "workload \"wrapped\" {\nprompt_tokens = 8\noutput_tokens = 8\nslo {\nttft = " +
 		"\"1s\"\n}\n%s\n}",
-	"variable.validation":     "variable \"model\" {\ndefault = \"small\"\n%s\n}",
+	"variable.validation": "variable \"model\" {\ndefault = \"small\"\n%s\n}",
 	"knob.value": "knob \"wrapped\" {\ndefault = \"other\"\nvalue \"other\" {\nmust_see { log = " +
 		"[\"*other*\"] }\n}\n%s\n}",
 	"knob.value.source": "engine \"vllm\" \"built\" {\nmodel = \"m\"\nsource \"vllm\" {\nrepo = \"r\"\nref " +

@@ -101,7 +101,7 @@ func (o *noiseOptions) run(ctx context.Context, args []string) error {
 	case res == nil || err != nil:
 		return err
 	case res.Exit == verdict.ExitInterrupted:
-		fmt.Fprintln(o.stderr, "interrupted: the same command goes on from here")
+		fmt.Fprintln(o.stderr, "interrupted: the same command resumes")
 		return nil
 	}
 	return o.result(res, path, loaded.Plan, copies)

@@ -109,9 +109,13 @@ func (a *app) planOfRun(st *store.Store, args []string) (*plans.Plan, planNow, e
 // that can be read.
 func (a *app) summary(st *store.Store, args []string) *report.Summary {
 	p, _, _ := a.planOfRun(st, args)
-	s := report.SummaryOf(st, p, time.Now())
+	return a.reproduced(report.SummaryOf(st, p, time.Now()))
+}
+
+// reproduced is a summary with what came of the record that it reproduces.
+func (a *app) reproduced(s *report.Summary) *report.Summary {
 	var err error
-	if s.Reproduction, err = reproduce.Of(st); err != nil {
+	if s.Reproduction, err = reproduce.Of(s.Store); err != nil {
 		a.note(verdict.OfError(err))
 	}
 	return s

@@ -155,7 +155,7 @@ func (o *reproduceOptions) apply(ctx context.Context, run applying) error {
 	case res == nil || err != nil:
 		return err
 	case res.Exit == verdict.ExitInterrupted:
-		fmt.Fprintln(o.stderr, "interrupted: the same command goes on from here")
+		fmt.Fprintln(o.stderr, "interrupted: the same command resumes")
 		return nil
 	}
 	st, err := store.OpenReadOnly(run.dir)

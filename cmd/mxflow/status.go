@@ -54,7 +54,7 @@ func (a *app) status(args []string, all bool) error {
 		fmt.Fprintln(a.stdout, says)
 	}
 	fmt.Fprintln(a.stdout)
-	view.Status(a.screen(), report.SummaryOf(st, nil, time.Now()), all)
+	view.Status(a.screen(), a.reproduced(report.SummaryOf(st, nil, time.Now())), all)
 	return nil
 }
 

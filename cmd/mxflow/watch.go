@@ -27,6 +27,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/nights"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/apply"
 	"github.com/mxflow/mxflow/steps/questions/arms"
 	"github.com/mxflow/mxflow/steps/questions/bisect"
 	"github.com/mxflow/mxflow/steps/questions/watch"
@@ -179,6 +180,9 @@ func (o *watchOptions) prepare(ctx context.Context, args []string) (seen *ledger
 	} else {
 		o.job.Folder = filepath.Dir(o.app.state)
 	}
+	if err := writable(o.write); err != nil {
+		return nil, err
+	}
 	n := &o.night
 	n.Watched = o.job.Name()
 	if n.Candidate, err = o.job.Now(ctx); err != nil {
@@ -198,6 +202,9 @@ func (o *watchOptions) prepare(ctx context.Context, args []string) (seen *ledger
 		return nil, err
 	default:
 		defer st.Close()
+		if err := apply.SamePlan(st, loaded.Plan); err != nil {
+			return nil, err
+		}
 		o.before = st.Nights()
 		o.past = nights.StateOf(o.before, func(w ledger.Watched) []nights.Session {
 			return nights.Trials(w, st.Attempt)
@@ -328,7 +335,7 @@ func (o *watchOptions) apply(ctx context.Context, question, node string, a night
 	case err != nil:
 		return nil, none, err
 	case res.Exit == verdict.ExitInterrupted:
-		fmt.Fprintln(o.stderr, "interrupted: the same command goes on from here")
+		fmt.Fprintln(o.stderr, "interrupted: the same command resumes")
 		return nil, none, fmt.Errorf("%w%w", errInterrupted, errShown)
 	}
 	o.run, o.exit = res.Run, 0
@@ -408,7 +415,7 @@ func (o *watchOptions) searched(ctx context.Context, last ledger.NightTrial, goo
 	case err != nil:
 		return nil, err
 	case a == nil:
-		return nil, fmt.Errorf("interrupted; to go on: %s", b.command())
+		return nil, fmt.Errorf("interrupted; to resume it: %s", b.command())
 	}
 	found := &ledger.NightFound{Outcome: string(a.Outcome), Said: a.Said(j, shell.Line("mxflow", "noise", o.plan))}
 	if a.Outcome == bisect.Found {
@@ -456,7 +463,8 @@ func (o *watchOptions) end(seen *ledger.Watched) error {
 	o.exit = nightExits[o.night.Outcome]
 	wrote, err := o.writePin(state.Good)
 	if err != nil {
-		return o.fail(verdict.ExitBroken, err)
+		return o.fail(verdict.ExitBroken, fmt.Errorf("--write: %w; the night is on record, and the same command "+
+			"writes the file without a launch", err))
 	}
 	n := &all[len(all)-1]
 	if o.json {
@@ -495,6 +503,22 @@ func (o *watchOptions) keep() error {
 		o.run = runs[len(runs)-1].ID
 	}
 	return st.Append(&ledger.Record{Type: "night", Time: time.Now().UTC(), Run: o.run, Night: &o.night})
+}
+
+// writable returns an error if the file of --write cannot be written: better before a night than after it.
+func writable(name string) error {
+	if name == "" {
+		return nil
+	}
+	_, missing := os.Stat(name)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("--write: %w: name a file that can be written", err)
+	}
+	if f.Close(); missing != nil {
+		return os.Remove(name)
+	}
+	return nil
 }
 
 // writePin writes last good to the file of --write, unless it holds it, and returns its name if it did.

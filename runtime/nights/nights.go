@@ -212,7 +212,7 @@ func (s State) After(n ledger.Watched, sessions []Session) State {
 		s.Open, s.Undecided = &n, 0
 	case ledger.NightUndecided:
 		s.Undecided++
-	case ledger.NightWorse:
+	case ledger.NightUnconfirmed, ledger.NightWorse:
 		s.Undecided = 0
 	}
 	return s

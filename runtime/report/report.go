@@ -30,7 +30,7 @@ func Markdown(w io.Writer, s *Summary) error {
 		p.Line("%s, plan digest `%.16s`. Machine: %s.\n", s.Tool, s.PlanDigest, verdict.Pairs(s.Environment, " ", ", "))
 	}
 	p.Line("%s\n", p.Setup())
-	p.writeReproduction()
+	p.Blocks("##", p.ReproductionBlocks())
 	if blocks := p.ResultBlocks(); len(blocks) > 0 {
 		p.Line("## Results\n")
 		p.Blocks("###", blocks)

@@ -83,17 +83,19 @@ func apart(e decide.Effect) string {
 		verdict.Percent(*e.High, 1), word)
 }
 
-// writeReproduction is the record that it reproduces, what differs, and both results.
-func (p *Writer) writeReproduction() {
-	r := p.Summary.Reproduction
+// ReproductionBlocks are what differs from the record that it reproduces, and both results; none if it
+// reproduces none.
+func (s *Summary) ReproductionBlocks() (blocks []Block) {
+	r := s.Reproduction
 	if r == nil {
-		return
+		return nil
 	}
-	p.Line("## Reproduction\n\n%s\n", ReproductionSentence(r))
-	p.Line("The first record has tree hash `%s` after %s; its run was `%s`.\n", r.Of.Root,
-		verdict.Count(r.Of.Records, "record"), r.Of.Run)
-	p.Table(AgainTable(r))
-	p.Table(ConditionTable(r.Differs))
+	if len(r.Differs) > 0 {
+		blocks = []Block{{Title: "What differs from the first record", Table: ConditionTable(r.Differs)}}
+	}
+	return append(blocks, Block{Title: "Reproduction", Table: AgainTable(r), Notes: []string{fmt.Sprintf(
+		"%s The first record has tree hash %s after %s; its run was %s.", ReproductionSentence(r), r.Of.Root,
+		verdict.Count(r.Of.Records, "record"), r.Of.Run)}})
 }
 
 // ReproductionSentence is what came of reproducing a record.

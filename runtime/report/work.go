@@ -68,7 +68,7 @@ func (s *Summary) Unfinished() string {
 	case UnderWay:
 		return "is under way"
 	case Killed:
-		return "did not finish (killed?): apply resumes it"
+		return "did not finish (killed?): the same command resumes it"
 	case Unknown:
 		return "is under way, or was killed"
 	}

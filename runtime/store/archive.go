@@ -166,6 +166,11 @@ func IsArchive(file string) bool {
 // OpenArchive opens an archive for reading. It is unpacked into a temporary folder, which
 // Close removes. Anything that Export would not have written is rejected.
 func OpenArchive(file string) (*Store, error) {
+	if at, err := os.Lstat(file); err != nil {
+		return nil, fmt.Errorf("%w: name an output of mxflow audit export", err)
+	} else if !at.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file: name an output of mxflow audit export", file)
+	}
 	in, err := openRegular(file)
 	if err != nil {
 		return nil, err
@@ -177,7 +182,8 @@ func OpenArchive(file string) (*Store, error) {
 	}
 	s, err := unpack(in, dir)
 	if damage, ok := errors.AsType[*ledger.DamageError](err); ok {
-		damage.Path = "of it"
+		damage.Path, damage.Hint = "of it", "Ask for another copy, or export it again"
+		err = damage // what wraps it names the temporary folder
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", file, err), os.RemoveAll(dir))

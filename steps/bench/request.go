@@ -63,16 +63,31 @@ type Trace struct {
 	MaxPrompt      int
 }
 
-// read reads the trace.
+// read reads the trace, if there is one.
 func (b *Request) read(set func(flag string) bool) error {
+	t := b.Trace
+	if t.File == "" {
+		for _, flag := range []string{"trace-jq", "speed", "from", "duration", "max-prompt-tokens"} {
+			if set(flag) {
+				return b.wrong(flag, "it is of recorded traffic: add --trace FILE")
+			}
+		}
+		return nil
+	}
 	for _, flag := range []string{"pp", "tg", "depth", "concurrency", "rate", "requests"} {
 		if set(flag) && (flag != "tg" || !b.EOS) {
 			return b.wrong("trace", "arrivals and lengths are those of the file: leave out --%s", flag)
 		}
 	}
-	t := b.Trace
-	if t.Speed < 0 || t.From < 0 || t.Duration < 0 || t.MaxPrompt < 0 {
-		return b.wrong("trace", "--speed, --from, --duration and --max-prompt-tokens must be positive")
+	switch {
+	case set("speed") && !(t.Speed >= 0.001 && t.Speed <= 1000):
+		return b.wrong("speed", "%v is not a number between 0.001 and 1000", t.Speed)
+	case t.From < 0:
+		return b.wrong("from", "%s is not a positive time, such as 5m", t.From)
+	case set("duration") && t.Duration <= 0:
+		return b.wrong("duration", "%s is not a positive time, such as 10m", t.Duration)
+	case set("max-prompt-tokens") && t.MaxPrompt <= 0:
+		return b.wrong("max-prompt-tokens", "%d is not a number of tokens from 1", t.MaxPrompt)
 	}
 	data, err := os.ReadFile(t.File)
 	if err != nil {
@@ -139,10 +154,8 @@ func (b *Request) Check(set func(flag string) bool) error {
 	if !set("seed") { // another measurement's prompts may still be in the server's cache
 		b.Seed = rand.IntN(1<<31 - 1)
 	}
-	if b.Trace.File != "" {
-		if err := b.read(set); err != nil {
-			return err
-		}
+	if err := b.read(set); err != nil {
+		return err
 	}
 	return b.checkObjectives(set)
 }

@@ -271,7 +271,7 @@ func (r *reader) row(ctx context.Context, row map[string]any) error {
 	}
 	made, err := jq.Run(ctx, r.program.reads, row)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: correct the row, or the program that reads it", err)
 	}
 	if len(made) != 1 {
 		return fmt.Errorf(`the program makes %d objects of the row: it makes one, {skip: "why"} of a row that is no `+

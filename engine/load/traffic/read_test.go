@@ -93,9 +93,10 @@ func TestBadRows(t *testing.T) {
 	for row, want := range map[string]string{
 		`{"timestamp": 5, "input_length": -3, "output_length": 5}`: "f:2: prompt is -3, not a number of tokens from 1 to " +
 			"20000000: correct or remove the row",
-		`{"timestamp": 5, "output_length": 5}`:                                              "f:2: prompt is missing",
-		`{"timestamp": 5, "input_length": 3.5, "output_length": 5}`:                         "f:2: prompt is 3.5",
-		`{"timestamp": "x", "input_length": 3}`:                                             "f:2: cannot divide",
+		`{"timestamp": 5, "output_length": 5}`:                      "f:2: prompt is missing",
+		`{"timestamp": 5, "input_length": 3.5, "output_length": 5}`: "f:2: prompt is 3.5",
+		`{"timestamp": "x", "input_length": 3}`: "f:2: cannot divide: string (\"x\") and " +
+			"number (1000): correct the row",
 		`{"timestamp": 1e300, "input_length": 3}`:                                           "f:2: at is 1e+297, not a number of seconds",
 		`{"input_length": 3}`:                                                               "f:2: at is missing",
 		`{"timestamp": 5, "input_length": 600, "output_length": 0}`:                         "f:2: output is 0",

@@ -40,11 +40,7 @@ func GitHub(w io.Writer, s *report.Summary) error {
 	if why := s.Unfinished(); why != "" {
 		p.Line("**Run %s %s.** The results below are from earlier runs.\n", run.ID, why)
 	}
-	if s.Reproduction != nil {
-		p.Line("**%s**\n", report.ReproductionSentence(s.Reproduction))
-		p.Table(report.AgainTable(s.Reproduction))
-		p.Table(report.ConditionTable(s.Reproduction.Differs))
-	}
+	p.Blocks("####", p.ReproductionBlocks())
 	if both := sides(s); len(both) > 0 {
 		p.Line("%s\n", strings.Join(both, "\n"))
 	}

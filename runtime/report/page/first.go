@@ -50,6 +50,7 @@ func (b *builder) first() {
 		b.Tiles = tiles(report.Comparisons(launches, launches, false, nil), nil, ledger.Baseline)
 	}
 	b.about(launches)
+	b.blocks("", b.ReproductionBlocks())
 	b.blocks("", b.TargetBlocks())
 	b.blocks("", b.NightBlocks(0))
 	for _, c := range contests[:min(mostTargets, len(contests))] {

@@ -46,11 +46,17 @@ var notInNames = regexp.MustCompile(`[^-_.0-9a-zA-Z]+`)
 func New(p *plans.Plan, ref, image, pins, sourceName string) (*Job, error) {
 	j := &Job{Plan: p, Ref: ref, Image: image, Pins: pins, Source: sourceName}
 	given := slices.DeleteFunc([]string{ref, image, pins}, func(s string) bool { return s == "" })
-	if len(given) != 1 {
+	if len(given) == 0 {
 		return nil, errors.New("say what to watch: --ref main, --image REPO:nightly or --pins FILE")
+	} else if len(given) > 1 {
+		return nil, errors.New("--ref, --image and --pins exclude one another: give each a watch of its own")
 	}
 	if err := arms.HasBaseline(p); err != nil {
 		return nil, err
+	}
+	if len(j.rules()) == 0 {
+		return nil, fmt.Errorf("%s: protocol %q measures nothing, so no version is worse than another: give its level "+
+			"\"benchmark\" a workload, or the watch block a criterion", p.File, p.Baseline.Protocol)
 	}
 	var err error
 	switch {
@@ -126,7 +132,7 @@ func (j *Job) version(ctx context.Context, name string) (v ledger.Version, err e
 		err = fmt.Errorf("%s is empty", name)
 	}
 	if err != nil {
-		return v, err
+		return v, fmt.Errorf("%w: name a file of package pins, a package==version in each line", err)
 	}
 	sum := sha256.Sum256(text)
 	v.ID = "sha256:" + hex.EncodeToString(sum[:])
@@ -212,6 +218,9 @@ func (j *Job) Question(a nights.Ask, against, candidate ledger.Version, night in
 func (j *Job) rules() (list []*plans.Rule) {
 	if list = j.Watch().Criteria; len(list) > 0 {
 		return list
+	}
+	if j.Plan.Protocol(j.Plan.Baseline.Protocol).Level(plans.BenchmarkLevel) == nil {
+		return nil
 	}
 	add := func(address string, better measure.Better) {
 		rule := fmt.Sprintf("%s.gain >= -%g%%", address, 100*ab.NotWorse)

@@ -29,6 +29,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/apply"
+	"github.com/mxflow/mxflow/steps/questions/reproduce"
 )
 
 // look is how often an open page is updated, and the minimum time between rebuilds of a
@@ -312,5 +313,10 @@ func model(st *store.Store, note func(verdict.Reason)) (*page.Model, error) {
 		note(why)
 	}
 	at, _ := apply.AtWork(st.Dir())
-	return page.Of(report.SummaryOf(st, p, time.Now()), at.Looks, at.Locked), nil
+	s := report.SummaryOf(st, p, time.Now())
+	var err error
+	if s.Reproduction, err = reproduce.Of(st); err != nil {
+		note(verdict.OfError(err))
+	}
+	return page.Of(s, at.Looks, at.Locked), nil
 }

@@ -38,7 +38,7 @@ func Status(on table.Screen, s *report.Summary, all bool) {
 	}
 	fmt.Fprintln(on)
 	stackLines(on, s)
-	if blocks := slices.Concat(s.TargetBlocks(), s.NightBlocks(14)); len(blocks) > 0 {
+	if blocks := slices.Concat(s.ReproductionBlocks(), s.TargetBlocks(), s.NightBlocks(14)); len(blocks) > 0 {
 		fmt.Fprintln(on)
 		printBlocks(on, blocks)
 	}
@@ -148,7 +148,7 @@ func Work(w report.Work, last ledger.RunInfo) string {
 			return text + "\na process is using this state directory" + who
 		}
 	case report.Killed:
-		text = fmt.Sprintf("the last run, %s, did not finish (killed?): apply resumes it", last.ID)
+		text = fmt.Sprintf("the last run, %s, did not finish (killed?): the same command resumes it", last.ID)
 	}
 	if w.Held {
 		text += "\nanother process is using this state directory" + who
