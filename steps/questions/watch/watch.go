@@ -219,7 +219,8 @@ func (j *Job) rules() (list []*plans.Rule) {
 	if list = j.Watch().Criteria; len(list) > 0 {
 		return list
 	}
-	if j.Plan.Protocol(j.Plan.Baseline.Protocol).Level(plans.BenchmarkLevel) == nil {
+	level := j.Plan.Protocol(j.Plan.Baseline.Protocol).Level(plans.BenchmarkLevel)
+	if level == nil {
 		return nil
 	}
 	add := func(address string, better measure.Better) {
@@ -234,10 +235,17 @@ func (j *Job) rules() (list []*plans.Rule) {
 	for _, m := range j.Plan.UnderTest().CommandMetrics() {
 		add(m.Address(), m.Better)
 	}
-	for _, cell := range j.Plan.SentCells() {
-		add(cell+".tg", measure.Higher)
-		add(cell+".pp", measure.Higher)
-		add(cell+".ttft", measure.Lower)
+	for _, sent := range j.Plan.SentWorkloads(level) {
+		w := j.Plan.Workload(sent)
+		for _, c := range w.Cells() {
+			if w.Capacity != nil {
+				add(c.Address+".capacity", measure.Higher)
+				continue
+			}
+			add(c.Address+".tg", measure.Higher)
+			add(c.Address+".pp", measure.Higher)
+			add(c.Address+".ttft", measure.Lower)
+		}
 	}
 	return list
 }
