@@ -60,6 +60,9 @@ func ParseSLO(text string) (slo SLO, err error) {
 		}
 		slo.Percentile = p
 	}
+	if len(slo.Limits) == 0 {
+		return slo, fmt.Errorf("%q limits no time: add one, such as 'p99 ttft <= 500ms'", text)
+	}
 	return slo, nil
 }
 

@@ -119,8 +119,8 @@ func (o *abOptions) workloadFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.Concurrency, "concurrency", 1, concurrencyUsage)
 	f.IntVar(&o.Requests, "requests", 0, requestsUsage)
 	f.IntVar(&o.Warmup, "warmup", 0, warmupUsage)
-	f.StringVar(&o.SLO, "slo", "", "limits, `LIMIT,…`, that --metric capacity keeps, such as 'p99 ttft <= 500ms'")
-	f.DurationVar(&o.Probe, "probe", 0, "how long --metric capacity measures each rate (default: 1m)")
+	f.StringVar(&o.SLO, "slo", "", sloUsage)
+	f.DurationVar(&o.Probe, "probe", 0, probeUsage)
 }
 
 func (o *abOptions) decisionFlags(f *pflag.FlagSet) {

@@ -138,8 +138,7 @@ func (b *benchOptions) flags(c *cobra.Command) {
 	addGroup(c, "Capacity", func(f *pflag.FlagSet) {
 		usual := plans.NewCapacity(plans.SLO{})
 		f.BoolVar(&b.Capacity, "capacity", false, "search for the largest rate that keeps --slo, and draw the curve")
-		f.DurationVar(&b.Probe, "probe", usual.Probe,
-			"how long each rate is measured, after a warm-up of a quarter of it")
+		f.DurationVar(&b.Probe, "probe", 0, probeUsage)
 		f.Float64Var(&b.Start, "start", usual.Start, "first rate, in requests per second")
 		f.Float64Var(&b.MaxRate, "max-rate", usual.MaxRate, "highest rate, in requests per second")
 	})
@@ -163,9 +162,7 @@ func (b *benchOptions) flags(c *cobra.Command) {
 		f.StringVar(&b.KeyEnv, "api-key-env", "", "environment `VARIABLE` that holds the API key")
 	})
 	addGroup(c, "What counts", func(f *pflag.FlagSet) {
-		f.StringVar(&b.SLO, "slo", "",
-			"limits, `METRIC=TIME,…`, of a good request, such as ttft=300ms,tpot=50ms; for --capacity 'p99 ttft <= "+
-				"500ms, …, errors <= 0.1%'")
+		f.StringVar(&b.SLO, "slo", "", sloUsage)
 		f.StringVar(&b.Coherence, "coherence", "absolute",
 			"`CHECK` of answers: absolute: they must read as text; off: random weights")
 		f.DurationVar(&b.MaxLag, "max-lag", 0, maxLagUsage)

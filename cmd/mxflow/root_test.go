@@ -161,8 +161,6 @@ var ofCommand = map[string]bool{
 	"ref":      true, // one of a watch, two of an ab; as are image and pins
 	"image":    true,
 	"pins":     true,
-	"slo":      true, // of a good request, or of a capacity
-	"probe":    true, // the same, of which one has a default
 	"all":      true, // launches of a run, or evidence of what stands
 }
 

@@ -143,7 +143,7 @@ func (o *watchOptions) watch(ctx context.Context, args []string) error {
 		}
 	}
 	if o.dryRun {
-		_, err := fmt.Fprintln(o.stdout, "nothing new")
+		_, err := fmt.Fprintf(o.stdout, "nothing new: %s is %s\n", o.night.Watched, report.Named(o.night.Candidate))
 		return err
 	}
 	if o.night.Outcome == ledger.NightAlarm && o.search {

@@ -93,12 +93,13 @@ type Estimated struct {
 	N int `json:"n"`
 }
 
-// Apart's rate of incompatible effects among all of one reproduction if none is, and the difference of two
-// effects, in logs, up to which they are compatible however exactly it is known: two days of one machine
-// differ by that.
 const (
+	// falseApart is the chance that any effect of an engine that did not change is called incompatible;
+	// all effects of a reproduction share it.
 	falseApart = 0.05
-	alike      = 0.03
+	// alike is the difference of two effects, in logs, that is compatible however exactly it is known:
+	// one machine differs by that from day to day.
+	alike = 0.03
 )
 
 // Reproduce compares decisions of a first record with those of the same nodes here, by node; locked is why
@@ -295,12 +296,7 @@ func Conditions(was, is Made, settings []plans.Difference, accept []string) (all
 		}
 	}
 	each := func(part, arm string, then, now map[string]string) {
-		both := maps.Clone(now)
-		if both == nil {
-			both = map[string]string{}
-		}
-		maps.Copy(both, then)
-		for name := range sorted.All(both) {
+		for name, values := range sorted.Union(then, now) {
 			_, there := then[name]
 			_, here := now[name]
 			of := cmp.Or(partOf[name], part)
@@ -308,7 +304,7 @@ func Conditions(was, is Made, settings []plans.Difference, accept []string) (all
 				of = "engine"
 			}
 			if there && here || !is.Ahead {
-				add(of, name, arm, device.ReplaceAllString(then[name], ""), device.ReplaceAllString(now[name], ""))
+				add(of, name, arm, device.ReplaceAllString(values[0], ""), device.ReplaceAllString(values[1], ""))
 			}
 		}
 	}
@@ -316,7 +312,10 @@ func Conditions(was, is Made, settings []plans.Difference, accept []string) (all
 	for name, then := range sorted.All(was.Arms) {
 		now := is.Arms[name]
 		if now == nil {
-			continue // its decision says why
+			if !is.Ahead {
+				add("arms", name, "", "launched", "") // what is not known of it may differ
+			}
+			continue
 		}
 		each("arms", name, then.Knobs, now.Knobs) // the accepted stack may be another
 		each("engine", name, engineOf(then), engineOf(now))

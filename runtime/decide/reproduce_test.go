@@ -180,6 +180,9 @@ func TestConditions(t *testing.T) {
 	if d := Conditions(was, other, nil, []string{"driver"}); len(d) != 2 || d[0].Accepted == d[1].Accepted {
 		t.Errorf("%+v", d)
 	}
+	if d := Conditions(was, Made{Tool: "mxflow 1"}, nil, nil); len(d) != 1 || d[0].Part != "arms" {
+		t.Errorf("an arm without a launch: %+v", d)
+	}
 	// What a launch will show is not known before it.
 	ahead := Made{Tool: "mxflow 1", Ahead: true, Arms: map[string]*ledger.Launch{
 		"b": {Fingerprint: map[string]string{"cpu": "a", "driver": "2", "kernel": "new"}},

@@ -20,6 +20,12 @@ func (r *Replay) Nights() (list []Replayed) {
 		if w.Good.ID != state.Good.ID {
 			out.differ("night", "last good", w.Good.ID, state.Good.ID)
 		}
+		if is := state.Against(ledger.Version{ID: w.Release}).ID; w.Anchor.ID != is {
+			out.differ("night", "anchor", w.Anchor.ID, is)
+		}
+		if w.Outcome == ledger.NightStart && i > 0 { // it makes any version last good
+			out.differ("night", "outcome", string(w.Outcome), "another session")
+		}
 		switch w.Outcome {
 		case ledger.NightQuiet, ledger.NightAccepted, ledger.NightStart, ledger.NightBroken:
 		default:

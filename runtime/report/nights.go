@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/sorted"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/nights"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -196,15 +196,9 @@ func machineChanges(before, after *ledger.RunView) (changed []string) {
 	if before.Start == nil || after.Start == nil {
 		return nil
 	}
-	names := maps.Clone(before.Start.Environment)
-	if names == nil {
-		names = map[string]string{}
-	}
-	maps.Copy(names, after.Start.Environment)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		was, is := before.Start.Environment[name], after.Start.Environment[name]
-		if was != is {
-			changed = append(changed, fmt.Sprintf("%s %s → %s", name, cmp.Or(was, "none"), cmp.Or(is, "none")))
+	for name, is := range sorted.Union(before.Start.Environment, after.Start.Environment) {
+		if is[0] != is[1] {
+			changed = append(changed, fmt.Sprintf("%s %s → %s", name, cmp.Or(is[0], "none"), cmp.Or(is[1], "none")))
 		}
 	}
 	return changed

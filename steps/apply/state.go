@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
@@ -53,18 +51,15 @@ func MachineChanges(st *store.Store, p *plans.Plan) (changes []verdict.Reason) {
 	if variant.MachineKey(then, p) == variant.MachineKey(now, p) {
 		return nil
 	}
-	names := map[string]string{}
-	maps.Copy(names, then)
-	maps.Copy(names, now)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	for name, is := range sorted.Union(then, now) {
 		alone := func(value string) string { return variant.MachineKey(map[string]string{name: value}, p) }
-		if alone(then[name]) == alone(now[name]) {
+		if alone(is[0]) == alone(is[1]) {
 			continue
 		}
 		changes = append(changes, verdict.Say("apply.machine_changed",
 			"this machine's {subject} changed since the last apply, from {then}{then!unknown} to "+
 				"{now}{now!unknown}; earlier measurements are repeated",
-			verdict.Text("then", then[name]), verdict.Text("now", now[name])).On(name))
+			verdict.Text("then", is[0]), verdict.Text("now", is[1])).On(name))
 	}
 	return changes
 }

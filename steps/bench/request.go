@@ -244,10 +244,10 @@ func (b *Request) checkObjectives(set func(flag string) bool) (err error) {
 	switch {
 	case flag != "":
 		return b.wrong(flag, "--capacity sends the rates that it needs: leave out --%s", flag)
-	case len(b.slo.Limits) == 0:
+	case b.SLO == "":
 		return b.wrong("capacity",
 			"it is the largest rate that keeps limits: give some, as in --slo 'p99 ttft <= 500ms'")
-	case b.Probe < time.Second:
+	case set("probe") && b.Probe < time.Second:
 		return b.wrong("probe", "%s is less than 1s", b.Probe)
 	case !(b.Start > 0 && b.Start <= b.MaxRate && b.MaxRate <= mostMany):
 		return b.wrong("start", "%v and --max-rate %v: required 0 < start ≤ max-rate ≤ %d",
@@ -289,7 +289,10 @@ func (b *Request) workload(run int) *plans.Workload {
 	most := slices.Max(b.Concurrency)
 	if b.Capacity {
 		c := plans.NewCapacity(b.slo)
-		c.Probe, c.Warmup, c.Start, c.MaxRate = b.Probe, b.Probe/4, b.Start, b.MaxRate
+		c.Start, c.MaxRate = b.Start, b.MaxRate
+		if b.Probe > 0 {
+			c.Probe, c.Warmup = b.Probe, b.Probe/4
+		}
 		w.Capacity, w.Arrival, w.Concurrency = c, "poisson", nil
 		return w
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -138,11 +139,13 @@ func (l *Sender) subject(st *launch.Started, same map[string]prompt.Prompts, pro
 // capacitiesBefore are those that the newest launch of the same variant found: a search near
 // them takes fewest probes.
 func capacitiesBefore(st *launch.Started) map[string]float64 {
-	found := map[string]float64{}
-	for _, l := range st.Lab.Store.Launches(store.LaunchFilter{VariantKey: st.Record.VariantKey, OK: true}) {
-		maps.Copy(found, measure.Recording{Cells: l.Cells}.Capacities())
+	all := st.Lab.Store.Launches(store.LaunchFilter{VariantKey: st.Record.VariantKey, OK: true})
+	for _, l := range slices.Backward(all) {
+		if found := (measure.Recording{Cells: l.Cells}).Capacities(); len(found) > 0 {
+			return found
+		}
 	}
-	return found
+	return nil
 }
 
 // Redact removes sensitive values that an engine repeats from the raw samples.

@@ -4,6 +4,7 @@ package traffic
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"encoding/csv"
@@ -143,7 +144,7 @@ func Read(name string, data []byte, own string) (*Trace, error) {
 	if err != nil {
 		return nil, errors.New(foreign.Line(name + err.Error()))
 	}
-	slices.SortStableFunc(t.Requests, func(a, b Request) int { return int(a.At - b.At) })
+	slices.SortStableFunc(t.Requests, func(a, b Request) int { return cmp.Compare(a.At, b.At) })
 	if len(t.Requests) == 0 {
 		return nil, fmt.Errorf("%s: no requests", name)
 	}

@@ -173,25 +173,31 @@ func (a answer) compare(b answer) int {
 	return cmp.Or(cmp.Compare(a.launch, b.launch), a.request-b.request, a.turn-b.turn)
 }
 
-// leastAgreed are looks at the quarter of the answers with which the parent agrees least:
-// every second look at an answer picks it, the others are returned. Another model that gives
-// few of the answers is found so, where all answers together hide it within Margin.
-func (l looked) leastAgreed() looked {
-	looks, differs := map[answer][]Probe{}, map[answer]int{}
+// leastAgreed are looks at the quarter of the answers with which the parent agrees least: every
+// second look at an answer picks it, the others judge it, and the other way round. Another model
+// that gives few of the answers is found so, where all answers together hide it within Margin.
+func (l looked) leastAgreed() (out looked) {
+	looks := map[answer][]Probe{}
 	for _, look := range l.looks {
-		of := answerOf(look)
-		if looks[of] = append(looks[of], look); len(looks[of])%2 == 1 && !look.Unreached && !look.Agrees() {
-			differs[of]++
-		}
+		looks[answerOf(look)] = append(looks[answerOf(look)], look)
 	}
-	by := slices.SortedFunc(maps.Keys(looks), func(a, b answer) int {
-		return cmp.Or(differs[b]-differs[a], a.compare(b))
-	})
-	var out looked
-	for _, of := range by[:(len(by)+3)/4] {
-		for i, look := range looks[of] {
-			if i%2 == 1 {
-				out.looks = append(out.looks, look)
+	for picks := range 2 {
+		differs := map[answer]int{}
+		for of, all := range looks {
+			for i, look := range all {
+				if i%2 == picks && !look.Unreached && !look.Agrees() {
+					differs[of]++
+				}
+			}
+		}
+		by := slices.SortedFunc(maps.Keys(looks), func(a, b answer) int {
+			return cmp.Or(differs[b]-differs[a], a.compare(b))
+		})
+		for _, of := range by[:(len(by)+3)/4] {
+			for i, look := range looks[of] {
+				if i%2 != picks {
+					out.looks = append(out.looks, look)
+				}
 			}
 		}
 	}
@@ -301,7 +307,7 @@ func (c Claim) Judge(a *Probes) (r Result) {
 			}
 			r.Parts = append(r.Parts, c.part(a, cell, half.of, mine, theirs))
 		}
-		// Few looks are left of a quarter, too few to demand that it is shown.
+		// Few looks are at a quarter: too few to demand that it is shown.
 		least := c.part(a, cell, "least agreed", ownRest.leastAgreed(), rest.leastAgreed())
 		if low, _ := endless(least.Own).Excess(endless(least.Other), shownAt); c.Least == nil && low > Margin {
 			least.Shown, least.Refuted = false, false

@@ -69,6 +69,14 @@ func TestClaims(t *testing.T) {
 		},
 		{"pp", "+0%", "bench.pp.gain >= 0", "is not slower than A (x)", "is slower than A (x)"},
 		{
+			"capacity", "+10%", "bench.capacity.gain >= 0.1", "carries at least 10% more than A (x)",
+			"carries less than 10% more than A (x)",
+		},
+		{
+			"capacity", "+0%", "bench.capacity.gain >= 0", "carries no less than A (x)",
+			"carries less than A (x)",
+		},
+		{
 			"ttft", "", "bench.ttft.gain >= -0.03", "takes at most 3% more time than A (x)",
 			"takes more than 3% more time than A (x)",
 		},

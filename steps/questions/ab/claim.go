@@ -100,9 +100,13 @@ func (c Claim) Change(gain float64) float64 {
 	return gain
 }
 
-// carries says of what a server carries what is said of speeds.
-var carries = strings.NewReplacer("is not slower", "carries no less", "is slower", "carries less", "is ", "carries ",
-	"faster", "more", "slower", "less")
+// words say what B does more or less of than A: it is faster, or carries more traffic.
+func (c Claim) words() (does, no, more, less string) {
+	if c.Metric.Name == "capacity" {
+		return "carries", "no", "more", "less"
+	}
+	return "is", "not", "faster", "slower"
+}
 
 // Says is the claim as a sentence about B without its subject.
 func (c Claim) Says(label string) string { return c.sentence(label, 0) }
@@ -112,22 +116,19 @@ func (c Claim) Not(label string) string { return c.sentence(label, 1) }
 
 func (c Claim) sentence(label string, opposite int) string {
 	size := strconv.FormatFloat(math.Round(math.Abs(c.Gain)*1e6)/1e4, 'f', -1, 64) + "%"
-	words := [2]string{"is at most " + size + " slower", "is more than " + size + " slower"}
+	does, no, more, less := c.words()
+	words := [2]string{does + " at most " + size + " " + less, does + " more than " + size + " " + less}
 	switch { // among lower-is-better metrics, all are times
 	case c.Gain > 0 && c.Lower():
 		words = [2]string{"takes at least " + size + " less time", "does not take " + size + " less time"}
 	case c.Gain > 0:
-		words = [2]string{"is at least " + size + " faster", "is less than " + size + " faster"}
+		words = [2]string{does + " at least " + size + " " + more, does + " less than " + size + " " + more}
 	case c.Gain == 0 && c.Lower():
 		words = [2]string{"takes no more time", "takes more time"}
 	case c.Gain == 0:
-		words = [2]string{"is not slower", "is slower"}
+		words = [2]string{does + " " + no + " " + less, does + " " + less}
 	case c.Lower():
 		words = [2]string{"takes at most " + size + " more time", "takes more than " + size + " more time"}
 	}
-	said := words[opposite]
-	if c.Metric.Name == "capacity" {
-		said = carries.Replace(said)
-	}
-	return fmt.Sprintf("%s than A (%s)", said, label)
+	return fmt.Sprintf("%s than A (%s)", words[opposite], label)
 }

@@ -114,17 +114,18 @@ func (r *Result) sayBeyondClaim(q *Question) {
 		low, high := q.Claim.Change(*r.Low), q.Claim.Change(*r.High)
 		low, high = min(low, high), max(low, high)
 		edge := strings.TrimLeft(verdict.AtLeast(low, "ratio"), "+-") // rounded as the numbers below it
+		does, _, more, less := q.Claim.words()
 		switch {
 		case low > 0:
-			r.Said += fmt.Sprintf(" It is at least %s faster.", edge)
+			r.Said += fmt.Sprintf(" It %s at least %s %s.", does, edge, more)
 			sign := map[bool]string{false: "+", true: "-"}[q.Claim.Lower()]
 			r.Advice = append(r.Advice,
 				fmt.Sprintf("To claim that B is better, state by how much and measure fresh launches: %s",
 					q.Again("--claim="+sign+"N%", "--rerun")))
 		case high < 0:
-			r.Said += fmt.Sprintf(" It is at most %s slower.", edge)
+			r.Said += fmt.Sprintf(" It %s at most %s %s.", does, edge, less)
 		default:
-			r.Said += " It is open whether it is faster."
+			r.Said += fmt.Sprintf(" It is open whether it %s %s.", does, more)
 		}
 	}
 }

@@ -83,9 +83,9 @@ func (o *nightly) Event(ev runtime.Event) {
 	o.Observer.Event(ev)
 }
 
-// words of verdicts about the candidate.
+// nightWords say what a session showed of the candidate beside another version.
 var nightWords = map[verdict.Verdict]string{
-	verdict.Pass: "not worse", verdict.Fail: "worse", verdict.Inconclusive: "open",
+	verdict.Pass: "not worse  than", verdict.Fail: "worse      than", verdict.Inconclusive: "undecided  against",
 }
 
 // Session prints what a session came to; if it confirmed an alarm, with the kernels that take longer, as far
@@ -102,7 +102,7 @@ func (w *Watch) Session(st *store.Store, x nights.Session, d *ledger.Decision) {
 		again = ", in fresh launches"
 	}
 	on := w.Screen()
-	w.line(on, fmt.Sprintf("%-9s  than %s%s: %s", cmp.Or(nightWords[x.Verdict], "broken"), against, again,
+	w.line(on, fmt.Sprintf("%s %s%s: %s", cmp.Or(nightWords[x.Verdict], "broken     against"), against, again,
 		report.Brief(d)))
 	fmt.Fprintln(on)
 	if !x.Again || x.Verdict != verdict.Fail {
