@@ -187,8 +187,8 @@ func Few(names []string) string {
 func (s *Summary) gain() string {
 	c := s.Headline()
 	if c == nil {
-		var steps []string
-		metric, said := "", ""
+		var steps, nots []string
+		metric := ""
 		for _, f := range s.Stack.Features {
 			v := f.lead
 			if v.Decided == 0 || v.Absolute || len(steps) == mostNamed || metric != "" && metric != v.Address() {
@@ -196,11 +196,13 @@ func (s *Summary) gain() string {
 			}
 			metric = v.Address()
 			sure, not := v.sure(f.decision)
-			if n := len(steps); n > 0 && not == said { // once, behind the last
-				steps[n-1] = strings.Replace(steps[n-1], not, "", 1)
+			steps, nots = append(steps, fmt.Sprintf("%s with %s (%s", v.Amount(), f.Feature, sure)), append(nots, not)
+		}
+		for i, not := range nots {
+			if i+1 < len(nots) && nots[i+1] == not {
+				not = "" // once, behind the last
 			}
-			said = not
-			steps = append(steps, fmt.Sprintf("%s with %s (%s%s)", v.Amount(), f.Feature, sure, not))
+			steps[i] += not + ")"
 		}
 		if len(steps) == 0 {
 			return ""
