@@ -21,6 +21,9 @@ func ProbesOf(cells []measure.CellRun, of string) []measure.CellRun {
 	return all
 }
 
+// CurveBars is the column of CurveTable that draws the one before it.
+const CurveBars = 3
+
 // CurveTable has a row for each probe, by rate: which share of its requests kept all limits
 // and each of them, drawn as bars as well, and times.
 func CurveTable(probes []measure.CellRun) (t Table) {

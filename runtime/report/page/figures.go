@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -108,41 +109,59 @@ func (b *builder) rounds(session, own, parent string, t *verdict.Test) []Figure 
 }
 
 // curves adds, for each cell whose capacity was searched, the share of requests within the limits
-// at each rate, in the newest launch of each arm that counts.
+// at each rate, in all launches of both arms that count.
 func (b *builder) curves(session, own, parent string) (all []Figure) {
-	plots, order := map[string]*Plot{}, []string(nil)
+	var order []string
+	found := map[string]*curve{}
 	for i, variant := range []string{parent, own} {
-		launches := slices.Clone(b.launches[[2]string{session, variant}])
-		launches = slices.DeleteFunc(launches, func(l *ledger.Launch) bool {
-			return uncounted(l) != ""
-		})
-		if len(launches) == 0 {
-			continue
-		}
-		cells := launches[len(launches)-1].Cells
-		for _, of := range (measure.Recording{Cells: cells}).Searched() {
-			fig := plots[of]
-			if fig == nil {
-				fig = &Plot{Name: of + " within limits", Unit: "%", X: "req/s", more: true}
-				plots[of], order = fig, append(order, of)
+		for _, l := range b.launches[[2]string{session, variant}] {
+			if uncounted(l) != "" {
+				continue
 			}
-			line := Line{Arm: variant, Base: i == 0}
-			for _, p := range report.ProbesOf(cells, of) {
-				worst, kept, _ := p.Rated().Worst(p.Criteria())
-				at := Point{X: p.Rate, Y: 100 * kept}
-				if p.Probe.Late {
-					at.Why = "the client was late"
+			for _, of := range (measure.Recording{Cells: l.Cells}).Searched() {
+				if found[of] == nil {
+					found[of] = &curve{Plot: Plot{Name: of + " within limits", Unit: "%", X: "req/s", more: true}}
+					order = append(order, of)
 				}
-				need := 100 * worst.Share
-				line.At, fig.need = append(line.At, at), &need
+				found[of].add(Line{Arm: variant, Base: i == 0}, l, report.ProbesOf(l.Cells, of))
 			}
-			fig.Lines = append(fig.Lines, line)
 		}
 	}
 	for _, of := range order {
-		all = append(all, plots[of].figure("Requests within the limits by rate: "+of, nil))
+		c := found[of]
+		f := c.figure("Requests within the limits by rate: "+of, nil)
+		f.Numbers = c.numbers
+		all = append(all, f)
 	}
 	return all
+}
+
+// curve is a plot of probes, with a row of numbers for each.
+type curve struct {
+	Plot
+	numbers report.Table
+}
+
+// add has the probes of a launch at the end of an arm's line.
+func (c *curve) add(arm Line, l *ledger.Launch, probes []measure.CellRun) {
+	if n := len(c.Lines); n == 0 || c.Lines[n-1].Arm != arm.Arm {
+		c.Lines = append(c.Lines, arm)
+	}
+	line, t := &c.Lines[len(c.Lines)-1], report.CurveTable(probes)
+	row := func(arm string, of []string, launch string) []string {
+		return slices.Concat([]string{arm}, of[:report.CurveBars], of[report.CurveBars+1:], []string{launch})
+	}
+	c.numbers.Head = row("arm", t.Head, "launch")
+	for i, p := range probes {
+		worst, kept, _ := p.Rated().Worst(p.Criteria())
+		at := Point{X: p.Rate, Y: 100 * kept, Of: fmt.Sprintf("%s of launch %d", p.Cell, l.Ordinal)}
+		if p.Probe.Late {
+			at.Why = "the client was late"
+		}
+		need := 100 * worst.Share
+		line.At, c.need = append(line.At, at), &need
+		c.numbers.Rows = append(c.numbers.Rows, row(arm.Arm, t.Rows[i], l.ID))
+	}
 }
 
 // uncounted is why a launch does not count, "" if it does.

@@ -40,11 +40,16 @@ type Line struct {
 	At   []Point
 }
 
-// Point is a number and its place. Why is set if its launch does not count, Tip what it is.
+// Point is a number and its place. Why is set if it does not count, Tip says what it is, and Of of
+// what, if not of a launch by its round.
 type Point struct {
-	X, Y     float64
-	Why, Tip string
+	X, Y         float64
+	Why, Of, Tip string
 }
+
+// Joined and Marked are whether lines go from point to point, and whether each has a mark.
+func (p *Plot) Joined() bool { return p.X != "req/s" }
+func (p *Plot) Marked() bool { return p.X != "seconds" }
 
 // Path joins the points that count.
 func (l Line) Path() string {
@@ -138,7 +143,11 @@ func (p *Plot) place() {
 		for j := range l.At {
 			at := &l.At[j]
 			is, of := verdict.Number(at.X, ""), verdict.Number(at.Y, p.Unit)
-			if at.Tip = fmt.Sprintf("%s, %s %s: %s", l.Arm, p.X, is, of); at.Why != "" {
+			at.Tip = fmt.Sprintf("%s, %s %s: %s", l.Arm, p.X, is, of)
+			if at.Of != "" {
+				at.Tip += ", " + at.Of
+			}
+			if at.Why != "" {
 				at.Tip += ", does not count: " + at.Why
 			}
 			at.X, at.Y = round(x(at.X)), round(y(at.Y))
