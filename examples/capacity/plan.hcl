@@ -1,6 +1,5 @@
-# The capacity of a server, and what a faster one adds, in two to three minutes. Servers share the
-# processors with all else that runs: beside much of that, capacities of equal launches differ by 14%
-# and more, and a launch may find no rate that keeps the limit.
+# The capacity of a server, and what a faster one adds, in three minutes. Its steps take a stated
+# time, so capacities hardly depend on what else the machine does.
 #
 # exit status: 0
 # feature.kv_cache: pass
@@ -15,13 +14,13 @@ engine "embedded" "tiny" {}
 knob "kv_cache" {
   default = "off"
   value "off" {
-    env = { MXFLOW_EMBEDDED_KV_CACHE = "off", MXFLOW_EMBEDDED_PACE = "8ms" }
+    env = { MXFLOW_EMBEDDED_KV_CACHE = "off", MXFLOW_EMBEDDED_PACE = "16ms" }
     must_see {
       log = ["*full_prefix_attention_recompute*"]
     }
   }
   value "on" {
-    env = { MXFLOW_EMBEDDED_KV_CACHE = "on", MXFLOW_EMBEDDED_PACE = "4ms" }
+    env = { MXFLOW_EMBEDDED_KV_CACHE = "on", MXFLOW_EMBEDDED_PACE = "8ms" }
     must_see {
       log = ["*decode_attention_kvcache*"]
     }
@@ -42,7 +41,7 @@ workload "chat" {
     warmup     = "500ms"
     drain      = "2s"
     probes     = 6
-    start      = 32
+    start      = 24
   }
 }
 
@@ -68,7 +67,7 @@ phase "capacity" {
   feature "kv_cache" {
     set = { kv_cache = "on" }
     criterion "more" {
-      rule = "chat.capacity.gain > 0"
+      rule = "chat.capacity.gain >= 20%"
     }
   }
   gate {
