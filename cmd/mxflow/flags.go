@@ -57,8 +57,8 @@ func (p *prints) jsonFlag(f *pflag.FlagSet) {
 // What ab and bench send is explained once; bench takes several numbers of each.
 const (
 	ppUsage  = "prompt tokens"
-	sloUsage = "limits, `LIMIT,…`, of a good request: ttft=300ms,tpot=50ms; of a capacity: 'p99 ttft <= " +
-		"500ms, errors <= 0.1%'"
+	sloUsage = "`LIMITS` of a good request: ttft=300ms,tpot=50ms; of a capacity: 'p99 ttft <= 500ms, " +
+		"errors <= 0.1%'"
 	probeUsage = "how long a search for the capacity measures each rate, after a warm-up of a quarter of it " +
 		"(usually 1m)"
 	tgUsage          = "output tokens"

@@ -162,6 +162,10 @@ func (s *AB) launches(r *ab.Result) {
 	if q.Depth > 0 {
 		text += fmt.Sprintf(" @ d%d", q.Depth)
 	}
+	if q.SLO != "" {
+		s.row("load      ", text+", rates in search of the capacity under "+q.SLO, "")
+		return
+	}
 	s.row("load      ", fmt.Sprintf("%s, %d at a time, %s + %d warm-up per launch", text, max(q.Concurrency, 1),
 		verdict.Count(q.Requests, "request"), q.Warmup), "")
 }
