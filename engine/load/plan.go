@@ -195,8 +195,8 @@ func (p Pace) check() error {
 	return nil
 }
 
-// schedule is when each of n conversations of an open loop begins, since the first; those after the end of a
-// Duration are left out.
+// schedule is when each of n conversations of an open loop begins, since the first; those
+// after the end of a Duration are left out.
 func (p Plan) schedule(n int) (at []time.Duration, err error) {
 	if p.Pace.Arrival != Recorded {
 		return p.Pace.arrivals(n)

@@ -296,8 +296,8 @@ func (r *runner) sendingOver() bool {
 }
 
 // talk sends the requests of one conversation, each after the answer to the previous one: the
-// user has no think time but that of a trace, and sends nothing before it did there. It calls leave at the end of the
-// last answer, which is decoded later, when that disturbs no other.
+// user has no think time but that of a trace, and sends nothing before it did there. It calls
+// leave at the end of the last answer, which is decoded later, when that disturbs no other.
 func (r *runner) talk(ctx context.Context, j job, scheduled, due time.Time, leave func()) {
 	var said history
 	prompt := j.prompt

@@ -212,6 +212,27 @@ func TestRecordedTurns(t *testing.T) {
 	})
 }
 
+// A probe's warm-ups are its first arrivals, and what is not answered when it has drained fails.
+func TestDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, e := plan(), newClockwork(second)
+		p.Fresh, p.MaxErrors, p.Pace = false, 3, Pace{Arrival: Constant, Rate: 2, Ramp: true, Drain: 3 * second}
+		e.takes = func(r openai.Request) (time.Duration, error) {
+			return map[string]time.Duration{"m0": 4 * second, "m1": time.Hour}[r.Prompt], nil
+		}
+		r, err := e.sends(t, p)
+		must.Do(t, err)
+		if got, took := e.inOrder(), time.Since(e.zero); got != "w0@0s w1@500ms m0@1s m1@1.5s m2@2s" || took != 5*second {
+			t.Errorf("%s, which took %v", got, took)
+		}
+		for _, s := range r.Samples {
+			if cut := s.Index == 1 && !s.Warmup; cut != (s.Err == ErrUndrained.Error()) || !cut && s.Err != "" {
+				t.Errorf("%+v", s)
+			}
+		}
+	})
+}
+
 // The requests of a random process go out exactly when it says, whatever the answers do, and warm-ups
 // before it go out a few at a time.
 func TestOpenLoopKeepsItsSchedule(t *testing.T) {
