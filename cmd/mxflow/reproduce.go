@@ -142,7 +142,7 @@ func (o *reproduceOptions) ahead(ctx context.Context, j *reproduce.Job, run appl
 		beginStream(o.app)
 		o.printLine(map[string]any{"type": "reproduces", "of": j.Of, "differs": differs, "missing": missing})
 	} else {
-		view.Reproduces(o.screen(), j, differs)
+		view.Reproduces(o.screen(), j, differs, o.accept)
 	}
 	return missing, nil
 }

@@ -260,6 +260,12 @@ type Condition struct {
 	Accepted bool `json:"accepted,omitempty"`
 }
 
+// Named reports whether a word of accept_fingerprint or --accept is about it.
+func (c Condition) Named(word string) bool {
+	return word == c.Name || word == c.Part || word == plans.AcceptAll ||
+		word == plans.AcceptRepos && strings.HasPrefix(c.Name, "repo.")
+}
+
 // Made is what the decisions of a record were made of.
 type Made struct {
 	Tool string
@@ -289,10 +295,9 @@ func Conditions(was, is Made, settings []plans.Difference, accept []string) (all
 	add := func(part, name, arm, then, now string) {
 		same := func(c Condition) bool { return c.Part == part && c.Name == name && c.Was == then && c.Is == now }
 		if then != now && !slices.ContainsFunc(all, same) {
-			free := slices.Contains(accept, name) || slices.Contains(accept, part) ||
-				slices.Contains(accept, plans.AcceptAll) ||
-				strings.HasPrefix(name, "repo.") && slices.Contains(accept, plans.AcceptRepos)
-			all = append(all, Condition{part, name, arm, then, now, free})
+			c := Condition{Part: part, Name: name, Arm: arm, Was: then, Is: now}
+			c.Accepted = slices.ContainsFunc(accept, c.Named)
+			all = append(all, c)
 		}
 	}
 	each := func(part, arm string, then, now map[string]string) {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
@@ -12,8 +13,9 @@ import (
 	"github.com/mxflow/mxflow/steps/questions/reproduce"
 )
 
-// Reproduces prints what is to be made again, and what differs as far as it is known.
-func Reproduces(on table.Screen, j *reproduce.Job, differs []decide.Condition) {
+// Reproduces prints what is to be made again, and what differs as far as it is known; accept are the words
+// of --accept.
+func Reproduces(on table.Screen, j *reproduce.Job, differs []decide.Condition, accept []string) {
 	fmt.Fprintf(on, "Record of plan %s, run %s of %s: %s, tree hash %s.\n", j.Run.Plan, j.Run.ID,
 		verdict.Second(j.Run.Started), verdict.Count(j.Of.Records, "record"), j.Of.Root)
 	fmt.Fprintf(on, "To decide again: %s\n\n", strings.Join(j.Nodes(), ", "))
@@ -22,6 +24,11 @@ func Reproduces(on table.Screen, j *reproduce.Job, differs []decide.Condition) {
 	} else {
 		t := report.ConditionTable(differs)
 		on.Table(t.Head, t.Rows)
+	}
+	for _, word := range accept {
+		if !slices.ContainsFunc(differs, func(c decide.Condition) bool { return c.Named(word) }) {
+			fmt.Fprintf(on, "--accept %s: nothing of that name differs before the first launch.\n", word)
+		}
 	}
 	fmt.Fprintln(on)
 }
