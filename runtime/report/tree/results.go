@@ -21,6 +21,7 @@ func (t *writer) results() {
 	t.WriteAnswer()
 	t.keep("summary")
 	t.Line("%s\n", t.Setup())
+	t.Blocks("##", t.ReproductionBlocks())
 	t.configurations()
 	t.Blocks("##", t.TargetBlocks())
 	t.Blocks("##", t.NightBlocks(0))
