@@ -411,8 +411,11 @@ func MetricWord(metric string) string {
 		return "time of an answer"
 	case "tg_total":
 		return "total decode"
-	case "memory_gb":
-		return "memory"
+	}
+	for _, unit := range []string{"_gb", "_w", "_c", "_mhz", "_j", "_s"} { // it stands behind the number
+		if name, is := strings.CutSuffix(metric, unit); is && !strings.HasSuffix(name, "_per") && name != "tok" {
+			metric = name
+		}
 	}
 	return strings.ReplaceAll(metric, "_", " ")
 }

@@ -591,3 +591,12 @@ func TestAsked(t *testing.T) {
 		must.Equal(t, want, asked(d), want)
 	}
 }
+
+func TestMetricWord(t *testing.T) {
+	for metric, want := range map[string]string{
+		"tg": "decode", "memory_gb": "memory", "memory_in_use_gb": "memory in use", "startup_s": "startup",
+		"requests_per_s": "requests per s", "tok_s": "tok s", "energy_per_token": "energy per token",
+	} {
+		must.Equal(t, metric, MetricWord(metric), want)
+	}
+}
