@@ -103,7 +103,7 @@ func Search(o Options, probe func(rate float64) (Probe, error)) (all []Probe, er
 		most = min(most, rate)
 		return false, true, nil
 	}
-	low, high := false, false // whether a rate kept it, and one did not
+	low, high, failed := false, false, 0 // whether a rate kept it, one did not, and how often the lowest did not
 	rate, factor := min(o.Start, most), 1.3
 	for len(all) < bracketing && !(low && high) {
 		kept, late, err := ask(rate)
@@ -111,8 +111,12 @@ func Search(o Options, probe func(rate float64) (Probe, error)) (all []Probe, er
 		switch {
 		case err != nil:
 			return all, err
-		case kept && rate >= most, late && low, !kept && rate <= o.Least:
-			return all, nil // beyond what can be sent, or infeasible
+		case kept && rate >= most, late && low:
+			return all, nil // beyond what can be sent
+		case !kept && rate <= o.Least:
+			if failed++; failed == 2 { // few requests are sent there, and once may be chance
+				return all, nil
+			}
 		case kept:
 			rate = min(rate*factor, most)
 		default:

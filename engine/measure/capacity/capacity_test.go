@@ -63,6 +63,24 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// At the lowest rate that may be sent one failed probe of few requests is chance, a second is the server.
+func TestLowestRate(t *testing.T) {
+	slo := []Criterion{{"ttft", 100, 0.9}}
+	for bad, want := range map[int]int{1: MostProbes(6), 2: 3} {
+		n := 0
+		probes, err := Search(Options{SLO: slo, Start: 2.2, Least: 2, Most: 1000, Probes: 6}, func(rate float64) (Probe, error) {
+			if n++; n <= bad+1 { // those at the start and at the lowest rate
+				return Probe{Rate: rate, Requests: 20, Violations: []float64{6}}, nil
+			}
+			return steep(3, math.Inf(1))(rate)
+		})
+		r := Estimate(slo, probes)
+		if err != nil || len(probes) > want || (bad == 2) != (r.Rate == 0) || bad == 2 && (len(probes) != want || r.Lowest != 2) {
+			t.Errorf("%d failed: %+v after %d probes, %v", bad, r, len(probes), err)
+		}
+	}
+}
+
 // The criterion that is crossed first limits, and a hiccup among few requests is none.
 func TestEstimate(t *testing.T) {
 	slo := []Criterion{{"ttft", 100, 0.99}, {"errors", 0, 0.999}}
