@@ -181,7 +181,8 @@ func (o *reportOptions) writeTree(args []string, st *store.Store) error {
 			"{subject} is not what run {run} applied: the plan is shown as that run kept it",
 			verdict.Text("run", now.run)).On(now.File))
 	}
-	files, err := tree.Files(o.reproduced(report.SummaryOf(st, p, time.Now())), func(repo, was, is string) (files []string) {
+	s := o.reproduced(report.SummaryOf(st, p, time.Now()))
+	files, err := tree.Files(s, func(repo, was, is string) (files []string) {
 		if r, err := source.OpenRepo(context.Background(), repo); err == nil {
 			files, _ = r.Between(context.Background(), was, is)
 		}

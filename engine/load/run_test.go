@@ -222,7 +222,8 @@ func TestDrain(t *testing.T) {
 		}
 		r, err := e.sends(t, p)
 		must.Do(t, err)
-		if got, took := e.inOrder(), time.Since(e.zero); got != "w0@0s w1@500ms m0@1s m1@1.5s m2@2s" || took != 5*second {
+		const want = "w0@0s w1@500ms m0@1s m1@1.5s m2@2s"
+		if got, took := e.inOrder(), time.Since(e.zero); got != want || took != 5*second {
 			t.Errorf("%s, which took %v", got, took)
 		}
 		for _, s := range r.Samples {
