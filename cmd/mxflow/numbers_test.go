@@ -36,7 +36,7 @@ func quantities(t *testing.T, r recorded) (all []quantity) {
 	ofValue := func(v recordedValue, of, by []string) {
 		address := v.Cell + "." + v.Metric
 		by = append(by, r.headings(address)...)
-		by = append(by, address, report.MetricWord(v.Metric))
+		by = append(by, address, v.Cell+" "+v.Metric, report.MetricWord(v.Metric))
 		f := quantity{of: of, by: by, change: v.Change, low: v.Low, high: v.High}
 		for _, side := range []string{"old", "new"} {
 			if mean := v.mean(side); mean != nil {
@@ -111,6 +111,13 @@ func quantities(t *testing.T, r recorded) (all []quantity) {
 				f := quantity{of: of, by: []string{rule.Name, in.Path}, change: in.Value, low: in.Low, high: in.High}
 				f.others = slices.Concat(in.PerLaunch, in.BasePerLaunch)
 				all = append(all, f)
+			}
+		}
+		for _, found := range d.Findings {
+			if change, bounds := found.Values["change"], found.Values["bounds"]; change.Number != nil {
+				all = append(all, quantity{
+					of: of, by: []string{found.Subject}, change: change.Number, low: bounds.Number, high: bounds.To,
+				})
 			}
 		}
 		f := quantity{of: of}
@@ -529,16 +536,19 @@ func agreeData(t *testing.T, all map[string]string, record recorded) (launched [
 	}
 	for i, column := range page.Columns[6:] { // metrics
 		logs := func(at [2]string) (mean, logs float64) {
+			n := 0.0
 			for _, row := range arms[at] {
-				x, _ := row[6+i].(float64)
-				mean, logs = mean+x/float64(len(arms[at])), logs+math.Log(x)/float64(len(arms[at]))
+				if x, has := row[6+i].(float64); has {
+					n, mean, logs = n+1, mean+x, logs+math.Log(x)
+				}
 			}
-			return mean, logs
+			return mean / n, logs / n
 		}
 		for at := range arms {
 			mean, own := logs(at)
 			q := quantity{
-				of: []string{at[1], at[0]}, by: append(record.headings(column), column),
+				of:    []string{at[1], at[0]},
+				by:    append(record.headings(column), column, strings.ReplaceAll(column, ".", " ")),
 				means: []float64{mean, math.Exp(own)},
 			}
 			for _, p := range record.Ports {

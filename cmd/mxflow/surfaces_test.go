@@ -123,7 +123,7 @@ func recordedIn(t *testing.T, state, plan string) (r recorded) {
 
 // totalLine is a total in whatever surface: both ends, the change and its bound.
 var totalLine = regexp.MustCompile(
-	`([0-9][0-9.,]*) → ([0-9][0-9.,]*)( tok/s| ms)?, ([-+]?[0-9.,]+(?:×|%)(?: less time)?)` +
+	`([0-9][0-9.,]*) → ([0-9][0-9.,]*)( tok/s| ms| req/s)?, ([-+]?[0-9.,]+(?:×|%)(?: less time)?)` +
 		`(?: (?:the|against the|than the) baseline)?(?: \((at (?:least|most)) ([-+]?[0-9.,]+(?:×|%)))?`)
 
 // numeral is the number of a text: a change is relative, and that of a time that fell negative.
