@@ -32,7 +32,8 @@ func ParseSLO(text string) (slo SLO, err error) {
 		if metric == "errors" {
 			share, err := strconv.ParseFloat(strings.TrimSuffix(limit, "%"), 64)
 			if err != nil || !strings.HasSuffix(limit, "%") || !(share > 0 && share <= 50) || percentile != "" {
-				return slo, fmt.Errorf("%q is not a share of requests above 0%%, such as 'errors <= 0.1%%'", one)
+				return slo, fmt.Errorf("%q is not a share of requests above 0%% and up to 50%%, such as "+
+					"'errors <= 0.1%%'", one)
 			}
 			slo.Errors = share / 100
 			continue
@@ -45,7 +46,7 @@ func ParseSLO(text string) (slo SLO, err error) {
 		}
 		d, err := time.ParseDuration(limit)
 		if err != nil || d <= 0 {
-			return slo, fmt.Errorf("%s=%q is not a positive time, such as 300ms", metric, limit)
+			return slo, fmt.Errorf("%s: %q is not a positive time, such as 300ms", metric, limit)
 		}
 		slo.Limits[metric] = d
 		if percentile == "" {
@@ -56,7 +57,7 @@ func ParseSLO(text string) (slo SLO, err error) {
 		case err != nil || !(p >= 50 && p <= 99.9):
 			return slo, fmt.Errorf("p%s is not between p50 and p99.9", percentile)
 		case slo.Percentile != 0 && slo.Percentile != p:
-			return slo, fmt.Errorf("p%g and p%g: all limits have one percentile", slo.Percentile, p)
+			return slo, fmt.Errorf("p%g and p%g: give all limits the same percentile", slo.Percentile, p)
 		}
 		slo.Percentile = p
 	}
@@ -64,6 +65,16 @@ func ParseSLO(text string) (slo SLO, err error) {
 		return slo, fmt.Errorf("%q limits no time: add one, such as 'p99 ttft <= 500ms'", text)
 	}
 	return slo, nil
+}
+
+// BetweenTokens is a limit that only answers of two tokens and more can keep; empty if there is none.
+func BetweenTokens(limits map[string]time.Duration) (metric string) {
+	for _, metric := range []string{"tpot", "itl"} {
+		if limits[metric] > 0 {
+			return metric
+		}
+	}
+	return ""
 }
 
 // NewCapacity is a search with everything at its default but for what an SLO asks.

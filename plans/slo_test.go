@@ -22,7 +22,8 @@ func TestParseSLO(t *testing.T) {
 	}
 	for text, says := range map[string]string{
 		"": "is not a limit", "ttft": "is not a limit", "ttft=3": "positive time", "ttft <= -1s": "positive time",
-		"tg <= 3s": "not one of", "p99 ttft <= 1s, p50 e2e <= 2s": "one percentile", "p100 ttft <= 1s": "not between",
+		"tg <= 3s": "not one of", "p99 ttft <= 1s, p50 e2e <= 2s": "the same percentile",
+		"p100 ttft <= 1s": "not between",
 		"ttft=1s,ttft=2s": "two limits", "errors <= 1": "share of requests", "p99 errors <= 1%": "share of requests",
 		"errors <= 1%": "limits no time",
 	} {

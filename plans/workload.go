@@ -103,12 +103,12 @@ type Capacity struct {
 	MaxRate    float64       `hcl:"max_rate,optional" default:"1000" unit:"requests per second" min:"0.001" max:"100000" doc:"Highest rate that is sent. A capacity beyond it is unknown."`
 }
 
-// Search is how capacity.Search finds it, from a rate that was found before, or 0. It goes down to where
-// a probe sends few requests, and at least to half of where it begins.
+// Search is how capacity.Search finds it, from a rate that was found before, or 0. It goes down to a
+// quarter of where a probe sends few requests, or of where it begins.
 func (c *Capacity) Search(before float64) capacity.Options {
 	start := min(cmp.Or(before, c.Start), c.MaxRate)
 	return capacity.Options{
-		Start: start, Least: min(start/2, capacity.Chance/c.Probe.Seconds()), Most: c.MaxRate, Probes: c.Probes,
+		Start: start, Least: min(start, capacity.Chance/c.Probe.Seconds()) / 4, Most: c.MaxRate, Probes: c.Probes,
 	}
 }
 

@@ -155,7 +155,9 @@ func (o *reproduceOptions) apply(ctx context.Context, run applying) error {
 	case res == nil || err != nil:
 		return err
 	case res.Exit == verdict.ExitInterrupted:
-		fmt.Fprintln(o.stderr, "interrupted: the same command resumes")
+		fmt.Fprintln(o.stderr, map[bool]string{
+			false: "interrupted: the same command resumes", true: "interrupted: the same command begins again",
+		}[o.rerun])
 		return nil
 	}
 	st, err := store.OpenReadOnly(run.dir)

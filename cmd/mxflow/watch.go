@@ -101,6 +101,12 @@ measured, 130 interrupted.`,
 	reuseFlag(f, &o.reuse)
 	f.BoolVar(&o.dryRun, "dry-run", false, dryRunUsage)
 	a.jsonFlag(f)
+	c.PreRunE = func(c *cobra.Command, _ []string) error {
+		if c.Flags().Changed("accept-worse") && strings.TrimSpace(o.accept) == "" {
+			return errors.New("--accept-worse: say why it is accepted")
+		}
+		return nil
+	}
 	c.MarkFlagsMutuallyExclusive("dry-run", "json")
 	c.MarkFlagsMutuallyExclusive("accept-worse", "rerun")
 	c.MarkFlagsMutuallyExclusive("accept-worse", "dry-run")
@@ -300,6 +306,16 @@ func (o *watchOptions) compare(ctx context.Context, t nights.Tonight) error {
 	}
 }
 
+// broke reports whether the candidate could not be measured when it was last asked about.
+func (o *watchOptions) broke() (broke bool) {
+	for _, w := range o.before {
+		if w.Candidate.ID == o.night.Candidate.ID && w.Outcome != ledger.NightQuiet {
+			broke = w.Outcome == ledger.NightBroken
+		}
+	}
+	return broke
+}
+
 func briefOf(d *ledger.Decision, why verdict.Reason) string {
 	if d == nil {
 		return why.String()
@@ -327,7 +343,7 @@ func (o *watchOptions) apply(ctx context.Context, question, node string, a night
 		path: o.plan, dir: o.dir(), given: load.Options{Inputs: o.given.Inputs, Question: question}, reuse: o.reuse,
 		watch: o.show.Observer(newProgress(o.app, true), a), tell: o.errorsOnly,
 	}
-	if o.rerun && !a.Again && a.Against != "" { // another try, which has a smaller chance to pass
+	if (o.rerun || o.broke()) && !a.Again && a.Against != "" { // another try, which has a smaller chance to pass
 		run.rerun = []string{watch.Variant(o.night.Candidate)}
 	}
 	res, err := applyPlan(ctx, o.app, run)

@@ -278,7 +278,7 @@ func CachingTrace(samples []measure.Sample, template int) (contaminated CacheUse
 			continue
 		}
 		cached, prompt = cached+s.CachedTokens, prompt+s.PromptTokens
-		shared += s.SharedTokens + template
+		shared += s.Common() + template
 	}
 	if cached > shared {
 		contaminated.Requests, contaminated.Tokens = contaminated.Of, cached-shared

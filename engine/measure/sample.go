@@ -144,6 +144,15 @@ type Sample struct {
 // nor one that only put a context into a cache.
 func (s Sample) Measured() bool { return !s.Warmup && !s.Context }
 
+// Common is with how many of its tokens an earlier prompt of a trace began: by the trace, or as the conversation
+// before a later turn.
+func (s Sample) Common() int {
+	if s.Turn > 0 {
+		return max(s.SharedTokens, s.ContextTokens)
+	}
+	return s.SharedTokens
+}
+
 // Answered yields the samples that were sent to be measured and were answered.
 func Answered(samples []Sample) iter.Seq[Sample] {
 	return func(yield func(Sample) bool) {

@@ -54,7 +54,7 @@ func (o single) prefixes(c CellRun, all []answer) {
 		if !plausible(s.PromptTokens) {
 			return
 		}
-		prompt, shared, cached = prompt+s.PromptTokens, shared+s.SharedTokens, cached+max(s.CachedTokens, 0)
+		prompt, shared, cached = prompt+s.PromptTokens, shared+s.Common(), cached+max(s.CachedTokens, 0)
 		known = known && s.CachedTokens >= 0
 	}
 	o.ratio("prefix_shared", float64(shared), float64(prompt), true)

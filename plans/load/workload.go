@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,6 +109,11 @@ func (l *loader) decodeWorkload(b *hcl.Block) {
 				w.SLO[name] = limit
 			}
 		}
+	}
+	if gap := plans.BetweenTokens(w.SLO); gap != "" && w.OutputTokens != nil && slices.Min(w.OutputTokens) == 1 {
+		l.Fail(f.Where("slo"), "not-measured", "No time between tokens",
+			"%s limits %s, which an answer of one token does not have. Set output_tokens to more, or limit ttft.",
+			f.What, gap)
 	}
 	w.Capacity = searched(l, w, f)
 	n := 1

@@ -13,7 +13,10 @@ import (
 
 // Traffic is what was sent of a trace, and what was left out or cut.
 func Traffic(t *measure.TraceRun) string {
-	length := time.Duration(t.Seconds * float64(time.Second)).Round(time.Second)
+	length := time.Duration(t.Seconds * float64(time.Second)).Round(time.Millisecond)
+	if length > 10*time.Second {
+		length = length.Round(time.Second)
+	}
 	text := fmt.Sprintf("%s of %s in %s", verdict.Count(t.Requests, "request"), t.Format, length)
 	if t.Conversations < t.Requests {
 		text += fmt.Sprintf(", in %s", verdict.Count(t.Conversations, "conversation"))
@@ -22,7 +25,8 @@ func Traffic(t *measure.TraceRun) string {
 		text += fmt.Sprintf(", %g× as fast as recorded", t.Speed)
 	}
 	parts := []string{text}
-	if t.PromptTokens > 0 && t.Texts == 0 {
+	// A later turn begins with what the conversation came to, which only the answers show.
+	if t.PromptTokens > 0 && t.Texts == 0 && (t.SharedTokens > 0 || t.Conversations == t.Requests) {
 		parts = append(parts, verdict.Number(float64(t.SharedTokens)/float64(t.PromptTokens), "share")+
 			" of prompt tokens begin an earlier prompt")
 	}

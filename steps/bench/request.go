@@ -74,8 +74,8 @@ func (b *Request) read(set func(flag string) bool) error {
 		}
 		return nil
 	}
-	for _, flag := range []string{"pp", "tg", "depth", "concurrency", "rate", "requests"} {
-		if set(flag) && (flag != "tg" || !b.EOS) {
+	for _, flag := range []string{"pp", "depth", "concurrency", "rate", "requests"} {
+		if set(flag) {
 			return b.wrong("trace", "arrivals and lengths are those of the file: leave out --%s", flag)
 		}
 	}
@@ -99,8 +99,15 @@ func (b *Request) read(set func(flag string) bool) error {
 	if err = w.Record(t.File, data, hex.EncodeToString(sum[:])); err != nil {
 		return b.wrong("trace", "%v", err)
 	}
-	if b.trace = w; w.Trace.Sent.Chats > 0 && b.API != "chat" {
-		return b.wrong("trace", "%d of its requests can only be sent as a chat: use --api chat", w.Trace.Sent.Chats)
+	b.trace = w
+	switch sent := w.Trace.Sent; {
+	case sent.Chats > 0 && b.API != "chat":
+		return b.wrong("trace", "%d of its requests can only be sent as a chat: use --api chat", sent.Chats)
+	case sent.Unanswered > 0 && !set("tg"):
+		return b.wrong("trace", "line %d does not give the answer's length: give --tg, the default for such lines",
+			sent.Unanswered)
+	case sent.Unanswered == 0 && set("tg") && !b.EOS:
+		return b.wrong("trace", "lengths of answers are those of the file: leave out --tg")
 	}
 	return nil
 }
@@ -222,6 +229,9 @@ func (b *Request) checkObjectives(set func(flag string) bool) (err error) {
 	if b.SLO != "" {
 		if b.slo, err = plans.ParseSLO(b.SLO); err != nil {
 			return b.wrong("slo", "%v", err)
+		}
+		if metric := plans.BetweenTokens(b.slo.Limits); metric != "" && b.Trace.File == "" && slices.Min(b.TG) == 1 {
+			return b.wrong("slo", "an answer of one token has no %s: set --tg to more", metric)
 		}
 	}
 	only := func(these ...string) string {

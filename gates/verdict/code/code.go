@@ -186,7 +186,7 @@ var (
 	// CapacityNone: no rate kept the limits of a search. Values: the metric that missed its
 	// limit by most at the lowest rate.
 	CapacityNone = Of("capacity.none",
-		"{subject}: no rate keeps its limits: at {rate:3}, the lowest sent, {kept:3} of the requests have "+
+		"{subject}: no rate that was sent keeps its limits: at {rate:3}, the lowest, {kept:3} of the requests have "+
 			"{limit?{metric} ≤ {limit:3}}{limit!no error}, required {share:3}: raise the limit, or "+
 			"start lower")
 	// CapacityBeyond: every rate up to the highest that could be sent kept the limits.
