@@ -19,6 +19,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/engine/run"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -363,8 +364,16 @@ func (b *Request) Measure(ctx context.Context, tool string, progress func(run, d
 		w := b.workload(n)
 		subject.Round = n
 		taken, err := record.Take(ctx, subject, []*plans.Workload{w})
+		if b.Capacity && ctx.Err() == nil { // requests that fail are part of a search
+			err = cmp.Or(gone(ctx, subject.Client), err)
+		}
 		if err != nil && !errors.Is(err, context.Canceled) {
 			return nil, verdict.ExitBroken, fmt.Errorf("run %d of %d: %w", n+1, b.Runs, hinted(err, w, kind))
+		}
+		if searched := taken.Searched(); err != nil && len(searched) > 0 { // the last search has not ended
+			taken.Cells = slices.DeleteFunc(taken.Cells, func(c measure.CellRun) bool {
+				return c.Of() == searched[len(searched)-1]
+			})
 		}
 		out.Add(w, taken)
 		if err != nil {
@@ -380,6 +389,15 @@ func (b *Request) Measure(ctx context.Context, tool string, progress func(run, d
 		exit = verdict.ExitFail
 	}
 	return out, exit, nil
+}
+
+// gone is that a server answers nothing any more, not even with an error.
+func gone(ctx context.Context, client *openai.Client) error {
+	_, err := client.Models(ctx)
+	if _, answered := errors.AsType[*openai.StatusError](err); err == nil || answered {
+		return nil
+	}
+	return fmt.Errorf("the server stopped answering: %w; probes until then say nothing of its capacity", err)
 }
 
 // result is what is known before anything is measured.
