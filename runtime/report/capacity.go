@@ -40,8 +40,11 @@ func CurveTable(probes []measure.CellRun) (t Table) {
 			strings.Repeat("█", int(math.Round(bar*max(least, 0)))),
 		}
 		for i, c := range slo {
-			head := []string{CriterionText(c)}
-			if row = append(row, share(1-rated.Violated(i))); c.Limit > 0 {
+			head, part := []string{CriterionText(c)}, 1-rated.Violated(i)
+			if c.Limit == 0 {
+				part = rated.Violated(i) // of errors, as the limit has them
+			}
+			if row = append(row, share(part)); c.Limit > 0 {
 				var times []string
 				for _, x := range p.Probe.Quantiles[c.Metric] {
 					times = append(times, verdict.Short(x, ""))
