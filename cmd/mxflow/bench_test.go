@@ -58,8 +58,8 @@ func TestBenchRefuses(t *testing.T) {
 		{"--format xml", `--format "xml": there is md`},
 		{"--max-lag -1s", "--max-lag: -1s is not a positive time"},
 		{"--slo ttfb=1s", `--slo: "ttfb" is not one of ttft, tpot, itl, e2e`},
-		{"--slo ttft=300", `--slo: ttft="300" is not a positive time`},
-		{"--slo ttft=-1s", `--slo: ttft="-1s" is not a positive time`},
+		{"--slo ttft=300", `--slo: ttft: "300" is not a positive time`},
+		{"--slo ttft=-1s", `--slo: ttft: "-1s" is not a positive time`},
 		{"--api-key-env BENCH_KEY_EMPTY", "--api-key-env: the environment variable BENCH_KEY_EMPTY is not set"},
 		{"--api-key-env BENCH_KEY_BAD", "--api-key-env: the value of BENCH_KEY_BAD is invalid"},
 	} {
