@@ -49,9 +49,6 @@ var cacheFolders = []folderOf{
 	{"PYTHONPYCACHEPREFIX", "python"}, // instead of __pycache__ beside sources, where any process may leave bytecode
 }
 
-// noBytecode stops Python from filling its folder, unless it is empty.
-const noBytecode = "PYTHONDONTWRITEBYTECODE"
-
 // otherCaches is where a process keeps what none of them names, such as shaders of drivers.
 const otherCaches = "XDG_CACHE_HOME"
 
@@ -178,9 +175,6 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 		if !planned(f.variable) {
 			spec.Env[f.variable] = path.Join(inside, f.folder)
 		}
-	}
-	if !planned(noBytecode) { // many images set it: each start of vLLM would compile for half a minute
-		spec.Env[noBytecode] = ""
 	}
 	spec.Caches = &engine.Caches{State: c.State, Tuning: c.Tuning, Dir: dir, Mount: inside}
 	record.Engine["caches"], record.Engine["caches.tuning"] = actual, c.Tuning

@@ -20,6 +20,9 @@ engine "vllm" "h200" {
   process {
     command = [var.vllm, "serve", "{model}", "--host", "{host}", "--port", "{port}"]
   }
+  env = {
+    PYTHONDONTWRITEBYTECODE = "" # set on that machine: each start would compile all of vLLM
+  }
   settings = {
     load_format            = "dummy"
     moe_backend            = "marlin"
