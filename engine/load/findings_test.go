@@ -274,3 +274,17 @@ func TestTooFast(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A later turn may find its own conversation in the cache, and no more.
+func TestCachingTraceOfConversations(t *testing.T) {
+	for cached, want := range map[int]int{100: 0, 150: 50} {
+		said := []measure.Event{{Kind: measure.KindText}}
+		found := CachingTrace([]measure.Sample{
+			{PromptTokens: 100, Events: said},
+			{PromptTokens: 160, Turn: 1, ContextTokens: 100, CachedTokens: cached, Events: said},
+		}, 0)
+		if found.Tokens != want {
+			t.Errorf("%d cached: %+v, want %d tokens", cached, found, want)
+		}
+	}
+}
